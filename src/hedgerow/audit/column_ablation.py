@@ -71,8 +71,7 @@ class Shares:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the shares as a plain dict."""
-        data: dict[str, Any] = plain(asdict(self))
-        return data
+        return plain(asdict(self))
 
 
 def shares(ready: Prepared, method: Any, progress: Progress | None = None) -> Shares:

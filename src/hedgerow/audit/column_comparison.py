@@ -144,7 +144,7 @@ class Comparison:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the comparison as a plain dict."""
-        data: dict[str, Any] = plain(
+        return plain(
             {
                 "column": self.column,
                 "kind": self.kind,
@@ -155,7 +155,6 @@ class Comparison:
                 "moved": self.moved,
             }
         )
-        return data
 
     @takes(ax=AXES)
     def plot(self, *, ax: Axes | None = None) -> Axes:

@@ -449,7 +449,7 @@ class Frontier:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the frontier as a plain dict."""
-        data: dict[str, Any] = plain(
+        return plain(
             {
                 "hedgerow_frontier": 1,
                 "utility": self.utility,
@@ -460,7 +460,6 @@ class Frontier:
             },
             other=repr,
         )
-        return data
 
     def to_json(self) -> str:
         """Return the points as JSON text."""

@@ -356,8 +356,7 @@ class Found:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as a plain dict."""
-        data: dict[str, Any] = plain(asdict(self))
-        return data
+        return plain(asdict(self))
 
 
 def look_up(pair: Pair, wanted: Mapping[str, str], *, released: bool = True) -> Found:

@@ -116,8 +116,7 @@ class Unprotected:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures as a plain dict."""
-        data: dict[str, Any] = plain(vars(self))
-        return data
+        return plain(vars(self))
 
     def __repr__(self) -> str:
         alone = self.classes["uniques"]
@@ -129,7 +128,6 @@ def unprotected(
     schema: Schema,
     *,
     attacks: bool = True,
-    random_state: int = 0,
     progress: Progress | None = None,
 ) -> Unprotected:
     """Measure a table as if it were released without protection.
@@ -141,8 +139,6 @@ def unprotected(
         Who may know what, and what must not be inferred.
     attacks : bool
         Also let a regression tree attack every sensitive column.
-    random_state : int
-        For who is asked, and bootstrap intervals.
     progress : callable, optional
 
     Examples
@@ -174,7 +170,6 @@ def unprotected(
         pair,
         learners=LEARNER,
         people=PEOPLE,
-        random_state=random_state,
         progress=lambda text, share=None: report(text, share),
     )
     report("which columns give people away", None)

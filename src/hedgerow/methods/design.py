@@ -76,10 +76,9 @@ class Quasi:
         """Return the table's records in the form the tree grower expects."""
         lookups = [cut.lookup if cut.changes else None for cut in self.cuts]
         if self.table.record_source is not None:  # a cluster, whose records do not come here
-            distributed: DistributedRows = self.table.record_source(
+            return self.table.record_source(
                 self.predictors, self.columns, lookups, sensitive
             )
-            return distributed
         return NodeRows.of(
             self.predictors,
             [c.codes for c in self.columns],

@@ -135,8 +135,7 @@ def classes_of(
     grown = tree.grown
     starts = grown.start[grown.column == LEAF]
     if not isinstance(grown.rows, np.ndarray):
-        classes: Classes = grown.rows.classes(starts, sensitive, number)
-        return classes
+        return grown.rows.classes(starts, sensitive, number)
     if number is None:
         return Classes.from_rows(grown.rows, starts, sensitive, persons)
     return Classes.from_groups(group([number[tree.leaf_of_rows()]]), sensitive, persons)

@@ -300,8 +300,7 @@ def diversity_summary(
 def twentieths(figure: FloatArray, sizes: IntArray) -> list[float]:
     """Return the share of records whose group's figure, in [0, 1], falls into each of 20 equal bins."""
     place = np.clip(np.ceil(BINS * figure - 1e-9).astype(int) - 1, 0, BINS - 1)
-    shares: list[float] = (np.bincount(place, sizes, BINS) / max(int(sizes.sum()), 1)).tolist()
-    return shares
+    return (np.bincount(place, sizes, BINS) / max(int(sizes.sum()), 1)).tolist()
 
 
 def disclosure_summary(

@@ -195,8 +195,7 @@ def limited(table: Table, schema: Schema, columns: list[PublicColumn], records: 
     new = np.concatenate([[True], codes[1:] != codes[:-1]])
     first = np.maximum.accumulate(np.where(new, np.arange(len(codes)), 0))
     used = (np.arange(len(codes)) - first < records) & (codes < person.n_values)
-    rows: IntArray = np.sort(order[used])
-    return rows
+    return np.sort(order[used])
 
 
 def _hashed(text: str) -> int:

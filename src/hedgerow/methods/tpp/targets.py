@@ -279,8 +279,7 @@ def from_json(data: Mapping[str, Any]) -> Settings:
     cls = _SETTINGS[fields.pop("kind")]
     if "tree" in fields:
         fields["tree"] = TreeSettings(**fields["tree"])
-    settings: Settings = cls(**fields)
-    return settings
+    return cls(**fields)
 
 
 def parse(text: str) -> list[Settings]:
