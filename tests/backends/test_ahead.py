@@ -19,7 +19,7 @@ from numba.core import event
 from hedgerow.cli.app import run
 from hedgerow.backends import precompile
 
-precompile.compile_all()
+precompile.compile_all("hedge")
 
 class Seen(event.Listener):
     names = []
@@ -29,7 +29,7 @@ class Seen(event.Listener):
         pass
 
 event.register("numba:compile", Seen())
-made = {function.py_func for function, _ in precompile.AHEAD}
+made = {function.py_func for function, _ in precompile.late_functions("hedge")}
 code = run(sys.argv[1:])
 again = sorted(f.__name__ for f in Seen.names if f in made)
 print(code, "expand" in [f.__name__ for f in Seen.names], again)
@@ -62,14 +62,14 @@ def test_what_is_compiled_ahead_is_not_compiled_again_and_one_line_says_what_hap
 
 def test_the_second_process_leaves_with_the_first(tmp_path: Path) -> None:
     beside = subprocess.Popen(
-        [sys.executable, "-P", "-m", precompile.__name__],
+        [sys.executable, "-P", "-m", precompile.__name__, "hedge"],
         stdin=subprocess.PIPE,
         env=environment(tmp_path),
     )
     assert beside.stdin is not None
     beside.stdin.close()
     assert beside.wait(60) == 0
-    assert not list(tmp_path.rglob("siphash.sum_rows*"))  # it did not end because all was done
+    assert not list(tmp_path.rglob("nodes.visit_order*"))  # it did not end because all was done
 
 
 def test_nothing_begins_where_something_is_kept_or_nothing_can_be(
@@ -84,3 +84,12 @@ def test_nothing_begins_where_something_is_kept_or_nothing_can_be(
     monkeypatch.setattr(precompile, "is_kept", lambda function: False)
     monkeypatch.setattr(os, "cpu_count", lambda: 1)
     assert precompile.begin()
+
+
+def test_the_last_needed_function_comes_first_and_what_draws_only_for_methods_that_draw() -> None:
+    hedge, mart = ([f.__module__ for f, _ in precompile.late_functions(m)] for m in ("hedge", "mart"))
+    assert hedge[0] == "hedgerow.kernels.neighbours"
+    assert hedge[-1] == mart[-1] == "hedgerow.trees.nodes"
+    drawing = {f"hedgerow.kernels.{name}" for name in ("joins", "even_draws", "neighbours")}
+    assert drawing < set(hedge)
+    assert [module for module in hedge if module not in drawing] == mart

@@ -10,6 +10,7 @@ import stat
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numba
 import pytest
@@ -155,3 +156,18 @@ def test_no_compiled_function_returns_a_named_tuple() -> None:
                     if isinstance(made, ast.Call) and isinstance(made.func, ast.Name):
                         assert made.func.id not in tuples, f"{path.name}: {node.name}"
     assert seen > 100
+
+
+def test_flags_are_compared_without_reading_every_property(monkeypatch: pytest.MonkeyPatch) -> None:
+    from numba.core.compiler import Flags
+
+    def refuse(flags: Any) -> None:
+        raise AssertionError("read")
+
+    one, other = Flags(), Flags()
+    one.nrt = other.nrt = True
+    monkeypatch.setattr(Flags, "values", refuse)
+    assert one == other
+    assert hash(one) == hash(other)
+    other.nrt = False
+    assert one != other

@@ -2,8 +2,9 @@
 
 Numba compiles one function at a time in a process, and stores the result in files that processes
 share. A program that is about to release a table when nothing is compiled yet therefore starts a
-second process. It compiles the functions that are needed last: those that recode, verify and
-measure. Any function that it does not finish is compiled when it is needed, as usual.
+second process. It begins with the function that is needed last, while the program begins with
+the one that is needed first: they meet in the middle, and neither waits for the other. Any function
+that the second process has not finished is compiled when it is needed, as usual.
 """
 
 from __future__ import annotations
@@ -13,40 +14,32 @@ import os
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
+from importlib import import_module
+from typing import Any
 
-from numba.core import sigutils
+from numba import types
 
-from ..kernels import exact_sums, group, measures, siphash, walk
+from ..kernels import siphash
 from ..kernels.compiled import is_kept
-from ..trees import nodes
-
-# compiled functions and the types they are called with, in the order in which they are needed
-AHEAD = (
-    (group._fill, "i8[::1], i8, u4[::1], u4[::1], i8[::1], i8[::1], i8"),
-    (nodes._products, "i4[:, ::1], i8[::1], i8[::1], i8[::1], i8[:, ::1], i8[:, ::1]"),
-    (exact_sums._deviations, "f8[::1], i8[::1]"),
-    (group._distinct, "u1[::1], i8[::1], i8[::1], i8[::1], i8[::1], u4[::1], i8[::1]"),
-    (walk.count_outside, "f8[::1], i4[::1], f8[::1], f8[::1], b1[::1]"),
-    (siphash.hash_texts, "u1[::1], i8[::1], u8, u8, u8[::1], u8[::1]"),
-    (siphash.hash_words, "u8[::1], u8, u8, u8[::1], u8[::1]"),
-    (siphash.add_codes, "Array(i4, 1, 'C', True), u8[::1], u8[::1], u8[::1], u8[::1]"),
-    (siphash.sum_rows, "u8[::1], u8[::1], u8, u8"),
-    (measures._best_windows, "i8[::1], f8[::1], i8[::1], f8, f8"),
-    (measures.entropies, "i8[::1], i8[::1], i8[::1]"),
-    (measures.number_disclosures, "i8[::1], f8[::1], i8[::1]"),
-)
+from ..texts import read_toml
 
 
-def begin() -> bool:
+def begin(method: str | None = None) -> bool:
     """Compile ahead in a second process if nothing is compiled yet; return whether that was the case.
 
     The second process ends with this one, however this one ends.
+
+    Parameters
+    ----------
+    method : str, optional
+        Its name on the command line; by default the default method, Hedge.
     """
     if is_kept(siphash.sum_rows):
         return False
     if (os.cpu_count() or 1) > 1 and sys.executable:
         # -P: do not import modules from the user's current folder
-        arguments = [sys.executable, "-P", "-m", __name__]
+        arguments = [sys.executable, "-P", "-m", __name__, method or "hedge"]
         quiet = subprocess.DEVNULL
         try:
             process = subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=quiet, stderr=quiet)
@@ -61,10 +54,25 @@ def _end(process: subprocess.Popen[bytes]) -> None:
     process.wait()
 
 
-def compile_all() -> None:
-    """Compile the functions in `AHEAD`, in the order in which a release needs them."""
-    for function, types in AHEAD:
-        function.compile(sigutils.normalize_signature(f"({types})")[0])
+def late_functions(method: str) -> Iterator[tuple[Any, tuple[types.Type, ...]]]:
+    """Yield compiled functions that a release by this method needs and the types of their arguments, the last first."""
+    listed = read_toml("hedgerow.backends", "precompile.toml")
+    for path, signature in reversed(listed["functions"]):
+        module, name = path.rsplit(".", 1)
+        if method == "hedge" or module not in listed["drawing"]:
+            names = vars(import_module(f"hedgerow.{module}"))
+            tuples = {key: _named(kind) for key, kind in names.items() if hasattr(kind, "_fields")}
+            yield names[name], eval(f"({signature},)", tuples | vars(types))
+
+
+def _named(kind: Any) -> Any:
+    return lambda *fields: types.NamedTuple(fields, kind)
+
+
+def compile_all(method: str) -> None:
+    """Compile the functions that a release by this method needs, the last one first."""
+    for function, arguments in late_functions(method):
+        function.compile(arguments)
 
 
 def _leave_with_parent() -> None:
@@ -75,4 +83,4 @@ def _leave_with_parent() -> None:
 
 if __name__ == "__main__":
     threading.Thread(target=_leave_with_parent, daemon=True).start()
-    compile_all()
+    compile_all(sys.argv[1])

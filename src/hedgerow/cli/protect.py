@@ -37,7 +37,7 @@ def protect(options: Options, source: str | None = None) -> None:
         raise ParameterError("no --out given", hint="name the folder to write: --out release/")
     from ..backends.precompile import begin
 
-    begin()  # compiling goes on while the rest is loaded
+    begin(options.get("method"))  # compiling goes on while the rest is loaded
     from . import heavy
 
     if "date" in options:

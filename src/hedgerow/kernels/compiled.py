@@ -14,7 +14,7 @@ from typing import Any
 
 import numba
 from llvmlite import binding
-from numba.core import caching, codegen, compiler, event
+from numba.core import caching, codegen, compiler, event, targetconfig
 from numba.core.dispatcher import Dispatcher
 
 from ..progress import caution, compiling
@@ -148,6 +148,12 @@ class _Compiling(event.Listener):
 
 
 event.register("numba:compile", _Compiling())
+
+
+# The compiler looks up every call that it comes upon by types and flags. Numba compares flags by reading some
+# thirty properties of both, and hashes the properties' names, which took a sixth of the time.
+targetconfig.TargetConfig.__eq__ = lambda flags, other: flags._values == getattr(other, "_values", None)
+targetconfig.TargetConfig.__hash__ = lambda flags: len(flags.options)
 
 
 class _Part(codegen.JITCodeLibrary):

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .compiled import checked
+from .compiled import checked, inner
 
 _LEAF = 12
 # entries of a stack: a level adds one, and no count of records has 80 bits
@@ -78,7 +78,7 @@ def _halve(tree: KdTree, first_leaf: int) -> None:
             tree.position[ids[i]], tree.leaf[ids[i]] = i, node
 
 
-@checked
+@inner
 def _select(
     points: NDArray[np.float64], ids: NDArray[np.int64], begin: int, end: int, middle: int, c: int
 ) -> None:
@@ -140,7 +140,7 @@ def delete(tree: KdTree, record: int) -> None:
         node = (node - 1) // 2
 
 
-@checked
+@inner
 def _to_box(tree: KdTree, node: int, q: NDArray[np.float64]) -> float:
     total = 0.0
     for c in range(q.size):
@@ -149,7 +149,7 @@ def _to_box(tree: KdTree, node: int, q: NDArray[np.float64]) -> float:
     return total
 
 
-@checked
+@inner
 def _across_box(tree: KdTree, node: int, q: NDArray[np.float64]) -> float:
     total = 0.0
     for c in range(q.size):
@@ -158,7 +158,7 @@ def _across_box(tree: KdTree, node: int, q: NDArray[np.float64]) -> float:
     return total
 
 
-@checked
+@inner
 def _distance(points: NDArray[np.float64], i: int, q: NDArray[np.float64]) -> float:
     total = 0.0
     for c in range(q.size):
@@ -282,11 +282,8 @@ def nearest_ties(
                     if d2 == limit:
                         equal += weight[tree.ids[i]]
                     elif d2 < limit:
-                        equal, size = 0, -1
+                        equal, size = 0, 0  # nothing else is looked at
                         break
-                if size < 0:
-                    size = 0
-                    break
         ties[row] = equal
     return ties
 
