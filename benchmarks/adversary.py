@@ -5,12 +5,18 @@ whom the method left out, singling out describes exactly one, composition reads 
 one of MART with k = 10 of the same people.
 
     HEDGEROW_DATA=... python benchmarks/adversary.py [--rows 0] [--people 500]
+
+With ``--shadow`` an attacker with shadow models (`experiments.shadows`) attacks exact, redrawn and synthetic
+releases of three tables, 600 people each.
 """
 
 from __future__ import annotations
 
 import argparse
 import warnings
+
+from experiments.guarded import TABLES
+from experiments.shadows import RELEASES, attack
 
 import hedgerow as hr
 from hedgerow.audit.attacks.composition import composition, other_releases
@@ -40,8 +46,13 @@ def main() -> None:
     )
     parser.add_argument("--rows", type=int, default=0, help="0 takes all complete rows")
     parser.add_argument("--people", type=int, default=500)
+    parser.add_argument("--shadow", action="store_true", help="shadow models of each method itself")
+    parser.add_argument("--shadows", type=int, default=16)
     given = parser.parse_args()
     warnings.simplefilter("ignore")
+    if given.shadow:
+        _shadows(given.rows or 600, given.shadows)
+        return
     people = Table(read(hr.datasets.load_adult()).arrow.drop_null())
     if given.rows:
         people = Table(people.arrow.slice(0, given.rows))
@@ -65,6 +76,19 @@ def main() -> None:
             )
             for alarms, told in each.get("found", {}).items():
                 print(f"    found at {float(alarms):.1%} false alarms: {told['share']:.3f}")
+
+
+SHADOWED = "Adult", "German Credit", "CASC Census"
+
+
+def _shadows(rows: int, shadows: int) -> None:
+    """Print how well an attacker with shadow models finds the members of each release."""
+    print(f"{'table':<16}{'release':<24}{'AUC':<24}found at 1% false alarms")
+    for case in (each for each in TABLES if each.name in SHADOWED):
+        for name, release in RELEASES.items():
+            found = attack(case, release, rows=rows, shadows=shadows)
+            auc, share = ("{:.3f} [{:.3f}, {:.3f}]".format(found[n], *found[f"{n}_interval"]) for n in ("auc", "found"))
+            print(f"{case.name:<16}{name:<24}{auc:<24}{share}", flush=True)
 
 
 if __name__ == "__main__":
