@@ -137,6 +137,7 @@ def _attacked(scores: Floats, is_member: NDArray[np.bool_], target: int) -> tupl
         HistGradientBoostingClassifier(max_iter=50, min_samples_leaf=40, random_state=0),
     )
     now, inside = seen(target), is_member[target]
-    guess = sum(np.log(p[:, 1] / p[:, 0]) for p in (each.fit(x, y).predict_proba(now) for each in learners))
+    chances = (np.clip(each.fit(x, y).predict_proba(now)[:, 1], 1e-12, 1 - 1e-12) for each in learners)
+    guess = sum(np.log(p / (1 - p)) for p in chances)
     cut = np.quantile(guess[~inside], 1 - ALARMS)
     return float(roc_auc_score(inside, guess)), float((guess[inside] > cut).mean())

@@ -251,3 +251,62 @@ def test_a_column_that_groups_share_is_no_column_left_as_it_was():
     # every group has one sex, and draws it
     assert audit.utility["loss"]["columns"]["sex"]["changed"] == 0
     assert not [words for words in audit.unbounded if "left every cell" in words]
+
+
+@pytest.fixture(scope="module")
+def rows(people):
+    return hr.protect(people, SCHEMA, hr.Hedge(k=10, max_disclosure=0.5), random_state=1)
+
+
+def test_drawn_rows_are_counted_in_the_groups_of_their_plan(people, rows, tmp_path):
+    reached = {check.name: check.reached for check in rows.checks}
+    rows.write(tmp_path / "out")
+    for release, promise in ((rows, "disclosure"), (tmp_path / "out", "disclosure (originals)")):
+        found = hr.audit(people, release, attacks=False, learning=False)
+        figures = found.risk["release"]
+        assert figures["classes"]["classes"] == len(rows.plan.guard.sizes)
+        assert figures["classes"]["k"] == figures["classes"]["wildcard_k"] == reached["k-anonymity"]
+        worst = max(column["disclosure"]["worst"] for column in figures["sensitive"].values())
+        assert worst == pytest.approx(reached[promise])
+        assert not found.broken(k=10, max_disclosure=0.5)
+        assert any(f"{figures['classes']['classes']} groups" in note for note in found.table["notes"])
+
+
+def test_a_plan_of_another_table_says_nothing_of_groups(rows, tmp_path):
+    rows.write(tmp_path / "out")
+    others = hr.datasets.make_people(1500, seed=9)
+    found = hr.audit(others, tmp_path / "out", attacks=False, learning=False)
+    assert not any("plan's" in note for note in found.table["notes"])
+
+
+def test_figures_of_a_persons_own_row_are_left_out_for_drawn_rows(people, rows):
+    found = hr.audit(people, rows, learning=False, inference=False, people=50)
+    assert found.risk["linkage"]["scores"] is None
+    assert found.shown is None
+    assert not [attack for attack in found.attacks if attack["attack"] == "downcoding"]
+    assert not [note for note in found.table["notes"] if "do not cover" in note]
+    assert "drawn rows are nobody's own" in str(found)
+
+
+def test_drawn_rows_that_equal_a_person_are_counted_beside_strangers():
+    members = pa.table({"age": [1, 1, 2, 3, 4], "sex": ["f", "f", "m", "m", "f"]})
+    strangers = pa.table({"age": [9, 2, 3, 7], "sex": ["f", "m", "f", "f"]})
+    released = pa.table({"age": [1, 2, 2, 8], "sex": ["f", "m", "m", "f"]})
+    schema = hr.Schema(quasi=["age", "sex"], sensitive=[])
+    found = hr.audit(members, released, schema, control=strangers, paired=False, attacks=False, learning=False)
+    # the pair of 1, f is not alone; of 2, 3 and 4 one is released, of four strangers one
+    assert found.risk["equal"] == {"rows": 0.75, "members": 1 / 3, "strangers": 0.25}
+    assert "75.0% equal a row of a person" in str(found)
+
+
+def test_rows_of_people_are_not_compared_as_drawn_ones(audited):
+    assert audited.risk["equal"] is None
+
+
+def test_a_folder_without_a_control_says_once_what_needs_one(people, rows, tmp_path):
+    rows.write(tmp_path / "out")
+    options = {"learning": False, "people": 40, "learners": ["linear"]}
+    words = str(hr.audit(people, tmp_path / "out", **options))
+    assert words.count("(--control)") == words.count("took no part, so membership, member advantage") == 1
+    with_control = str(hr.audit(people, tmp_path / "out", control=hr.datasets.make_people(200, seed=8), **options))
+    assert "(--control)" not in with_control

@@ -475,3 +475,14 @@ def test_a_profile_is_refused_before_anything_is_measured() -> None:
     session = hr.Session(people(300))
     with pytest.raises(hr.errors.UnsupportedError, match="takes no profile"):
         session.choose(SCHEMA, PrivateTree(), profile="ihsn-k3")
+
+
+def test_a_folder_without_its_original_is_not_read_as_groups(tmp_path: Any, capsys: Any) -> None:
+    people(300).to_csv(tmp_path / "people.csv", index=False)
+    hr.protect(tmp_path / "people.csv", SCHEMA, hr.PrivateTree(epsilon=1)).write(tmp_path / "out")
+    found = hr.audit(None, tmp_path / "out")
+    assert found.table["yardstick"] == "attacks"
+    words = str(found)
+    assert "under differential privacy" in words
+    assert "k (smallest group)" not in words
+    assert "differential privacy" not in str(hr.audit(people(300), tmp_path / "out", attacks=False, learning=False))

@@ -284,7 +284,8 @@ def infer(
     if sides.strangers is not None:
         pass
     elif refit is None and not without:
-        notes.append(text("inference", "no_control"))
+        # of rows without pairs the notes of the audit say so
+        notes += [text("inference", "no_control")] if sides.is_paired else []
     elif folds > sides.n_rows:
         notes.append(text("inference", "few_people", people=sides.n_rows, folds=folds))
     elif folds:

@@ -112,9 +112,7 @@ def find_rows(
     raise Unpaired(**refusal("not_aligned", rows=original.n_rows, released=released.n_rows))
 
 
-def _pairs(
-    rows: npt.NDArray[Any], by: str, columns: Sequence[str] = (), unsure: int = 0
-) -> RowPairs:
+def _pairs(rows: npt.NDArray[Any], by: str, columns: Sequence[str] = (), unsure: int = 0) -> RowPairs:
     """Build `RowPairs` from the original row of each released row."""
     order = np.argsort(rows, kind="stable")
     return RowPairs(np.asarray(rows, np.int64)[order], order, by, tuple(columns), unsure)
@@ -140,9 +138,7 @@ def _by_key(before: Table, after: Table, key: str) -> RowPairs:
     return _pairs(row_of[originals], "key", [key])
 
 
-def by_columns(
-    before: Table, after: Table, quasi: Sequence[ReleasedColumn] = ()
-) -> RowPairs | None:
+def by_columns(before: Table, after: Table, quasi: Sequence[ReleasedColumn] = ()) -> RowPairs | None:
     """Pair rows by the columns that the release left unchanged, if these identify rows.
 
     A column counts as left where each of its values occurs at most as often as in the original,
@@ -234,9 +230,7 @@ def _one_value(labels: IntArray, codes: npt.NDArray[Any], width: int) -> npt.NDA
     return low >= high
 
 
-def _misfit(
-    quasi: Sequence[ReleasedColumn], rows: IntArray, candidates: IntArray
-) -> npt.NDArray[np.int64]:
+def _misfit(quasi: Sequence[ReleasedColumn], rows: IntArray, candidates: IntArray) -> npt.NDArray[np.int64]:
     """Count each released row's cells that do not cover a candidate's values; (n_rows, n_candidates)."""
     i, j = (x.ravel() for x in np.meshgrid(rows, candidates, indexing="ij"))
     missed = np.zeros(len(i), np.int64)

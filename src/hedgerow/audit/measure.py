@@ -18,6 +18,7 @@ from ..backends.select import remote_engine
 from ..columns.table import Table
 from ..errors import HedgerowError, ParameterError, UnsupportedError
 from ..io.read import read
+from ..measures import group
 from ..measures.guarantees import Check
 from ..plan import Plan
 from ..profiles import Profile
@@ -25,7 +26,7 @@ from ..progress import Progress, Tell, telling
 from ..release import Release
 from ..release.warnings import extremes_in_words, rare_ends
 from ..schema import SCHEMA, Schema
-from ..texts import read_toml, refusal
+from ..texts import read_toml, refusal, text
 from ..validation import (
     DAY,
     FLAG,
@@ -41,6 +42,7 @@ from ..validation import (
 )
 from .attacks.class_risk import (
     Population,
+    equal_rows,
     found_by_value,
     journalist,
     other_columns,
@@ -69,7 +71,7 @@ from .sample import Sample, sample_of
 from .single_records import PerPerson, example_records, per_person
 from .single_table import COMPARED, alone
 from .spark_tables import copies, counted, is_clustered, put_there
-from .subject import Subject, Unpaired, UnreadCells, check_extent, subject
+from .subject import Subject, Unpaired, UnreadCells, check_extent, planned_groups, subject
 from .table_pair import Pair, TablePair
 from .utility.distributions import distribution_summary
 from .utility.loss import loss_summary
@@ -146,10 +148,17 @@ class Task(Generic[S]):
             "other releases": bool(self.others),
             "k": self.options["k"] is not None,
             "special uniques": self.options["suda"] is not None,
+            "own rows": self.has_pairs and not self.in_rows,
+            "nobody's rows": self.is_compared and (self.in_rows or self.sides.plain.risk_model == "attacks"),
             "altered values": self.sides.plain.risk_model == "linkage",
             "a fitted method": "attacks" in self.wanted and self.what.method is not None,
             "weights": self.original is not None and self.options["weights"] in self.original.names,
         }
+
+    @property
+    def in_rows(self) -> bool:
+        """Return whether rows are drawn whole, so that none is a person's."""
+        return self.what.guard is not None and self.what.guard.rows
 
     @property
     def sampled(self) -> Sample | None:
@@ -164,6 +173,17 @@ class Task(Generic[S]):
         what = replace(self.what, method=None)
         task: Task[Any] = self
         return replace(task, sides=self.sample.pair, what=what, sample=None)
+
+    @cached_property
+    def in_groups(self) -> TablePair:
+        """Return the tables with the groups that are counted; if rows are drawn and unpaired, those of the original."""
+        plain, plan = self.sides.plain, self.what.plan
+        groups = planned_groups(plan, self.original) if self.is_compared and plan and plan.in_rows else None
+        if groups is None:
+            return plain
+        if isinstance(plain, Pair):
+            return replace(plain, planned=group([groups.labels[plain.rows]]))
+        return replace(plain.unchanged, planned=groups)
 
     @cached_property
     def journalist(self) -> Population | None:
@@ -274,8 +294,8 @@ def _before(task: Task[Any]) -> dict[str, Any]:
 
 
 def _after(task: Task[Any]) -> dict[str, Any]:
-    plain, size = task.sides.plain, task.options["population_size"]
-    return released_risk(plain, task.journalist, task.options["threshold"], size)
+    sides, size = task.in_groups, task.options["population_size"]
+    return released_risk(sides, None if sides.planned else task.journalist, task.options["threshold"], size)
 
 
 def _extremes(task: Task[TablePair]) -> dict[str, dict[str, int]]:
@@ -353,8 +373,8 @@ _WORK: Mapping[str, Callable[[Any], Any]] = {
     "learning": lambda t: learning(t.sides, **t.drawing),
     "extremes": _extremes,
     "histograms": lambda t: histograms(t.sides.plain),
-    # no drawn row is a person's
-    "example_records": lambda t: None if t.what.guard and t.what.guard.rows else example_records(t.sides),
+    "example_records": lambda t: example_records(t.sides),
+    "equal": lambda t: equal_rows(t.sides, t.strangers),
     "missing": lambda t: [f"{COMPARED}: {t.why}"],
 }
 
@@ -365,8 +385,8 @@ FIGURES = tuple(Figure(of=_WORK[name], **row) for name, row in _ROWS.items())
 
 # every place of an audit that a figure may give, in the order of the JSON
 PLACES = """
-risk.original risk.release risk.influence risk.knows_method risk.nearest risk.other risk.found risk.special_uniques
-risk.linkage risk.composition risk.inference utility.loss utility.estimates utility.distributions
+risk.original risk.release risk.influence risk.knows_method risk.nearest risk.other risk.found risk.equal
+risk.special_uniques risk.linkage risk.composition risk.inference utility.loss utility.estimates utility.distributions
 utility.queries utility.learning pictures.histograms table.extremes attacks per_person shown missing
 """
 
@@ -695,9 +715,7 @@ def refuse_whole(figures: Sequence[str], sample: int | None) -> None:
         raise UnsupportedError(**refusal(key, names=", ".join(whole)))
 
 
-def _sample(
-    sides: TablePair, original: Table | None, why: str, n: int | None, random_state: int
-) -> Sample | None:
+def _sample(sides: TablePair, original: Table | None, why: str, n: int | None, random_state: int) -> Sample | None:
     """Choose the records to attack; None for all records of a table in memory."""
     streams = original is not None and not original.is_loaded
     if n is None or (n >= sides.plain.n_rows and not streams):
@@ -768,6 +786,7 @@ def _audit(task: Task[Any]) -> Audit:
             "notes": [
                 *task.what.notes,
                 *plain.notes,
+                *([text("note", "planned", groups=task.in_groups.planned.n_groups)] if task.in_groups.planned else []),
                 *([task.sampled.note()] if task.sampled else []),
                 *(extremes_in_words(n, task.options["k"] or 0, e) for n, e in extremes.items()),
             ],

@@ -57,9 +57,7 @@ def align(
     return pair_up(before, Subject(after, schema, rows=rows), key=key, allow_outside=allow_outside)
 
 
-def pair_up(
-    original: Any, subject: Subject, *, key: str | None = None, allow_outside: bool = False
-) -> Pair:
+def pair_up(original: Any, subject: Subject, *, key: str | None = None, allow_outside: bool = False) -> Pair:
     """Pair the rows of two tables, and read every released cell.
 
     Parameters
@@ -104,7 +102,8 @@ def pair_up(
     released = [each.column.paired(rows, released_rows) for each in cells]
     quasi = [column.original for column in released]
     sensitive = [of_rows(before.declared_column(schema, n), rows) for n in schema.sensitive]
-    groups, notes = None, _outside(quasi, released, allow_outside or subject.verified)
+    in_rows = subject.guard is not None and subject.guard.rows  # which no cell of a person's own can cover
+    groups, notes = None, [] if in_rows else _outside(quasi, released, allow_outside or subject.verified)
     notes += filter(None, [row_pairs.note()])
     after_sensitive = []
     for column in sensitive:
@@ -214,9 +213,7 @@ def _with_values(column: Column, codes: IntArray, values: Any) -> Column:
     return replace(column, codes=codes, values=values, has_missing=missing, exact=())
 
 
-def _outside(
-    quasi: Sequence[Column], released: Sequence[ReleasedColumn], allowed: bool
-) -> list[str]:
+def _outside(quasi: Sequence[Column], released: Sequence[ReleasedColumn], allowed: bool) -> list[str]:
     """Check that each range or set covers the original value of its row; return faults as notes if allowed."""
     faults = []
     for original, column in zip(quasi, released, strict=True):
@@ -274,9 +271,7 @@ def join(
     # groups may be numbers in one table and text in the other
     where = {str(name): i for i, name in enumerate(numbered.values)}
     names, labels = numbered.values, numbered.codes.astype(np.int64)
-    groups = np.array(
-        [where.get(str(g), len(names)) for g in second.arrow.column(GROUP).to_pylist()], np.int64
-    )
+    groups = np.array([where.get(str(g), len(names)) for g in second.arrow.column(GROUP).to_pylist()], np.int64)
     counts = second.arrow.column(COUNT).to_numpy().astype(np.int64)
     codes = codes_of(column, second)
     unknown = int((codes < 0).sum())
@@ -299,9 +294,7 @@ def _mixed(columns: Sequence[npt.NDArray[Any]]) -> npt.NDArray[np.uint64]:
     return mixed
 
 
-def read_unpaired(
-    original: Any, subject: Subject, control: Any = None, why: str = ""
-) -> TablePair:
+def read_unpaired(original: Any, subject: Subject, control: Any = None, why: str = "") -> TablePair:
     """Read two tables without pairing their rows.
 
     Parameters
@@ -339,9 +332,7 @@ def read_unpaired(
     return replace(_tables(before, subject, others, ()), own_codes=tables)
 
 
-def _tables(
-    before: Table, subject: Subject, others: Table | None, notes: tuple[str, ...]
-) -> TablePair:
+def _tables(before: Table, subject: Subject, others: Table | None, notes: tuple[str, ...]) -> TablePair:
     """Read both tables with one dictionary per column, built from the members (and strangers, if given)."""
     schema = subject.schema
     mine: dict[str, Column] = {}
@@ -360,9 +351,7 @@ def _tables(
             notes += note
 
     def people(columns: dict[str, Column]) -> People:
-        return People(
-            tuple(columns[n] for n in schema.quasi), tuple(columns[n] for n in schema.sensitive)
-        )
+        return People(tuple(columns[n] for n in schema.quasi), tuple(columns[n] for n in schema.sensitive))
 
     sensitive = tuple(cells[n] for n in schema.sensitive)
     return TablePair(
@@ -384,9 +373,7 @@ def _tables(
     )
 
 
-def _joined(
-    column: Column, subject: Subject, others: Sequence[ReleasedColumn]
-) -> tuple[ReleasedColumn, Groups]:
+def _joined(column: Column, subject: Subject, others: Sequence[ReleasedColumn]) -> tuple[ReleasedColumn, Groups]:
     """Join a column of group numbers with its second table, as a recipient would."""
     numbered = subject.table.column(column.name, kind="categorical")
     assert subject.second is not None

@@ -257,9 +257,7 @@ class Audit:
         for name, column in release["sensitive"].items():
             worst = column["disclosure"]["worst"]
             if max_disclosure is not None and worst > max_disclosure + SLACK:
-                lines.append(
-                    f"a group gives away {figure(worst)} of {name!r}, more than {max_disclosure}"
-                )
+                lines.append(f"a group gives away {figure(worst)} of {name!r}, more than {max_disclosure}")
         return lines
 
     @staticmethod

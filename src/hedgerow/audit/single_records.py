@@ -192,9 +192,7 @@ class Shown:
     def script(self) -> str:
         """Return `people` as JSON, escaped for use in a script of a page."""
         # "</script>" inside a value would end the script of the page
-        return json.dumps(self.people, separators=(",", ":"), allow_nan=False).replace(
-            "<", "\\u003c"
-        )
+        return json.dumps(self.people, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
 
 
 def example_records(pair: Pair) -> Shown:
@@ -286,9 +284,7 @@ def _sets(released: ReleasedColumn, m: int) -> list[list[int] | None]:
     """Return the codes that each cell covers (m: missing); None for a cell that covers everything."""
     return [
         None if free else [*members.tolist(), *([m] if missing else [])]
-        for members, free, missing in zip(
-            released.members, released.anything, released.missing, strict=True
-        )
+        for members, free, missing in zip(released.members, released.anything, released.missing, strict=True)
     ]
 
 

@@ -57,10 +57,11 @@ def alone(what: Subject) -> Pair:
             numbered = table.column(name, kind="categorical")
             column, groups = join(counts, numbered, what.second, [c.codes for c in quasi])
         sensitive.append(column)
-    if what.risk_model == "linkage":
-        notes.append(text("note", "altered"))
+    if what.is_private or what.risk_model == "linkage":
+        notes.append(text("note", "private" if what.is_private else "altered"))
     pair = Pair.of_itself(schema, table, quasi, tuple(sensitive))
-    return replace(pair, released_quasi=cells, notes=tuple(notes), groups=groups)
+    risk_model = "attacks" if what.is_private else "classes"
+    return replace(pair, released_quasi=cells, notes=tuple(notes), risk_model=risk_model, groups=groups)
 
 
 def _cells(table: Table, schema: Schema, name: str) -> ReleasedColumn:

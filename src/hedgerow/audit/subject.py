@@ -17,10 +17,10 @@ from ..backends.randomize import hashes
 from ..backends.release_order import ReleasedCodes
 from ..columns.table import Table
 from ..errors import InputError, SchemaError
-from ..guard.redraw import GuardOptions, as_released, guarded
+from ..guard.redraw import GuardOptions, as_released, decoded_cells, group_numbers, guarded
 from ..guard.runs import run_codes
 from ..key import Key
-from ..measures import IntArray
+from ..measures import Groups, IntArray
 from ..measures.guarantees import KAnonymity
 from ..methods.private.domain import OTHER
 from ..methods.private.private_plan import PrivatePlan, is_private
@@ -172,9 +172,7 @@ class Subject:
         return next(n for n in self.second.names if n in self.schema.sensitive)
 
 
-def subject(
-    released: Any, schema: Schema | None, plan: Plan | None, holds: Holder | None = None
-) -> Subject:
+def subject(released: Any, schema: Schema | None, plan: Plan | None, holds: Holder | None = None) -> Subject:
     """Read a release from a `Release`, folder, file or table.
 
     Parameters
@@ -264,6 +262,15 @@ def _by_hashes(
     original_rows = np.empty(len(rows), np.int64)
     original_rows[theirs] = rows[mine]
     return original_rows
+
+
+def planned_groups(plan: Plan, original: Table) -> Groups | None:
+    """Return the group of each original row by a plan that draws rows; None if the plan is another table's."""
+    assert plan.guard is not None
+    columns, quasi = transform(plan, original).columns, plan.names("quasi")
+    columns = {name: columns[name] if name in columns else decoded_cells(original, name) for name in quasi}
+    groups = group_numbers(columns, quasi, original.n_rows)
+    return groups if np.array_equal(groups.sizes, plan.guard.sizes) else None
 
 
 def check_extent(table: Table, schema: Schema) -> None:

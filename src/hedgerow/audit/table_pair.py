@@ -85,9 +85,7 @@ class People:
         """Choose at most `most` people, spread over their sorted values."""
         return spread(self.canonical, most, random_state)
 
-    def values_for(
-        self, released: Sequence[ReleasedColumn | Column], rows: Any = slice(None)
-    ) -> Known:
+    def values_for(self, released: Sequence[ReleasedColumn | Column], rows: Any = slice(None)) -> Known:
         """Return the true values of the given people in the released columns, as an intruder knows them."""
         by_column = {c.name: c for c in (*self.quasi, *self.sensitive)}
         return Known(tuple(true_values(by_column[c.name], rows) for c in released))
@@ -162,6 +160,8 @@ class TablePair:
         The released sensitive columns, if rows are not paired; they cover values in the joint codes.
     guard : Guard, optional
         How the release hides exact sensitive values.
+    planned : Groups, optional
+        The groups of the plan, if rows are drawn whole: equal cells are no group of theirs.
     own_codes : TablePair, optional
         The same tables with dictionaries from the members only, if strangers are coded too. Figures
         other than attacks use these, so that they do not depend on the strangers.
@@ -181,6 +181,7 @@ class TablePair:
     by_group: str | None = None
     cells: tuple[ReleasedColumn, ...] = ()
     guard: Guard | None = None
+    planned: Groups | None = None
     own_codes: Self | None = None
 
     is_paired: ClassVar[bool] = False

@@ -11,9 +11,7 @@ from ..columns.table import Table
 from ..measures import IntArray, group
 
 
-def shared(
-    one: Table, two: Table, names: Collection[str] | None = None
-) -> list[tuple[Column, Column]]:
+def shared(one: Table, two: Table, names: Collection[str] | None = None) -> list[tuple[Column, Column]]:
     """Return the columns that both tables have, each read as the same kind of column in both."""
     pairs = []
     for name in one.names:
@@ -29,17 +27,13 @@ def shared(
 def row_labels(one: Table, two: Table, names: Collection[str] | None = None) -> IntArray:
     """Label the rows of both tables, so that equal rows share a label; shape (n + m,)."""
     codes = [
-        np.concatenate(
-            [mine.codes.astype(np.int64), theirs.codes_in(mine, unknown=mine.n_values + 1)]
-        )
+        np.concatenate([mine.codes.astype(np.int64), theirs.codes_in(mine, unknown=mine.n_values + 1)])
         for mine, theirs in shared(one, two, names)
     ]
     return group(codes, one.n_rows + two.n_rows).labels.astype(np.int64)
 
 
-def rows_alike(
-    one: Table, two: Table, names: Collection[str] | None = None
-) -> tuple[IntArray, int]:
+def rows_alike(one: Table, two: Table, names: Collection[str] | None = None) -> tuple[IntArray, int]:
     """Return, for each row of the second table, an equal row of the first, using each row once.
 
     Equal rows are paired in their order.

@@ -73,9 +73,7 @@ def figure_rows(
             yield FigureRow(name, written(at(before, *path), unit), written(value, unit), says)
 
 
-def risk_rows(
-    before: Mapping[str, Any] | None, after: Mapping[str, Any], *models: str
-) -> Iterator[FigureRow]:
+def risk_rows(before: Mapping[str, Any] | None, after: Mapping[str, Any], *models: str) -> Iterator[FigureRow]:
     """Yield the re-identification risks: by groups, by intruder (default: all), and in the population."""
     rows = definitions("classes")
     intruders = texts("intruders")
@@ -151,9 +149,7 @@ def score_rows(scores: Mapping[str, Any] | None) -> list[tuple[str, str]]:
 
 
 # the headings of `three_numbers` (long and short), of `together_rows` and of `criterion_rows`
-THREE, SHORT, TOGETHER, STANDARD_HEADS = (
-    texts("heads")[name] for name in ("three", "short", "together", "standard")
-)
+THREE, SHORT, TOGETHER, STANDARD_HEADS = (texts("heads")[name] for name in ("three", "short", "together", "standard"))
 
 
 def three_numbers(risk: Mapping[str, Any], classes: bool) -> list[tuple[str, str, str, str]]:

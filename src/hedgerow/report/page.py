@@ -119,9 +119,7 @@ def _people(examples: Any) -> dict[str, Any]:
     return {"examples": examples, "lookup": script, "lookup_hash": f"sha256-{digest}"}
 
 
-def _about(
-    audit: Mapping[str, Any], plan: Plan | None, checks: Sequence[Any], steward: bool
-) -> str:
+def _about(audit: Mapping[str, Any], plan: Plan | None, checks: Sequence[Any], steward: bool) -> str:
     """Return one line on what the page is about: its rows, columns, method and date."""
     table, date = audit["table"], audit["parameters"].get("date")
     parts = [text.rows_in_words(table), f"{len(table['released_columns'])} columns"]
@@ -136,9 +134,7 @@ def _about(
     return " · ".join(parts) + "."
 
 
-def answers(
-    audit: Mapping[str, Any], plan: Plan | None, checks: Sequence[Any]
-) -> tuple[list[Line], list[Card]]:
+def answers(audit: Mapping[str, Any], plan: Plan | None, checks: Sequence[Any]) -> tuple[list[Line], list[Card]]:
     """Return the promises, one sentence each, and the two cards of the first screen."""
     promised = lines(audit, plan, checks)
     return promised, cards(audit, plan, any(state == "broken" for _, state in promised))

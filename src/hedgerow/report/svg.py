@@ -88,9 +88,7 @@ def bars(
                 continue
             long = wide * min(max(value / most, 0.0), 1.0)
             y += 12
-            parts.append(
-                f'<rect x="0" y="{y - 6:g}" width="{long:.1f}" height="9" class="{kind}"/>'
-            )
+            parts.append(f'<rect x="0" y="{y - 6:g}" width="{long:.1f}" height="9" class="{kind}"/>')
             covered = long <= line < long + 36  # the figure stands beside the line, not in it
             parts.append(_text((line if covered else long) + 5, y + 3, figure(value, 2), "start"))
         if line >= 0:

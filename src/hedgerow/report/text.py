@@ -92,9 +92,7 @@ def rows_in_words(table: Mapping[str, Any]) -> str:
     return text("summary", "unpaired_rows", rows=rows, original=original, strangers=strangers)
 
 
-def _aligned_figures(
-    rows: Iterable[FigureRow], head: str = "", *, name: int = WIDE, each: int = 12
-) -> Iterator[str]:
+def _aligned_figures(rows: Iterable[FigureRow], head: str = "", *, name: int = WIDE, each: int = 12) -> Iterator[str]:
     """Yield rows as lines of fixed width, below a heading if there is one."""
     named = [FigureRow(head, "original", "release")] if head else []
     for row in (*named, *rows):
@@ -102,6 +100,8 @@ def _aligned_figures(
 
 
 def _unpaired(audit: Mapping[str, Any]) -> Iterator[str]:
+    if audit["table"]["alone"]:  # whose note says why
+        return
     yield text("summary", "unpaired")
     if not audit["attacks"]:
         yield "No attacks were run (--attacks), so nothing is known of its risk."
@@ -121,6 +121,10 @@ def others(risk: Mapping[str, Any], digits: int = 1) -> Iterator[str]:
     """Yield sentences on whose row is found by sensitive values, and by the columns without a role."""
     if risk.get("found"):
         yield found_in_words(risk["found"], digits)
+    if equal := risk.get("equal"):
+        unique = {who: percent(equal[who], digits) for who in ("members", "strangers") if equal[who] is not None}
+        beside = "; ".join(text("summary", f"equal_{who}", share=share) for who, share in unique.items())
+        yield text("summary", "equal", share=percent(equal["rows"], digits), beside=f" ({beside})" if beside else "")
     other = risk.get("other")
     if other and other["together"]:
         unique = other["unique"]
@@ -180,9 +184,7 @@ def _special(special: Mapping[str, Any] | None) -> Iterator[str]:
     if not special:
         return
     yield ""
-    yield from _aligned_figures(
-        special_rows(special), f"Special uniques of up to {special['size']} columns"
-    )
+    yield from _aligned_figures(special_rows(special), f"Special uniques of up to {special['size']} columns")
     parts = special["release"]["by_column"].items()
     if shares := ", ".join(f"{name} {percent(part)}" for name, part in parts if part):
         yield f"Part of the release's scores by column: {shares}."

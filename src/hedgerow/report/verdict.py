@@ -108,9 +108,7 @@ def _as_data(checks: Sequence[Any]) -> list[Mapping[str, Any]]:
     return [vars(check) if isinstance(check, Check) else check for check in checks]
 
 
-def _promised(
-    plan: Plan | None, checks: Sequence[Mapping[str, Any]]
-) -> Iterator[tuple[Any, Mapping[str, Any]]]:
+def _promised(plan: Plan | None, checks: Sequence[Mapping[str, Any]]) -> Iterator[tuple[Any, Mapping[str, Any]]]:
     """Yield each guarantee of a plan with its check, if it was checked."""
     by_name = {check["name"]: check for check in checks}
     for promise in plan.promises if plan is not None else ():
@@ -144,9 +142,7 @@ def _method_verdicts(checks: Sequence[Mapping[str, Any]]) -> Iterator[Verdict]:
             yield Verdict(check["name"], limit, figure(reached), holds)
 
 
-def _measured(
-    audit: Mapping[str, Any], k: int | None, max_disclosure: float | None
-) -> Iterator[Verdict]:
+def _measured(audit: Mapping[str, Any], k: int | None, max_disclosure: float | None) -> Iterator[Verdict]:
     """Yield verdicts on `k` and `max_disclosure`; none if the audit does not judge equivalence classes."""
     if audit["table"]["yardstick"] != "classes":
         return
@@ -242,9 +238,7 @@ def _of_file(plan: Plan | None, checks: Sequence[Mapping[str, Any]]) -> Iterator
         yield " ".join(holding), "kept"
 
 
-def _open(
-    audit: Mapping[str, Any], plan: Plan | None, checks: Sequence[Mapping[str, Any]]
-) -> Iterator[str]:
+def _open(audit: Mapping[str, Any], plan: Plan | None, checks: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """Yield sentences on what a reader might believe is promised but is not, with what was measured of it."""
     kinds = {promise["kind"] for promise in plan.promises} if plan is not None else set()
     risk, table = audit["risk"], audit["table"]

@@ -40,6 +40,7 @@ from ..design_matrix import Known, known_table, shown_values
 from ..record_distance import Reach
 from ..success import AttackTarget, Rate, Tolerance, rate_of, relative, wilson
 from ..table_pair import Pair, People, TablePair
+from ..whole_rows import row_labels
 from .group_learners import matrix_of
 
 
@@ -48,11 +49,12 @@ def released_risk(
 ) -> dict[str, Any]:
     """Return the risk figures of the released classes: sizes, reidentification, uniqueness and disclosure.
 
-    Suppressed cells match anything for the wildcard k. `size` is the number of people in the
-    population; by default the total of `journalist`.
+    Drawn rows are counted in the groups of their plan. Suppressed cells match anything for the wildcard k.
+    `size` is the number of people in the population; by default the total of `journalist`.
     """
-    groups, persons, columns = sides.classes, sides.persons, sides.released_sensitive
-    counted, hierarchies = Classes.from_groups(sides.value_groups, columns), sides.schema.hierarchies
+    groups, persons, columns = sides.planned or sides.classes, sides.persons, sides.released_sensitive
+    valued = sides.planned or sides.value_groups
+    counted, hierarchies = Classes.from_groups(valued, columns), sides.schema.hierarchies
     quasi = sides.released_quasi
     people = None if persons is None or persons.unit is None else persons.people(groups)
     homes = None if persons is None else persons.by_class(groups).households
@@ -71,18 +73,14 @@ def released_risk(
             counted.sensitive[column.name],
             sides.targets[column.name],
             hierarchies.get(column.name),
-            smallest_cell(sides.value_groups, column, persons),
+            smallest_cell(valued, column, persons),
         )
         for column in columns
     }
-    if sides.guard is not None and sides.guard.rows:
-        # rows that are equal by chance reveal nobody's values
-        for figures in sensitive.values():
-            figures["exposed"] = dict.fromkeys(figures["exposed"], 0) | {"groups": groups.n_groups}
-    elif sides.guard is not None and sides.is_paired:
-        originals = Classes.from_groups(sides.value_groups, sides.sensitive).sensitive
+    if sides.guard is not None and sides.is_paired:
+        originals = Classes.from_groups(valued, sides.sensitive).sensitive
         for true, column in zip(sides.sensitive, columns, strict=True):
-            sensitive[true.name] |= of_true_values(sides.value_groups, true, column, sides.targets[true.name])
+            sensitive[true.name] |= of_true_values(valued, true, column, sides.targets[true.name])
             # drawn values may be all the same by chance, and true ones without being shown so
             sensitive[true.name]["exposed"] = disclosure.exposed(originals[true.name], groups.sizes)
     homes_at_risk = household_risks(sides, (1.0 / people_or_records if risk is None else risk)[groups.labels])
@@ -91,9 +89,9 @@ def released_risk(
         | {
             "people": None if people is None else int(people.min()),
             "households": None if homes is None else int(homes.min()),
-            "wildcard_k": sizes.wildcard_k(
-                groups, [c.codes for c in quasi], [c.wild[c.codes] for c in quasi]
-            ),
+            "wildcard_k": int(groups.sizes.min())
+            if sides.planned
+            else sizes.wildcard_k(groups, [c.codes for c in quasi], [c.wild[c.codes] for c in quasi]),
             "population": population,
         },
         "reidentification": sizes.attackers(groups.sizes, risk, threshold, people)
@@ -105,7 +103,7 @@ def released_risk(
         if everybody is None
         else sizes.population_uniques(people_or_records, float(everybody)),
         "sensitive": sensitive,
-        "covariance": _covariance(sides.value_groups, [c.numbers for c in columns if c.is_number]),
+        "covariance": _covariance(valued, [c.numbers for c in columns if c.is_number]),
     }
 
 
@@ -267,9 +265,7 @@ def smallest_cell(groups: Groups, column: Column, persons: Persons | None) -> in
     return int(replace(persons, homes=None).by_class(cells).different.min())
 
 
-def diversity_summary(
-    column: SensitiveCounts, hierarchy: Hierarchy | None = None
-) -> dict[str, Any]:
+def diversity_summary(column: SensitiveCounts, hierarchy: Hierarchy | None = None) -> dict[str, Any]:
     """Return l-diversity, t-closeness, beta-likeness and delta-disclosure, each for the worst class."""
     counts = column.counts
     l = int(class_measures.distinct(counts).min())
@@ -303,9 +299,7 @@ def twentieths(figure: FloatArray, sizes: IntArray) -> list[float]:
     return (np.bincount(place, sizes, BINS) / max(int(sizes.sum()), 1)).tolist()
 
 
-def disclosure_summary(
-    disclosed: FloatArray, sizes: IntArray, by_score: Mapping[str, FloatArray]
-) -> dict[str, Any]:
+def disclosure_summary(disclosed: FloatArray, sizes: IntArray, by_score: Mapping[str, FloatArray]) -> dict[str, Any]:
     """Return the means, median, worst case and distribution of the disclosure over the classes.
 
     ``mean_over_groups`` counts every class once, ``mean_over_records`` weights them by size,
@@ -550,9 +544,7 @@ class Population:
     total: float
 
 
-def journalist(
-    pair: TablePair, population: Table | None = None, weights: str | None = None
-) -> Population | None:
+def journalist(pair: TablePair, population: Table | None = None, weights: str | None = None) -> Population | None:
     """Return the `Population` of the released classes, from a table or from weights; None without either."""
     people = pair.people_in(pair.classes)
     if population is not None:
@@ -635,6 +627,31 @@ def other_columns(released: Table, schema: Schema) -> dict[str, Any] | None:
         "by_quasi": _alone(released, quasi),
         "together": _alone(released, [*quasi, *names]),
     }
+
+
+def equal_rows(sides: TablePair, strangers: Table | None) -> dict[str, Any]:
+    """Count the released rows that equal a member's, and how many people whose row is alone equal a released row.
+
+    Returns
+    -------
+    dict
+        ``rows``: the share of released rows that are a member's in all measured columns; ``members`` and
+        ``strangers``: of the people whose row nobody else of their table has, the share who equal a released row.
+    """
+    names, out = {*sides.schema.quasi, *sides.schema.sensitive}, dict[str, Any]()
+    for who, people in (("members", sides.original), ("strangers", strangers)):
+        out[who] = None
+        if people is None:
+            continue
+        # people first: values that only released rows have share a code
+        labels, n = row_labels(people, sides.released, names), people.n_rows
+        counts = np.bincount(labels[:n], minlength=int(labels.max()) + 1)
+        released = np.bincount(labels[n:], minlength=len(counts))
+        if who == "members":
+            out["rows"] = float((counts[labels[n:]] > 0).mean())
+        alone = counts == 1
+        out[who] = float((released[alone] > 0).mean()) if alone.any() else None
+    return out
 
 
 # people whose values are looked up to count those whose row they find

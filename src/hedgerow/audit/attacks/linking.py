@@ -295,10 +295,11 @@ def linkage_summary(
         `linking_attacks` gives them; ``highest`` is the larger success.
         ``scores``: linkage of all records by the numeric quasi-identifiers, interval
         disclosure and information loss (Domingo-Ferrer & Torra), in percent; None
-        if no two records are complete. ``reconstructed``: how well a reader of randomized columns
+        if no two records are complete, or rows were drawn. ``reconstructed``: how well a reader of randomized columns
         guesses about a group, by `reconstructed`; None if no plan says how they were drawn.
     """
-    scores = numeric_scores(pair, random_state)
+    # which compare a record with its own, and no drawn row is a person's
+    scores = None if plan is not None and plan.in_rows else numeric_scores(pair, random_state)
     return {
         "attacks": attacks,
         "highest": max(attack["success"] for attack in attacks),

@@ -394,9 +394,7 @@ class _Release:
     def _nearest_other(self, people: Known, person: int) -> float:
         """Return the distance from a person to the nearest other person."""
         total = np.zeros(len(self.others))
-        for column, values, values_of_people in zip(
-            self.columns, self.others.columns, people.columns, strict=True
-        ):
+        for column, values, values_of_people in zip(self.columns, self.others.columns, people.columns, strict=True):
             x = values_of_people[person]
             if column.is_number:
                 distance = np.minimum(np.abs(values - x) / (column.span or 1.0), 1.0)
