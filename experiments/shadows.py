@@ -92,7 +92,7 @@ def attack(case: Case, release: Release, *, rows: int = 600, shadows: int = 16) 
 
 
 def _of_everybody(members: Table, others: Table, release: Subject, inside: NDArray[np.bool_]) -> Floats:
-    """Return the scores of every attack of the audit, shape (people, attacks), members and strangers in their places."""
+    """Return the scores of every attack of the audit, members and strangers in their places: (people, attacks)."""
     sides = read_unpaired(members, release, others)
     assert sides.strangers is not None
     columns = [*by_name(sides.quasi), *by_name(sides.sensitive)]
