@@ -15,7 +15,8 @@ PEOPLE = Case(
 
 @pytest.mark.slow
 def test_an_attacker_with_shadow_models_hardly_finds_members_of_drawn_rows() -> None:
-    exact, rows = (attack(PEOPLE, RELEASES[f"Hedge, {form}"], rows=300, shadows=4) for form in ("exact", "redrawn rows"))
+    forms = "exact", "redrawn rows"
+    exact, rows = (attack(PEOPLE, RELEASES[f"Hedge, {form}"], rows=300, shadows=4) for form in forms)
     assert exact["auc"] > 0.95
     assert exact["found"] > 0.5
     assert rows["auc"] <= 0.62

@@ -178,7 +178,9 @@ class Task(Generic[S]):
     def in_groups(self) -> TablePair:
         """Return the tables with the groups that are counted; if rows are drawn and unpaired, those of the original."""
         plain, plan = self.sides.plain, self.what.plan
-        groups = planned_groups(plan, self.original) if self.is_compared and plan and plan.in_rows else None
+        if not self.is_compared or plan is None or not plan.in_rows:
+            return plain
+        groups = planned_groups(plan, plain.original)
         if groups is None:
             return plain
         if isinstance(plain, Pair):

@@ -270,7 +270,7 @@ def planned_groups(plan: Plan, original: Table) -> Groups | None:
     columns, quasi = transform(plan, original).columns, plan.names("quasi")
     columns = {name: columns[name] if name in columns else decoded_cells(original, name) for name in quasi}
     groups = group_numbers(columns, quasi, original.n_rows)
-    return groups if np.array_equal(groups.sizes, plan.guard.sizes) else None
+    return groups if np.array_equal(groups.sizes, np.asarray(plan.guard.sizes)) else None
 
 
 def check_extent(table: Table, schema: Schema) -> None:

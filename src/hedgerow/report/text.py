@@ -122,8 +122,9 @@ def others(risk: Mapping[str, Any], digits: int = 1) -> Iterator[str]:
     if risk.get("found"):
         yield found_in_words(risk["found"], digits)
     if equal := risk.get("equal"):
-        unique = {who: percent(equal[who], digits) for who in ("members", "strangers") if equal[who] is not None}
-        beside = "; ".join(text("summary", f"equal_{who}", share=share) for who, share in unique.items())
+        who = {"equal_members": equal["members"], "equal_strangers": equal["strangers"]}
+        unique = {key: percent(share, digits) for key, share in who.items() if share is not None}
+        beside = "; ".join(text("summary", key, share=share) for key, share in unique.items())
         yield text("summary", "equal", share=percent(equal["rows"], digits), beside=f" ({beside})" if beside else "")
     other = risk.get("other")
     if other and other["together"]:
