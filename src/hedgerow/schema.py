@@ -237,7 +237,9 @@ class Schema:
         groups are split only by what every household shares, such as its region.
     weight : str, optional
         The column of sampling weights: the number of people in the population that a record
-        represents. Released unchanged, unless it has another role; risks and estimates use it.
+        represents. Risks and estimates use it. Unless it has another role, each group gets its mean weight
+        where a guard hides exact values, and otherwise it is released unchanged. A weight among `other`
+        is always released unchanged.
     grid : mapping of str to sequence
         Public cut points of numbers and dates: ``(first, last, step)`` as a tuple, or a list of
         increasing points. Groups are split only at these points, ranges lie between them, and the
@@ -440,6 +442,12 @@ class Schema:
             return "identifier"
         is_other = name in self.other or name == self.weight or self.rest == "release"
         return "other" if is_other else "undeclared"
+
+    @property
+    def hidden_weight(self) -> str | None:
+        """Return the weight that a guard hides; None if there is none, or if it has a role of its own."""
+        named = {*self.quasi, *self.sensitive, *self.identifiers, *self.other}
+        return None if self.weight in named else self.weight
 
     @property
     def person(self) -> str | None:

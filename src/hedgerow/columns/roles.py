@@ -142,7 +142,7 @@ def proposal(table: Table, profiles: Sequence[ColumnProfile]) -> Schema:
         quasi=names["quasi"],
         sensitive=names["sensitive"],
         identifiers=names["identifier"],
-        other=names["other"],
+        other=[name for name in names["other"] if name not in weights[:1]],
         kinds={p.name: p.kind for p in profiles if p.kind != table.kind(p.name)},
         reasons={p.name: p.reason for p in profiles},
         unit=repeating[0] if repeating else UNSAID,

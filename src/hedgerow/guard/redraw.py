@@ -17,6 +17,7 @@ from ..backends.release_order import ReleasedCodes
 from ..columns.arrays import decoded, slices, value_type
 from ..columns.column import Column, smallest
 from ..columns.order import ranks_of
+from ..columns.roles import check_weights
 from ..columns.table import Table
 from ..errors import InfeasibleError, UnsupportedError
 from ..kernels.even_draws import swap_impossible
@@ -118,6 +119,7 @@ def unguarded_columns(plan: Plan, pseudonyms: Collection[str] = ()) -> list[str]
     """Return the columns that a guarded release keeps row by row: other ones, and pseudonyms."""
     dropped = set(plan.left_out) - set(pseudonyms)
     guarded = {column.name for column in plan.guard.columns} if plan.guard else set()
+    guarded |= {plan.weight} if plan.has_mean_weights else set()
     return [c.name for c in plan.columns if c.role != "quasi" and c.name not in dropped | guarded]
 
 
@@ -146,7 +148,8 @@ def guarded(
     if guard.form == RUNS:
         withheld = [c.name for c in guard.columns if not c.n_values]
         if withheld:
-            classes = Classes.from_groups(groups, [_column(c, codes[c.name]) for c in guard.columns])
+            sensitive = [_column(c, codes[c.name]) for c in guard.columns if c.role == "sensitive"]
+            classes = Classes.from_groups(groups, sensitive)
             promises = [p for p in map(from_promise, plan.promises) if isinstance(p, ColumnGuarantee)]
             if not all(promise.holds_in(classes).all() for promise in promises):
                 raise InfeasibleError(
@@ -228,7 +231,10 @@ def fit_guard(
     person = _person(table, schema)
     names = [*(plan.names("quasi") if options.rows else ()), *plan.names("sensitive")]
     columns = [_coded(table, schema, name, people, person) for name in names]
+    weight = schema.hidden_weight
     if options.form == RUNS:
+        if weight is not None:
+            columns.append(_coded(table, schema, weight, people, person))
         codes = {c.record.name: c.visible for c in columns}
         return Guard(RUNS, people, tuple(c.record for c in columns)), {}, codes
     by_role = {"sensitive": groups}
@@ -252,7 +258,11 @@ def fit_guard(
     lower = np.rint(100 * within[np.ix_(heads, heads)]).astype(np.int64)[np.tril_indices(len(heads))]
     nothing = np.zeros(len(sizes), np.int64)
     cells = _whole(by_role["quasi"].sizes if options.rows else nothing[:0])
-    guard = Guard(REDRAW, people, tuple(records), _whole(sizes), _whole(nothing), _whole(lower), cells=cells)
+    weights = [] if weight is None else mean_weights(check_weights(table, weight), labels, sizes)
+    guard = Guard(
+        REDRAW, people, tuple(records), _whole(sizes), _whole(nothing), _whole(lower), cells=cells,
+        weights=Vector("d", weights),
+    )  # fmt: skip
     return guard, joints, {c.record.name: c.codes for c in columns}
 
 
@@ -441,7 +451,29 @@ def assigned_to_rows(
         codes = np.empty(len(order), smallest(len(column.values) + 1))
         codes[order] = items[column.name]
         released[column.name] = as_released(column, codes, table)
+    if plan.has_mean_weights:
+        record, of_group = weights_told(plan)
+        released[plan.weight] = as_released(record, of_group[labels], table)
     return released
+
+
+def mean_weights(column: Column, labels: IntArray, sizes: IntArray) -> list[float]:
+    """Return the mean weight of each group to four digits; the one that all have, as it is."""
+    order = np.lexsort((column.codes, labels))
+    # added one by one from the smallest, whatever the order of the rows
+    weights = np.asarray(column.values, np.float64)[column.codes[order]]
+    means = np.bincount(labels[order], weights) / sizes
+    starts = np.cumsum(sizes) - sizes
+    least, most = weights[starts], weights[starts + sizes - 1]
+    return [a if a == b else float(f"{mean:.4g}") for mean, a, b in np.stack([means, least, most], axis=1).tolist()]
+
+
+def weights_told(plan: Plan) -> tuple[GuardedColumn, IntArray]:
+    """Return the released weights as a record of their values, and the code of each group's."""
+    assert plan.guard is not None
+    values, of_group = np.unique(np.asarray(plan.guard.weights, np.float64), return_inverse=True)
+    codes = of_group.astype(smallest(len(values) + 1))
+    return GuardedColumn(plan.weight, "other", "numeric", values=tuple(values.tolist())), codes
 
 
 def as_released(column: GuardedColumn, codes: NDArray[Any], table: Table) -> ReleasedCodes:

@@ -200,6 +200,8 @@ def public_fields(record: Any, *, public: bool = False) -> dict[str, Any]:
         f.name: getattr(record, f.name)
         for f in fields(record)
         if not (public and f.metadata.get("private"))
+        # what says nothing is left out of plans without it, which stay byte for byte
+        and (getattr(record, f.name) or not f.metadata.get("optional"))
     }
 
 

@@ -415,6 +415,9 @@ class Guard(Discreet):
     cells : Vector of int
         Records of each cell that the groups were joined from, group after group; quasi-identifiers
         are drawn in cells. Empty where they are not drawn.
+    weights : Vector of float
+        The mean sampling weight of each group, which its records get; empty if there are no weights, or
+        they are not hidden.
     again : Vector of int
         How often each group was drawn again because it was above a cap: each time a further part,
         1 / `AGAIN`, is drawn from the whole table.
@@ -433,6 +436,7 @@ class Guard(Discreet):
     correlation: Vector = field(default=_NONE, metadata=_WHOLE)
     impossible: int = field(default=0, metadata=PRIVATE)
     cells: Vector = field(default=_NONE, metadata=_WHOLE)
+    weights: Vector = field(default=_NO_DOUBLES, metadata={**_DOUBLES, "optional": True})
 
     def __post_init__(self) -> None:
         as_vectors(self)
@@ -455,6 +459,8 @@ class Guard(Discreet):
             len(self.again) != len(self.sizes) or len(self.correlation) != heads * (heads + 1) // 2
         ):
             raise Contradiction("the guard does not match its groups or columns")
+        if len(self.weights) not in (0, len(self.sizes)):
+            raise Contradiction("the mean weights do not match the groups")
         for column in self.columns:
             groups = len(self.cells if column.role == "quasi" else self.sizes)
             if (column.by_moments and len(column.pair) != groups) or (
@@ -549,10 +555,16 @@ class Plan:
         """Return whether all cells are drawn, those of quasi-identifiers included."""
         return self.guard is not None and self.guard.rows
 
+    @property
+    def has_mean_weights(self) -> bool:
+        """Return whether records get the mean sampling weight of their group."""
+        return self.guard is not None and len(self.guard.weights) > 0
+
     def relations(self) -> Mapping[str, str]:
         """Return, for each changed column, how its released cells relate to the original ones."""
         guarded = {} if self.guard is None else self.guard.relations()
-        return {**self.recoding.relations(), **guarded}
+        weights = {self.weight: RANDOM} if self.has_mean_weights else {}
+        return {**self.recoding.relations(), **guarded, **weights}
 
     @property
     def in_name_only(self) -> list[str]:
@@ -607,6 +619,8 @@ class Plan:
             raise Contradiction("the recoding names a column that the plan does not know by that role")
         if self.guard and any(roles.get(c.name) != c.role for c in self.guard.columns):
             raise Contradiction("the guard names a column that the plan does not know by that role")
+        if self.has_mean_weights and roles.get(self.weight) != "other":
+            raise Contradiction("the guard has mean weights, and the plan no weight")
         # A quasi-identifier without a recoding would be released as it is.
         if self.recoding.complete and not set(self.names("quasi")) <= recoded:
             raise Contradiction("a quasi-identifier is not recoded")

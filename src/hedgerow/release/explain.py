@@ -10,7 +10,7 @@ from itertools import accumulate
 from ..notation import cut, duration, figure, percent
 from ..plan import Anatomize, Maps, Mask, Partition, Plan, Randomize, Recoded, Recoding
 from ..texts import text, texts
-from .guard_words import in_words, promises
+from .guard_words import contents, in_words, promises
 
 _SHOWN, _DEEPEST = 60, 12
 _LISTED = 6
@@ -28,7 +28,7 @@ def explain(plan: Plan) -> str:
     """
     arguments = ", ".join(f"{key}={value!r}" for key, value in plan.parameters.items())
     lines = [_say("fitted", method=plan.method, arguments=arguments, rows=plan.n_rows)]
-    hidden = {column.name for column in plan.guard.columns} if plan.guard else set[str]()
+    hidden = set(contents(plan))
     for role in _ROLES:
         names = plan.names(role)
         if names and not hidden.issuperset(names):

@@ -50,6 +50,8 @@ def in_words(guard: Guard) -> str:
             smoothed = _say("smoothed", people=column.smoothed) if column.smoothed else ""
             line = _say("by_shares", name=name, values=values, smoothed=smoothed)
         lines.append(line + (_say("withheld", records=column.withheld) if column.withheld else ""))
+    if len(guard.weights):
+        lines.append(_say("weights"))
     if pairs := _correlations(guard):
         lines.append(_say("correlations", pairs="; ".join(pairs)))
     return "\n  ".join([*lines, _say("once")])
@@ -79,11 +81,20 @@ def figures(plan: Plan, original: Table, released: Table) -> dict[str, Any] | No
             before, after = _shape(exact), _shape(released.column(record.name, kind="numeric"))
             largest = _largest(exact, persons)
         columns[record.name] = {**column, "before": before, "after": after, "largest": largest}
+    weights = {}
+    if plan.weight and plan.weight in plan.relations():
+        both = (("before", original), ("after", released))
+        weights = {"weights": {when: _total(table.column(plan.weight, kind="numeric")) for when, table in both}}
     again = sum(n > 0 for n in guard.again)
     return {
         "form": "rows" if guard.rows else guard.form, "people": guard.people, "groups": len(guard.sizes),
-        "drawn_again": again, "impossible": guard.impossible, "columns": columns,
+        "drawn_again": again, "impossible": guard.impossible, "columns": columns, **weights,
     }  # fmt: skip
+
+
+def _total(column: Column) -> float:
+    counts = column.counts()[: column.n_values]
+    return float(np.asarray(column.values, np.float64) @ counts)
 
 
 def _shape(column: Column) -> dict[str, float | None] | None:
@@ -119,6 +130,8 @@ def _largest(column: Column, persons: Persons | None) -> float | None:
 def shifts_in_words(numbers: Mapping[str, Any]) -> list[str]:
     """Return, for each guarded number, what changed of its spread, median and tail, as text."""
     lines = []
+    if "weights" in numbers:
+        lines.append(_say("shift_weights", **{when: figure(total) for when, total in numbers["weights"].items()}))
     for name, column in numbers["columns"].items():
         if column["before"] and column["after"]:
             before, after = ({part: figure(v) for part, v in column[when].items()} for when in ("before", "after"))
@@ -132,8 +145,8 @@ def warnings(plan: Plan, numbers: Mapping[str, Any] | None, pseudonyms: Sequence
     guard = plan.guard
     if guard is None or numbers is None:
         return
-    exact = [name for name in plan.names("other") if name != plan.weight]
-    if plan.weight:
+    exact = [name for name in plan.names("other") if name not in (plan.weight, *plan.relations())]
+    if plan.weight in plan.names("other") and plan.weight not in plan.relations():
         yield _say("weight", name=plan.weight)
     if exact:
         yield _say("others", names=", ".join(exact))
@@ -162,7 +175,8 @@ def contents(plan: Plan) -> dict[str, str]:
     if plan.guard is None:
         return {}
     key = "cell_run" if plan.guard.form == RUNS else "cell_drawn"
-    return {column.name: _say(key, kind=column.kind) for column in plan.guard.columns}
+    cells = {column.name: _say(key, kind=column.kind) for column in plan.guard.columns}
+    return cells | ({plan.weight: _say("cell_weight")} if plan.has_mean_weights else {})
 
 
 def reading(plan: Plan) -> list[str]:

@@ -79,7 +79,7 @@ def of_release(
     if persons is not None:
         yield from _people(persons, plan)
         yield from _homes(persons, plan, original)
-    if schema.weight is not None and schema.weight in plan.names("other"):
+    if schema.weight is not None and schema.weight in plan.names("other") and schema.weight not in plan.relations():
         strata = describe_strata(original, schema.weight, [*plan.names("quasi"), *plan.names("other")])
         unique = _weights(original.column(schema.weight, kind="numeric"))
         yield from unique if strata is None else (strata,)

@@ -114,7 +114,8 @@ class Worker:
 
     def _schema(self, ask: Ask) -> Schema:
         """Return the proposed schema with the steward's roles and other choices."""
-        roles: Mapping[str, str] = ask["roles"]
+        # a weight among the other columns would be released exactly
+        roles: Mapping[str, str] = {n: r for n, r in ask["roles"].items() if (n, r) != (ask["weight"], "other")}
         proposed = self._opened(ask).inspect().schema
         unit = {"": UNSAID, "none": None}.get(ask["unit"], ask["unit"])
         return proposed.replace(

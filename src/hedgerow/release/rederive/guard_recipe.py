@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -15,7 +16,7 @@ from ...columns.arrays import decoded, slices, value_class
 from ...columns.order import ranks_of
 from ...columns.table import Table, Window
 from ...errors import UnsupportedError
-from ...guard.redraw import WINDOW, decoded_cells, entries_of, key_of
+from ...guard.redraw import WINDOW, decoded_cells, entries_of, key_of, weights_told
 from ...key import Key
 from ...measures import Persons, group
 from ...measures.guarantees import Check
@@ -63,6 +64,12 @@ class GuardRecipe:
                 self._released_codes[name][order] = codes
             if plan.guard.rows:
                 self._released_codes |= self._swapped(released, rows)
+        if plan.has_mean_weights and self.sizes_hold:
+            kind = released.types.field(plan.weight).type
+            told, of_group = weights_told(plan)
+            self._values[plan.weight] = entries_of(told, kind)
+            self._released_codes[plan.weight] = of_group[self.labels]
+            self.classes[plan.weight] = value_class(kind)
 
     @property
     def columns_read(self) -> Sequence[str]:
@@ -147,7 +154,25 @@ class GuardRecipe:
             wrong = {c.name: self._off(c) if self.sizes_hold else len(self._guard.sizes) for c in self._guard.columns}
             words = f"groups whose plan has other means, spreads or shares than their records: {_counts(wrong)}"
             checks.append(Check.none("drawn from their groups", sum(wrong.values()), words))
+        if self._plan.has_mean_weights:
+            words = "groups that get another weight than the mean of their records"
+            checks.append(Check.none("mean weights", self._weighed_wrongly(), words))
         return checks
+
+    def _weighed_wrongly(self) -> int:
+        """Count the groups whose weight is not their mean to four digits, nor the one that all have."""
+        planned = np.asarray(self._guard.weights)
+        column = next(c for c in self._plan.columns if c.name == self._plan.weight)
+        weights = Numbers(column, self._original).all()
+        if not self.sizes_hold:
+            return len(planned)
+        ends = np.cumsum(np.asarray(self._guard.sizes))
+        of_group = np.split(weights[np.argsort(self.labels, kind="stable")], ends[:-1])
+        means = np.array([math.fsum(some) / len(some) for some in of_group])
+        unit = 10.0 ** (np.floor(np.log10(means)) - 3)
+        same = np.array([some.min() == some.max() for some in of_group])
+        is_near = np.abs(planned - means) <= (0.5 + _CLOSE) * unit
+        return int(np.count_nonzero(~np.where(same, planned == means, is_near)))
 
     def _shared_by_few(self, column: GuardedColumn, person: Ints | None) -> int:
         """Count the released values, missing not counted, that fewer people of the original have than promised."""
