@@ -125,10 +125,11 @@ class Table:
         """Return the bytes that work may take on a table that is read a few rows at a time; None for others."""
         return None
 
-    def with_local_codes(self, names: Iterable[str], besides: int = 0) -> Table:
+    def with_local_codes(self, names: Iterable[str], besides: int = 0, *, in_order: bool = False) -> Table:
         """Return the table with the row codes of the given columns on this machine.
 
-        `besides` is the number of bytes that a method needs in addition.
+        `besides` is the number of bytes that a method needs in addition; `in_order` keeps the rows in their
+        order, which costs a cluster more.
         """
         return self
 

@@ -48,6 +48,8 @@ TOGETHER = 0.8
 Rare = dict[tuple[str, str], NDArray[np.uint8]]
 # normal scores are rounded to whole numbers of 1024ths, so that their sums are exact
 _EXACT = 1024
+# bytes that draws take for a cell, at most
+DRAWN = 64
 # rows that are read at once
 WINDOW = 1 << 17
 

@@ -15,7 +15,7 @@ from ..backends.select import opened
 from ..columns.roles import check_weights, refuse_identifiers, refuse_repeated
 from ..columns.table import Table
 from ..errors import ParameterError, UnsupportedError
-from ..guard.redraw import FEWEST, GuardOptions, guarded, with_runs
+from ..guard.redraw import DRAWN, FEWEST, GuardOptions, guarded, with_runs
 from ..key import Secret
 from ..methods.base import Method
 from ..plan.records import RUNS
@@ -137,15 +137,18 @@ def _protected(
             )
     table.release_memory()
     step("recoding")
-    replaced = dict(fitted.release_table(table).columns)
+    dropped, source = [n for n in plan.left_out if n not in linked], table
+    if guard is not None:  # what is drawn is given to rows by their codes
+        remaining = [name for name in table.names if name not in dropped]
+        source = table.with_local_codes(remaining, table.n_rows * len(remaining) * DRAWN)
+    replaced = dict(fitted.release_table(source).columns)
     if guard is not None:
-        plan, guarded_columns = guarded(guard, table, schema, plan, replaced, linked)
+        plan, guarded_columns = guarded(guard, source, schema, plan, replaced, linked)
         replaced |= guarded_columns
     # not the household's: equal pseudonyms would show who lives together
     if secret is not None:
         replaced |= {name: pseudonyms(table, name, secret) for name in linked}
-    dropped = [n for n in plan.left_out if n not in linked]
-    output = computing(table.engine).release(table, Change(replaced, dropped, keep_order, parts))
+    output = computing(table.engine).release(source, Change(replaced, dropped, keep_order, parts))
     table.release_memory()
     release = Release(
         plan=plan,
@@ -195,7 +198,13 @@ def _check_guard(guard: GuardOptions, engine: str, method: Method, keep_order: b
             "in the order of the input every drawn row shows whose group it comes from, which cells=\"rows\" hides",
             hint='leave out keep_order (--keep-order), or choose cells="means" or "ranges"',
         )
-    able = computing(engine).capabilities.guards
+    capabilities = computing(engine).capabilities
+    if keep_order and not capabilities.positions:
+        raise UnsupportedError(
+            f"rows of the engine {engine!r} have no numbers, so drawn values are not kept in their order",
+            hint='leave out keep_order (--keep-order), or use engine="memory" (--engine memory)',
+        )
+    able = capabilities.guards
     if guard.form not in able:
         raise UnsupportedError(
             f"guard={guard.form!r} cannot be had on the engine {engine!r}",

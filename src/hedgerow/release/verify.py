@@ -16,7 +16,7 @@ from ..columns.row_hashes import RowHasher
 from ..columns.table import Table
 from ..columns.workspace import give_back
 from ..errors import PromiseError
-from ..guard.redraw import unguarded_columns
+from ..guard.redraw import DRAWN, unguarded_columns
 from ..io.verify_read import plain_types, read_back
 from ..io.write import layout_like
 from ..key import Key, Secret
@@ -102,10 +102,14 @@ def verify(
         for column in plan.columns
         if column.name in replaced and secret is not None
     ]
-    guarded = None
+    guarded, released_here = None, released
     if plan.guard is not None:
-        others = unguarded_columns(plan, replaced)
-        guarded = GuardRecipe(plan, original, released, rows, key, others)
+        others, n_bytes = unguarded_columns(plan, replaced), original.n_rows * len(remaining) * DRAWN
+        # a cluster gathers the codes of all rows once more
+        original = original.with_local_codes(remaining, n_bytes)
+        drawn = dict.fromkeys([*plan.names("quasi"), *(c.name for c in plan.guard.columns)])
+        released_here = released.with_local_codes(drawn, n_bytes, in_order=True)
+        guarded = GuardRecipe(plan, original, released_here, rows, key, others)
         keyed.append(guarded)
         # drawn values are known to who has the key
         relations |= dict.fromkeys(guarded.classes, MAPPED)
@@ -124,7 +128,7 @@ def verify(
     if guarded is not None and plan.in_rows:
         # equal cells show no group: k and caps are those of the plan's groups
         labels = guarded.labels if rows is None else guarded.labels[rows]
-        sensitive = [sensitive_column(column, released) for column in plan.columns if column.role == "sensitive"]
+        sensitive = [sensitive_column(column, released_here) for column in plan.columns if column.role == "sensitive"]
         groups = Classes.from_groups(group([labels]), sensitive, persons and persons.subset(rows))
     else:
         groups = classes(plan, released, persons, rows)

@@ -10,10 +10,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from ...columns.table import Table
 from ...columns.to_parquet import DEFAULTS, OpenOptions
 from ...columns.workspace import Workspace, memory_of
 from ...errors import UnsupportedError
-from ..base import Capabilities, Executors, execute_by
+from ...key import Key
+from ...plan import Plan
+from ..base import Capabilities, Executors, Transformed, execute_by
+from ..memory import EXECUTORS
 from ..select import is_frame
 from .growing import SparkRows
 from .joint_counts import paired as paired
@@ -25,10 +29,14 @@ from .spark_files import from_files
 from .spark_files import over_parts as over_parts
 from .spark_files import release as release
 from .spark_files import write as write
-from .spark_table import SparkTable
+from .spark_table import Gathered, SparkTable
 
 _EXECUTORS: Executors = {"partition": by_leaves, "maps": by_maps, "randomize": by_draws}
-execute = partial(execute_by, _EXECUTORS)
+
+
+def execute(plan: Plan, table: Table, key: Key | None = None) -> Transformed:
+    """Recode a table's columns as a plan says: on the executors, or here if the codes of all rows are here."""
+    return execute_by(EXECUTORS if isinstance(table, Gathered) else _EXECUTORS, plan, table, key)
 
 
 def open(source: Any, options: OpenOptions = DEFAULTS) -> SparkTable:
@@ -64,7 +72,6 @@ capabilities = Capabilities(
     units=False,
     pseudonyms=False,
     positions=False,
-    guards=(),
 )
 
 

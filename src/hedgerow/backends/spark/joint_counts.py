@@ -65,6 +65,13 @@ def paired(
     after = [n for n in names if n in released.names]
     if original.n_rows != released.n_rows or {*maker.names, *after} - set(original.names) or not after:
         return None
+    if released.rows_here is not None:
+        names_here, rows = released.rows_here
+        mine = original.with_local_codes(names_here, besides)
+        assert isinstance(mine, Gathered)
+        theirs_here = released.with_local_codes(after, besides, in_order=True)
+        assert isinstance(theirs_here, Gathered)
+        return Gathered(original, {n: mine.codes[n][rows] for n in before}), theirs_here
     entries = {n: original.entries(n) for n in before}
     released_entries = {n: released.entries(n) for n in after}
     sizes = {_ORIGINAL + n: len(e) for n, e in entries.items()}

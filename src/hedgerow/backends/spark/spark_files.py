@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ...columns.arrays import decoded, one_piece, regrouped, value_type
 from ...columns.chunked_table import ChunkedTable
 from ...columns.numbers import one_zero
-from ...columns.order import cell_texts, ranks_of
+from ...columns.order import cell_texts, order_by_ranks, ranks_of
 from ...columns.table import Table
 from ...columns.to_parquet import OpenOptions, open_chunked
 from ...columns.workspace import Workspace, memory_of
@@ -29,6 +29,7 @@ from ...measures import Classes, Counts, Persons, group
 from ...plan import Partition, PlanColumn
 from .. import duckdb, partitions
 from ..base import Change, PartWork, ReleasedTable, T, sensitive_column
+from ..release_order import ReleasedCodes
 from .cluster import (
     gathered,
     map_parts,
@@ -39,8 +40,9 @@ from .cluster import (
     run,
     session,
 )
+from .packing import Packing
 from .recode import ByDraws, SparkColumn
-from .spark_table import CountedColumn, Maker, SparkTable
+from .spark_table import CountedColumn, Gathered, Maker, SparkTable
 
 _BATCH = 1 << 17
 # types whose values Spark holds, besides integers, times and decimals
@@ -122,7 +124,10 @@ def over_parts(
     groups: Partition | None = None,
     redrawn: Table | None = None,
 ) -> Iterator[T]:
-    """Yield the result of `work` on each part of a table, run on the executors."""
+    """Yield the result of `work` on each part of a table, run on the executors that hold it."""
+    if isinstance(table, Gathered):
+        yield work(table, None)
+        return
     assert isinstance(table, SparkTable)
     maker = redrawn.maker if isinstance(redrawn, SparkTable) else None
     if maker is not None:
@@ -190,11 +195,13 @@ def classes(
 def release(table: Table, change: Change) -> ReleasedTable:
     """Return the release as a table on the cluster, with its rows sorted by their content.
 
-    Its rows have no numbers, so it does not record the input row of each of them.
+    Rows have no numbers there, so it does not record the input row of each of them, unless this process has
+    gathered their codes.
     """
     from pyspark.sql import types as t
-    from pyspark.sql.pandas.types import from_arrow_type
 
+    if isinstance(table, Gathered):
+        return _released_here(table, change)
     assert isinstance(table, SparkTable)
     columns: Mapping[str, Any] = change.columns
     if refused := [name for name, column in columns.items() if not isinstance(column, SparkColumn)]:
@@ -219,17 +226,7 @@ def release(table: Table, change: Change) -> ReleasedTable:
         whole = pa.Table.from_arrays([*cells, *keys.values()], [*names, *keys])
         yield from whole.to_batches(1 << 16)
 
-    fields, types, frame_types = [], [], table.frame.schema
-    for name, place in zip(remaining, names, strict=True):
-        if name in stays:
-            kind, in_file = frame_types[stays[name]].dataType, table.file_types.field(name).type
-        else:
-            type_ = columns[name].entries.type
-            same = type_ == table.types.field(name).type
-            kind = frame_types[table.place(name)].dataType if same else from_arrow_type(type_, True)
-            in_file = type_
-        fields.append(t.StructField(place, kind, True))
-        types.append((name, in_file))
+    fields, types = _types_of(table, columns, dict(zip(remaining, names, strict=True)))
     if order is not None:
         kinds = {"long": t.LongType(), "string": t.StringType()}
         fields += [t.StructField(k, kinds[kind], True) for k, kind in order.kinds.items()]
@@ -238,12 +235,73 @@ def release(table: Table, change: Change) -> ReleasedTable:
     frame = map_parts(selected, work, t.StructType(fields), whole=maker.whole)
     if order is not None:
         frame = frame.orderBy(*order.kinds).select(*names)
-    frame = table.keep_release(frame.toDF(*remaining))
-    output = SparkTable(frame, table.layout, file_types=pa.schema(types))
-    output.workspace, output.maker, output.memory = table.workspace, maker, table.memory
+    output = _kept(table, frame.toDF(*remaining), types)
+    output.maker = maker
     if isinstance(maker, ByDraws):
         output.drawn_counts = partial(maker.counted, table)
     return ReleasedTable(output.given, None, output)
+
+
+def _released_here(table: Gathered, change: Change) -> ReleasedTable:
+    """Sort a release whose codes are here, and send them to executors, which make its cells of them."""
+    from pyspark.sql import types as t
+
+    whole, columns = table.whole, change.columns
+    remaining = [name for name in table.names if name not in change.drop]
+    listed = []
+    for name in remaining:
+        entries = table.entries(name)
+        if name not in columns and _has_zeros(entries) and whole.has_negative_zeros(name):
+            raise UnsupportedError(
+                f"column {name!r} has zeros of two signs, which are one code where values are drawn",
+                hint='make them one (column + 0.0), leave it out, or use engine="memory" (--engine memory)',
+            )
+        stays = ReleasedCodes(name, entries.type, entries, table.codes[name], np.arange(len(entries)))
+        listed.append(columns.get(name, stays))
+    ranked = ((column, *ranks_of(column.entries)) for column in listed)
+    rows = order_by_ranks(table.n_rows, ((c.numbers, ranks[c.place], n) for c, ranks, n in ranked))
+    # recoded columns share their codes
+    sources = {str(id(column.numbers)): column for column in listed}
+    packing = Packing.of({key: int(column.numbers.max()) + 1 for key, column in sources.items()})
+    words = packing.packed({key: column.numbers[rows] for key, column in sources.items()})
+    cells = [(str(id(column.numbers)), column.entries, column.place) for column in listed]
+    names = [f"r{i}" for i in range(len(remaining))]
+
+    def work(part: pa.Table) -> Iterator[pa.RecordBatch]:
+        here = [word.to_numpy() for word in part.columns]
+        arrays = [entries.take(pa.array(place[packing.codes(here, key)])) for key, entries, place in cells]
+        yield from pa.Table.from_arrays(arrays, names).to_batches(1 << 16)
+
+    fields, types = _types_of(whole, columns, dict(zip(remaining, names, strict=True)))
+    sent = whole.frame.sparkSession.createDataFrame(pa.table(dict(zip(packing.names(), words, strict=True))))
+    output = _kept(whole, map_parts(sent, work, t.StructType(fields)).toDF(*remaining), types)
+    output.rows_here = tuple(table.codes), rows
+    return ReleasedTable(output.given, rows, output)
+
+
+def _types_of(
+    table: SparkTable, columns: Mapping[str, Any], places: Mapping[str, str]
+) -> tuple[list[Any], list[tuple[str, pa.DataType]]]:
+    """Return the fields of a released frame, named by `places`, and each column's type in a file."""
+    from pyspark.sql import types as t
+    from pyspark.sql.pandas.types import from_arrow_type
+
+    fields, types, frame_types = [], [], table.frame.schema
+    for name, place in places.items():
+        kind, in_file = frame_types[table.place(name)].dataType, table.file_types.field(name).type
+        if name in columns:
+            in_file = columns[name].entries.type
+            kind = kind if in_file == table.types.field(name).type else from_arrow_type(in_file, True)
+        fields.append(t.StructField(place, kind, True))
+        types.append((name, in_file))
+    return fields, types
+
+
+def _kept(table: SparkTable, frame: Any, types: Sequence[tuple[str, pa.DataType]]) -> SparkTable:
+    """Persist a released frame, and return it as a table."""
+    output = SparkTable(table.keep_release(frame), table.layout, file_types=pa.schema(types))
+    output.workspace, output.memory = table.workspace, table.memory
+    return output
 
 
 class Order:

@@ -161,6 +161,9 @@ class SparkTable(StoredTable):
         Most memory of this process; by default half of the machine's.
     maker : Maker
         The maker of a released table's columns.
+    rows_here : pair of sequence of str and int64 array, optional
+        Of a release whose rows this process made: the columns that it gathered, and the gathered row behind
+        each released one.
     """
 
     engine: ClassVar[str] = "spark"
@@ -168,6 +171,7 @@ class SparkTable(StoredTable):
     workspace: Workspace | None = None
     memory: str | int | None = None
     maker = Maker(())
+    rows_here: tuple[Sequence[str], NDArray[np.int64]] | None = None
 
     def __init__(
         self,
@@ -252,6 +256,11 @@ class SparkTable(StoredTable):
         counts = collected(self.frame.agg(f.count_distinct(place).alias("a"), f.count(place).alias("b")))
         return counts.column(0)[0].as_py(), counts.column(1)[0].as_py()
 
+    def has_negative_zeros(self, name: str) -> bool:
+        """Return whether a column has the number -0.0, which is one value with 0.0 where cells are counted."""
+        cells = self.frame[self.place(name)]
+        return bool(run(self.frame.where((cells == 0) & (cells.cast("string") == "-0.0")).limit(1).count))
+
     def encode(self, names: Iterable[str]) -> None:
         """Keep the packed codes of the given columns on the cluster, computed when they are first counted."""
         self.discard_codes()
@@ -274,8 +283,10 @@ class SparkTable(StoredTable):
         schema = ", ".join(f"{w} long" for w in packing.names())
         return packing, map_parts(self.frame.select(*places), work, schema)
 
-    def with_local_codes(self, names: Iterable[str], besides: int = 0) -> Table:
-        """Return the table with row codes of the given columns on this machine, collected as counted combinations.
+    def with_local_codes(self, names: Iterable[str], besides: int = 0, *, in_order: bool = False) -> Table:
+        """Return the table with row codes of the given columns on this machine.
+
+        They are collected as counted combinations and sorted, or row by row if they are needed `in_order`.
 
         Raises
         ------
@@ -294,6 +305,10 @@ class SparkTable(StoredTable):
             "on the cluster",
             self.memory,
         )
+        if in_order:
+            packing, frame = self._coded(names)
+            words = [word.to_numpy() for word in collected(frame).columns]
+            return Gathered(self, {n: packing.codes(words, n) for n in names})
         codes, counts = self.combinations(names)
         return Gathered(self, {n: np.repeat(c, counts) for n, c in codes.items()})
 
@@ -404,27 +419,27 @@ class Gathered(StoredTable):
     refusal: ClassVar[str] = SparkTable.refusal
 
     def __init__(self, whole: SparkTable, codes: Mapping[str, NDArray[Any]]) -> None:
-        self._whole, self._codes = whole, codes
+        self.whole, self.codes = whole, codes
         self._describe(whole.types, whole.n_rows, whole.layout, whole.path)
 
     def values(self, name: str) -> tuple[pa.Array, NDArray[np.int64]]:
         """Return a column's distinct values in natural order, and the number of rows with each."""
-        return self._whole.values(name)
+        return self.whole.values(name)
 
     def _distinct(self, name: str) -> tuple[int, int]:
-        return self._whole._distinct(name)
+        return self.whole._distinct(name)
 
     def take(self, name: str, rows: slice | NDArray[np.int64]) -> pa.Array:
         """Return the given cells of a column whose codes are on this machine."""
-        if name not in self._codes:
+        if name not in self.codes:
             return self.arrow
-        return self.entries(name).take(pa.array(self._codes[name][rows]))
+        return self.entries(name).take(pa.array(self.codes[name][rows]))
 
     def column(self, name: str, **options: Any) -> Column:
         """Return a column, with its row codes if they were collected on this machine."""
-        column = self._whole.column(name, **options)
-        if name not in self._codes:
+        column = self.whole.column(name, **options)
+        if name not in self.codes:
             return column
         assert isinstance(column, CountedColumn)
-        lookup, codes = column.lookup, self._codes[name]
+        lookup, codes = column.lookup, self.codes[name]
         return self._cached((name, id(column)), lambda: column.with_rows(lookup[codes]))
