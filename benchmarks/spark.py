@@ -4,7 +4,7 @@ The table of `benchmarks/engines.py`, read by Spark from Parquet; local[2] on th
 time is that of this process, Spark's and the Python workers' together, over what starting and a small
 table before it took. Every size is a run of its own.
 
-    python benchmarks/spark.py [--rows 5000000,20000000] [--method MART] [--driver-memory 4g]
+    python benchmarks/spark.py [--rows 5000000,20000000] [--method MART] [--guard auto] [--driver-memory 4g]
     python benchmarks/spark.py --adult   # 30,162 rows of Adult, from a path to a written release
     python benchmarks/spark.py --driver [--rows 1000000,2000000]   # the memory of the process that asks
 """
@@ -94,7 +94,7 @@ def session(folder: str, memory: str, **more: str) -> Any:
     return spark
 
 
-def job(source: str, folder: str, method: str, memory: str) -> None:
+def job(source: str, folder: str, method: str, memory: str, guard: str) -> None:
     """One measured run; prints processor seconds by step as JSON."""
     import hedgerow as hr
 
@@ -103,7 +103,7 @@ def job(source: str, folder: str, method: str, memory: str) -> None:
     schema = hr.Schema(quasi=QUASI, sensitive=SENSITIVE)
     make(Path(folder, "small.parquet"), 20_000)
     small = spark.read.parquet(str(Path(folder, "small.parquet")))
-    hr.protect(small, schema, getattr(hr, method)()).table.unpersist()
+    hr.protect(small, schema, getattr(hr, method)(), guard=guard).table.unpersist()
 
     steps: dict[str, float] = {}
     now: list[str | float] = ["", processor_seconds()]
@@ -116,7 +116,7 @@ def job(source: str, folder: str, method: str, memory: str) -> None:
 
     began = time.perf_counter()
     release = hr.protect(
-        spark.read.parquet(source), schema, getattr(hr, method)(), progress=progress
+        spark.read.parquet(source), schema, getattr(hr, method)(), guard=guard, progress=progress
     )
     progress("end", None)
     steps.pop("")
@@ -180,9 +180,9 @@ def _peak() -> float:
     return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) * 1024 / 1e9
 
 
-def run(which: str, source: Path, folder: str, method: str, memory: str) -> dict[str, Any]:
+def run(which: str, source: Path, folder: str, *settings: str) -> dict[str, Any]:
     """What a process of its own prints."""
-    asked = [str(source), folder, method, memory]
+    asked = [str(source), folder, *settings]
     done = subprocess.run(
         [sys.executable, "-W", "ignore", __file__, which, *asked],
         check=True,
@@ -242,10 +242,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--rows")
     parser.add_argument("--method", choices=("MART", "Hedge", "Mondrian", *SIDE_BY_SIDE))
+    parser.add_argument("--guard", choices=("auto", "none", "redraw"), default="auto")
     parser.add_argument("--driver", action="store_true", help="memory of the process that asks")
     parser.add_argument("--driver-memory", default="4g")
     parser.add_argument("--adult", action="store_true")
-    parser.add_argument("--job", nargs=4, help=argparse.SUPPRESS)
+    parser.add_argument("--job", nargs=5, help=argparse.SUPPRESS)
     parser.add_argument("--driver-job", nargs=4, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.job:
@@ -267,7 +268,7 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as folder:
             source = Path(folder, "people.parquet")
             make(source, rows)
-            told = run("--job", source, folder, given.method or "MART", given.driver_memory)
+            told = run("--job", source, folder, given.method or "MART", given.driver_memory, given.guard)
         each = sum(told["steps"].values()) / rows * 1e6
         steps = ", ".join(f"{name} {spent:.1f}" for name, spent in told["steps"].items())
         print(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterator
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ import pytest
 import hedgerow as hr
 from hedgerow.backends.spark.spark_table import SparkTable
 from hedgerow.errors import InputError, PlanError, UnsupportedError
+from hedgerow.plan.records import Vector
 from hedgerow.release import apply_plan
 from hedgerow.release.verify import verify
 
@@ -228,12 +230,121 @@ CONTRACT = {
     **dict.fromkeys(TITLES, ("MART",)),
     # the file of text that is drawn is not that of text that stands for groups
     "times with a zone": ("RandomizedResponse",),
-    ZEROS: (*CODES, "Hedge"),
-    TEXT: ("Hedge", "Incognito", "TreePatternPreserving", "Mondrian"),
+    ZEROS: (*CODES, "Hedge", "drawn rows"),
+    TEXT: ("Hedge", "Incognito", "TreePatternPreserving", "Mondrian", "drawn in ranges"),
+    "infinities that stay": ("drawn rows",),
     "both zeros": ("TreePatternPreserving",),  # it takes no missing number
     "infinities": CODES,  # all refuse them, with the same words
 }
 """Odd tables, and the methods of the contract that are asked them here."""
+
+
+DRAWN = hr.Schema(quasi=["age", "entry_date", "children"], sensitive=["income", "assets", "diagnosis"], other=["region"])
+
+
+@pytest.fixture(scope="module")
+def drawn_people(spark: Any) -> tuple[Any, pa.Table]:
+    """People with dates and missing numbers, in an order of the cluster's own."""
+    table = hr.datasets.make_people(400, seed=4)
+    rows = plain(table.select([*DRAWN.quasi, *DRAWN.sensitive, *DRAWN.other]))
+    missing = pa.array([None if i % 9 == 0 else v for i, v in enumerate(rows.column("assets").to_pylist())])
+    rows = rows.set_column(rows.column_names.index("assets"), "assets", missing)
+    return spark.createDataFrame(rows).repartition(3, "region").persist(), rows
+
+
+@pytest.mark.parametrize(
+    ("method", "schema"),
+    [
+        (None, DRAWN.replace(other=[])),
+        (hr.Hedge(8, max_disclosure=0.3), DRAWN),
+        (hr.Hedge(8, cells="means"), DRAWN),
+        (hr.Hedge(8, cells="ranges"), DRAWN.replace(other=[])),
+        (hr.Datafly(5), DRAWN),
+    ],
+    ids=["default", "rows", "means", "ranges", "Datafly"],
+)
+def test_values_are_drawn_as_in_memory(
+    drawn_people: tuple[Any, pa.Table], method: Any, schema: hr.Schema, tmp_path: Path
+) -> None:
+    frame, rows = drawn_people
+    guard = {"random_state": 1, "guard": "redraw" if isinstance(method, hr.Datafly) else "auto"}
+    release, wanted = (hr.protect(each, schema, method, **guard) for each in (frame, rows))
+    assert release.plan.guard is not None
+    same(release, wanted)
+    release.write(tmp_path / "release")
+    wanted.write(tmp_path / "wanted")
+    for file in (tmp_path / "wanted").iterdir():
+        assert (tmp_path / "release" / file.name).read_bytes() == file.read_bytes(), file.name
+    assert release.verify_written(frame.sparkSession.read.parquet(str(tmp_path / "release" / "release.parquet")))
+
+
+@pytest.fixture(scope="module")
+def drawn_release(drawn_people: tuple[Any, pa.Table]) -> hr.Release:
+    return hr.protect(drawn_people[0], DRAWN, random_state=1)
+
+
+@pytest.mark.parametrize("change", ["a value", "swapped", "a row twice", "another key", "a spread", "another original"])
+def test_drawn_rows_that_were_changed(drawn_people: tuple[Any, pa.Table], drawn_release: hr.Release, change: str) -> None:
+    """The second path finds on a cluster what was changed in a table, its plan or its original."""
+    release, session = drawn_release, drawn_people[0].sparkSession
+    rows = release.table.toArrow()
+    plan, key, at = release.plan, release._key, rows.column_names.index("income")
+    incomes = rows.column("income").to_pylist()
+    i = next(i for i in range(1, len(incomes)) if incomes[i] != incomes[0])
+    if change == "a value":
+        incomes[0] = incomes[i]
+    elif change == "swapped":
+        groups = np.asarray(release.plan.guard.sizes)
+        assert len(groups) > 1
+        order = np.argsort([-1 if v is None else v for v in incomes])
+        incomes[order[0]], incomes[order[-1]] = incomes[order[-1]], incomes[order[0]]
+    elif change == "another key":
+        key = hr.Key.new()
+    elif change == "a spread":
+        first = plan.guard.columns[0]
+        people = Vector("i", np.asarray(first.people) + 1)
+        plan = replace(plan, guard=replace(plan.guard, columns=(replace(first, people=people), *plan.guard.columns[1:])))
+    original = release.original
+    if change == "another original":
+        other = drawn_people[1].column("income").to_pylist()
+        other[0], other[1] = other[1] + 7919, other[0]
+        spoilt = drawn_people[1].set_column(drawn_people[1].column_names.index("income"), "income", pa.array(other))
+        original = SparkTable(session.createDataFrame(spoilt))
+    if change == "a row twice":
+        rows = pa.concat_tables([rows.slice(0, 1), rows.slice(0, len(rows) - 1)])
+    elif change in ("a value", "swapped"):
+        rows = rows.set_column(at, "income", pa.array(incomes, rows.column("income").type))
+    verified = verify(plan, original, SparkTable(session.createDataFrame(rows)), key=key, rows=release._rows)
+    assert not all(check.holds for check in verified.checks)
+
+
+def test_as_it_was_made_it_holds(drawn_people: tuple[Any, pa.Table], drawn_release: hr.Release) -> None:
+    session, rows = drawn_people[0].sparkSession, drawn_release.table.toArrow()
+    again = SparkTable(session.createDataFrame(rows))
+    checks = verify(
+        drawn_release.plan, drawn_release.original, again, key=drawn_release._key, rows=drawn_release._rows
+    ).checks
+    assert checks
+    assert all(check.holds for check in checks)
+
+
+def test_a_drawn_release_is_audited_where_it_lies(drawn_people: tuple[Any, pa.Table], drawn_release: hr.Release) -> None:
+    """Which row of a group is paired with which is nobody's: figures by column are those of memory."""
+    frame, rows = drawn_people
+    audit = hr.audit(frame, drawn_release, attacks=False, learning=False).to_dict()
+    wanted = hr.audit(rows, hr.protect(rows, DRAWN, random_state=1), attacks=False, learning=False).to_dict()
+    assert audit["release"] == wanted["release"]
+    for part in ("distributions", "correlations", "queries"):
+        assert audit["utility"].get(part) == wanted["utility"].get(part)
+
+
+def test_what_is_drawn_must_fit_here(drawn_people: tuple[Any, pa.Table]) -> None:
+    with pytest.raises(UnsupportedError, match=r"codes of 400 records come together .* GB"):
+        hr.protect(drawn_people[0], DRAWN, memory="100MB")
+    with pytest.raises(UnsupportedError, match="not kept in their order"):
+        hr.protect(drawn_people[0], DRAWN, hr.Hedge(8, cells="means"), keep_order=True)
+    with pytest.raises(UnsupportedError, match="cannot be had on the engine"):
+        hr.protect(drawn_people[0], DRAWN, hr.MART(8), guard="runs")
 
 
 @pytest.mark.usefixtures("spark")

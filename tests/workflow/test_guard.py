@@ -120,10 +120,13 @@ def test_runs_take_no_key(here: Path) -> None:
     assert run([*words, "--guard", "runs", "--out", "out"]) == 0
 
 
-def test_a_cluster_is_refused_by_name() -> None:
-    for form in ("runs", "redraw"):
-        with pytest.raises(UnsupportedError, match="spark") as error:
-            _check_guard(GuardOptions(form, None, Key.new()), "spark", hr.MART(), False)
-        assert "--engine memory" in str(error.value.hint)
+def test_runs_of_a_cluster_and_the_order_of_its_rows_are_refused_by_name() -> None:
+    with pytest.raises(UnsupportedError, match="spark") as error:
+        _check_guard(GuardOptions("runs", None, Key.new()), "spark", hr.MART(), False)
+    assert "--engine memory" in str(error.value.hint)
+    assert "--guard redraw" in str(error.value.hint)
+    _check_guard(GuardOptions("redraw", None, Key.new()), "spark", hr.MART(), False)
+    with pytest.raises(UnsupportedError, match="not kept in their order"):
+        _check_guard(GuardOptions("redraw", None, Key.new()), "spark", hr.MART(), True)
     with pytest.raises(ParameterError, match="is for a guard"):
         hr.protect(hr.datasets.make_people(100, seed=1), ROLES, hr.MART(k=5), random_state=1)

@@ -133,6 +133,9 @@ class Table:
         """
         return self
 
+    def check_released_codes(self, names: Iterable[str]) -> None:
+        """Raise UnsupportedError if the codes of the given columns do not tell all of their cells apart."""
+
     def relation(self) -> Any:
         """Return the table as a DuckDB relation.
 

@@ -63,6 +63,8 @@ def make_release(
         guard = None
     if guard is not None:
         _check_guard(guard, table.engine, method, keep_order)
+        rest = schema.undeclared(table.names) if schema.rest == "release" else []
+        table.check_released_codes([*schema.other, *rest])
     if schema.rest == "release":
         refuse_identifiers(table, schema.undeclared(table.names))
     try:

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from ...columns.arrays import decoded, one_piece, regrouped, value_type
 from ...columns.chunked_table import ChunkedTable
-from ...columns.numbers import one_zero
 from ...columns.order import cell_texts, order_by_ranks, ranks_of
 from ...columns.table import Table
 from ...columns.to_parquet import OpenOptions, open_chunked
@@ -42,7 +41,7 @@ from .cluster import (
 )
 from .packing import Packing
 from .recode import ByDraws, SparkColumn
-from .spark_table import CountedColumn, Gathered, Maker, SparkTable
+from .spark_table import CountedColumn, Gathered, Maker, SparkTable, has_zeros
 
 _BATCH = 1 << 17
 # types whose values Spark holds, besides integers, times and decimals
@@ -251,11 +250,6 @@ def _released_here(table: Gathered, change: Change) -> ReleasedTable:
     listed = []
     for name in remaining:
         entries = table.entries(name)
-        if name not in columns and _has_zeros(entries) and whole.has_negative_zeros(name):
-            raise UnsupportedError(
-                f"column {name!r} has zeros of two signs, which are one code where values are drawn",
-                hint='make them one (column + 0.0), leave it out, or use engine="memory" (--engine memory)',
-            )
         stays = ReleasedCodes(name, entries.type, entries, table.codes[name], np.arange(len(entries)))
         listed.append(columns.get(name, stays))
     ranked = ((column, *ranks_of(column.entries)) for column in listed)
@@ -324,7 +318,7 @@ class Order:
         for at, name in enumerate(remaining):
             entries = recoded[name].entries if name in recoded else table.counted_entries(name)
             # 0.0 and -0.0 are one value to Spark and two texts in a file, so their text decides
-            if entries is None or _has_zeros(entries):
+            if entries is None or has_zeros(entries):
                 runs.append([(at, None, np.zeros(0, np.uint64), 0)])
                 width = _WIDEST
                 continue
@@ -354,13 +348,6 @@ class Order:
             else:
                 sort_keys[name] = pa.array(key.astype(np.int64))
         return sort_keys
-
-
-def _has_zeros(entries: pa.Array) -> bool:
-    """Return whether numbers include zeros, which rows may write as 0.0 or as -0.0."""
-    if not pa.types.is_floating(entries.type):
-        return False
-    return bool(pc.any(pc.equal(one_zero(entries), 0.0)).as_py())
 
 
 def write(

@@ -11,11 +11,13 @@ from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ...columns.arrays import value_type
 from ...columns.column import Column, ValueCounts
 from ...columns.encode import natural_order
+from ...columns.numbers import one_zero
 from ...columns.table import StoredTable, Table
 from ...columns.workspace import LEAST, Workspace
 from ...errors import InputError, SchemaError, UnsupportedError
@@ -256,10 +258,15 @@ class SparkTable(StoredTable):
         counts = collected(self.frame.agg(f.count_distinct(place).alias("a"), f.count(place).alias("b")))
         return counts.column(0)[0].as_py(), counts.column(1)[0].as_py()
 
-    def has_negative_zeros(self, name: str) -> bool:
-        """Return whether a column has the number -0.0, which is one value with 0.0 where cells are counted."""
-        cells = self.frame[self.place(name)]
-        return bool(run(self.frame.where((cells == 0) & (cells.cast("string") == "-0.0")).limit(1).count))
+    def check_released_codes(self, names: Iterable[str]) -> None:
+        """Raise UnsupportedError if a column has -0.0, which is one code with 0.0."""
+        for name in names:
+            cells = self.frame[self.place(name)]
+            if has_zeros(self.entries(name)) and run(self.frame.where(cells.cast("string") == "-0.0").limit(1).count):
+                raise UnsupportedError(
+                    f"column {name!r} has zeros of two signs, which a cluster counts as one where values are drawn",
+                    hint='add 0.0 to it, leave it out, or use engine="memory" (--engine memory)',
+                )
 
     def encode(self, names: Iterable[str]) -> None:
         """Keep the packed codes of the given columns on the cluster, computed when they are first counted."""
@@ -400,6 +407,13 @@ class SparkTable(StoredTable):
             f"{self.label} gives other rows each time it is computed",
             hint="persist it, or write it down first",
         )
+
+
+def has_zeros(entries: pa.Array) -> bool:
+    """Return whether numbers include zeros, which rows may write as 0.0 or as -0.0."""
+    if not pa.types.is_floating(entries.type):
+        return False
+    return bool(pc.any(pc.equal(one_zero(entries), 0.0)).as_py())
 
 
 class Gathered(StoredTable):
