@@ -239,7 +239,9 @@ CONTRACT = {
 """Odd tables, and the methods of the contract that are asked them here."""
 
 
-DRAWN = hr.Schema(quasi=["age", "entry_date", "children"], sensitive=["income", "assets", "diagnosis"], other=["region"])
+DRAWN = hr.Schema(
+    quasi=["age", "entry_date", "children"], sensitive=["income", "assets", "diagnosis"], other=["region"]
+)
 
 
 @pytest.fixture(scope="module")
@@ -284,7 +286,9 @@ def drawn_release(drawn_people: tuple[Any, pa.Table]) -> hr.Release:
 
 
 @pytest.mark.parametrize("change", ["a value", "swapped", "a row twice", "another key", "a spread", "another original"])
-def test_drawn_rows_that_were_changed(drawn_people: tuple[Any, pa.Table], drawn_release: hr.Release, change: str) -> None:
+def test_drawn_rows_that_were_changed(
+    drawn_people: tuple[Any, pa.Table], drawn_release: hr.Release, change: str
+) -> None:
     """The second path finds on a cluster what was changed in a table, its plan or its original."""
     release, session = drawn_release, drawn_people[0].sparkSession
     rows = release.table.toArrow()
@@ -303,7 +307,8 @@ def test_drawn_rows_that_were_changed(drawn_people: tuple[Any, pa.Table], drawn_
     elif change == "a spread":
         first = plan.guard.columns[0]
         people = Vector("i", np.asarray(first.people) + 1)
-        plan = replace(plan, guard=replace(plan.guard, columns=(replace(first, people=people), *plan.guard.columns[1:])))
+        columns = (replace(first, people=people), *plan.guard.columns[1:])
+        plan = replace(plan, guard=replace(plan.guard, columns=columns))
     original = release.original
     if change == "another original":
         other = drawn_people[1].column("income").to_pylist()
@@ -328,7 +333,9 @@ def test_as_it_was_made_it_holds(drawn_people: tuple[Any, pa.Table], drawn_relea
     assert all(check.holds for check in checks)
 
 
-def test_a_drawn_release_is_audited_where_it_lies(drawn_people: tuple[Any, pa.Table], drawn_release: hr.Release) -> None:
+def test_a_drawn_release_is_audited_where_it_lies(
+    drawn_people: tuple[Any, pa.Table], drawn_release: hr.Release
+) -> None:
     """Which row of a group is paired with which is nobody's: figures by column are those of memory."""
     frame, rows = drawn_people
     audit = hr.audit(frame, drawn_release, attacks=False, learning=False).to_dict()
