@@ -454,7 +454,7 @@ def assigned_to_rows(
         codes[order] = items[column.name]
         released[column.name] = as_released(column, codes, table)
     if plan.has_mean_weights:
-        record, of_group = weights_told(plan)
+        record, of_group = released_weights(plan)
         released[plan.weight] = as_released(record, of_group[labels], table)
     return released
 
@@ -470,7 +470,7 @@ def mean_weights(column: Column, labels: IntArray, sizes: IntArray) -> list[floa
     return [a if a == b else float(f"{mean:.4g}") for mean, a, b in np.stack([means, least, most], axis=1).tolist()]
 
 
-def weights_told(plan: Plan) -> tuple[GuardedColumn, IntArray]:
+def released_weights(plan: Plan) -> tuple[GuardedColumn, IntArray]:
     """Return the released weights as a record of their values, and the code of each group's."""
     assert plan.guard is not None
     values, of_group = np.unique(np.asarray(plan.guard.weights, np.float64), return_inverse=True)

@@ -66,8 +66,8 @@ def parts_of(path: str | Path) -> list[Path]:
     folders = [p.name for p in entries if p.is_dir()]
     # the value of a column may stand in a folder's name
     inner = sorted({re.sub("=.*", "=...", name) for name in folders})
-    known = {**SUFFIXES, **{ending: ending for ending in _INSTEAD}}  # what lies beside a table is no part of it
-    files = sorted(p for p in entries if p.suffix.lower() in known and not p.is_dir())
+    endings = {**SUFFIXES, **{ending: ending for ending in _INSTEAD}}  # what lies beside a table is no part of it
+    files = sorted(p for p in entries if p.suffix.lower() in endings and not p.is_dir())
     if inner:
         raise InputError(
             f"{where} is not one table: it holds {len(folders):,} folder{'s' * (len(folders) > 1)} "
@@ -81,7 +81,7 @@ def parts_of(path: str | Path) -> list[Path]:
             f"{where} holds no table file",
             hint=_ENDINGS,
         )
-    kinds = sorted({known[p.suffix.lower()] for p in files})
+    kinds = sorted({endings[p.suffix.lower()] for p in files})
     if len(kinds) > 1:
         raise InputError(
             f"{where} holds files of several kinds: {', '.join(kinds)}",

@@ -107,8 +107,8 @@ def verify(
         others, n_bytes = unguarded_columns(plan, replaced), original.n_rows * len(remaining) * DRAWN
         # a cluster gathers the codes of all rows once more
         original = original.with_local_codes(remaining, n_bytes)
-        drawn = dict.fromkeys([*plan.names("quasi"), *(c.name for c in plan.guard.columns)])
-        released_here = released.with_local_codes(drawn, n_bytes, in_order=True)
+        guarded_names = dict.fromkeys([*plan.names("quasi"), *(c.name for c in plan.guard.columns)])
+        released_here = released.with_local_codes(guarded_names, n_bytes, in_order=True)
         guarded = GuardRecipe(plan, original, released_here, rows, key, others)
         keyed.append(guarded)
         # drawn values are known to who has the key

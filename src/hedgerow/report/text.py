@@ -124,8 +124,9 @@ def others(risk: Mapping[str, Any], digits: int = 1) -> Iterator[str]:
     if equal := risk.get("equal"):
         who = {"equal_members": equal["members"], "equal_strangers": equal["strangers"]}
         unique = {key: percent(share, digits) for key, share in who.items() if share is not None}
-        beside = "; ".join(text("summary", key, share=share) for key, share in unique.items())
-        yield text("summary", "equal", share=percent(equal["rows"], digits), beside=f" ({beside})" if beside else "")
+        comparison = "; ".join(text("summary", key, share=share) for key, share in unique.items())
+        comparison = f" ({comparison})" if comparison else ""
+        yield text("summary", "equal", share=percent(equal["rows"], digits), comparison=comparison)
     other = risk.get("other")
     if other and other["together"]:
         unique = other["unique"]

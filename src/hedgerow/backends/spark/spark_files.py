@@ -234,7 +234,7 @@ def release(table: Table, change: Change) -> ReleasedTable:
     frame = map_parts(selected, work, t.StructType(fields), whole=maker.whole)
     if order is not None:
         frame = frame.orderBy(*order.kinds).select(*names)
-    output = _kept(table, frame.toDF(*remaining), types)
+    output = _persisted(table, frame.toDF(*remaining), types)
     output.maker = maker
     if isinstance(maker, ByDraws):
         output.drawn_counts = partial(maker.counted, table)
@@ -268,7 +268,7 @@ def _released_here(table: Gathered, change: Change) -> ReleasedTable:
 
     fields, types = _types_of(whole, columns, dict(zip(remaining, names, strict=True)))
     sent = whole.frame.sparkSession.createDataFrame(pa.table(dict(zip(packing.names(), words, strict=True))))
-    output = _kept(whole, map_parts(sent, work, t.StructType(fields)).toDF(*remaining), types)
+    output = _persisted(whole, map_parts(sent, work, t.StructType(fields)).toDF(*remaining), types)
     output.rows_here = tuple(table.codes), rows
     return ReleasedTable(output.given, rows, output)
 
@@ -291,7 +291,7 @@ def _types_of(
     return fields, types
 
 
-def _kept(table: SparkTable, frame: Any, types: Sequence[tuple[str, pa.DataType]]) -> SparkTable:
+def _persisted(table: SparkTable, frame: Any, types: Sequence[tuple[str, pa.DataType]]) -> SparkTable:
     """Persist a released frame, and return it as a table."""
     output = SparkTable(table.keep_release(frame), table.layout, file_types=pa.schema(types))
     output.workspace, output.memory = table.workspace, table.memory

@@ -16,7 +16,7 @@ from ...columns.arrays import decoded, slices, value_class
 from ...columns.order import ranks_of
 from ...columns.table import Table, Window
 from ...errors import UnsupportedError
-from ...guard.redraw import WINDOW, decoded_cells, entries_of, key_of, weights_told
+from ...guard.redraw import WINDOW, decoded_cells, entries_of, key_of, released_weights
 from ...key import Key
 from ...measures import Persons, group
 from ...measures.guarantees import Check
@@ -66,8 +66,8 @@ class GuardRecipe:
                 self._released_codes |= self._swapped(released, rows)
         if plan.has_mean_weights and self.sizes_hold:
             kind = released.types.field(plan.weight).type
-            told, of_group = weights_told(plan)
-            self._values[plan.weight] = entries_of(told, kind)
+            record, of_group = released_weights(plan)
+            self._values[plan.weight] = entries_of(record, kind)
             self._released_codes[plan.weight] = of_group[self.labels]
             self.classes[plan.weight] = value_class(kind)
 
