@@ -59,7 +59,7 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("name", nargs="?", default="", metavar="EXPERIMENT")
     parser.add_argument("--out", type=Path, help="folder for the pictures, if any")
     parser.add_argument(
-        "--download", action="store_true", help="fetch public files that are missing (UCI, some 20 MB)"
+        "--download", action="store_true", help="fetch public files that are missing (UCI)"
     )
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
     asked = parser.parse_args(words)
