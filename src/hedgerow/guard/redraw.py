@@ -297,7 +297,7 @@ def draw(
                 "a group drawn from the whole table still breaks a promise about it",
                 hint="ask for larger groups (k), or for less",
             )
-        at = np.isin(labels, bad)
+        at = np.bincount(bad, minlength=len(every))[labels] > 0
         for name, codes_again in draws.items("sensitive", bad, again).items():
             items[name][at] = codes_again
     guard = replace(guard, again=_whole(again))

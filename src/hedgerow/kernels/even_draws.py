@@ -185,15 +185,20 @@ def swap_impossible(sizes, place, unit, coarse, pairs, impossible):  # type: ign
     """
 
     n_units = place.shape[0]
+    # groups without an impossible pair stay so: nothing moves between groups
+    has_faults = np.ones(sizes.shape[0], np.bool_)
     for turn in range(16):
         swapped, begin = 0, 0
         for g in range(sizes.shape[0]):
             n = sizes[g]
-            for i in range(n):
+            n_rows = n if has_faults[g] else 0
+            has_faults[g] = False
+            for i in range(n_rows):
                 for u in range(n_units):
                     here = _faults(u, begin + i, pairs, place, unit, coarse, impossible)
                     if here == 0:
                         continue
+                    has_faults[g] = True
                     # rows stand in a random order, so the next are as good as any
                     even = -1
                     for step in range(1, n):

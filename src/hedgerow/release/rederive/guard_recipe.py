@@ -85,13 +85,16 @@ class GuardRecipe:
     def _joined_cells(self, leaf: Ints) -> Ints:
         """Return the cell of each row, group after group; a group with a cell of too few people is one cell."""
         person = self._persons()
-        pairs, cell = np.unique(np.stack([self.labels, leaf]), axis=1, return_inverse=True)
-        cell = cell.reshape(-1)
-        members = np.stack([cell, np.arange(len(cell)) if person is None else person])
-        n_people = np.bincount(np.unique(members, axis=1)[0])
-        is_whole = np.isin(pairs[0], pairs[0, n_people < self._guard.people])
-        _, cell_number = np.unique(np.stack([pairs[0], np.where(is_whole, -1, pairs[1])]), axis=1, return_inverse=True)
-        return np.asarray(cell_number.reshape(-1)[cell], np.int64)
+        # one number for a pair sorts much faster than two
+        width = int(leaf.max(initial=0)) + 2
+        pairs, cell = np.unique(self.labels * width + leaf + 1, return_inverse=True)
+        counted = cell
+        if person is not None:  # each once
+            n_people = int(person.max()) + 1
+            counted = np.unique(cell * n_people + person) // n_people
+        whole = np.unique(pairs[np.bincount(counted) < self._guard.people] // width)
+        joined = np.where(np.isin(pairs // width, whole), pairs // width * width, pairs)
+        return np.asarray(np.unique(joined, return_inverse=True)[1][cell], np.int64)
 
     def _persons(self) -> Ints | None:
         """Return who each record counts as, a person or a household; None if every record is one."""
@@ -304,8 +307,12 @@ class GuardRecipe:
             fits = np.ones((len(self._guard.cells), int(bins[n - 1]) + 1), np.bool_)
             for other in (c for c in quasi if not c.by_moments):
                 rare, theirs = self._rare(column, other), _bins(other)
-                g, cell = np.unique(np.stack([group, theirs[items[other.name]]]), axis=1)
-                for i in range(fits.shape[1]):
+                with_rare = np.flatnonzero(rare[: fits.shape[1]].any(axis=1)).tolist()
+                if not with_rare:
+                    continue
+                drawn = np.unique(group * rare.shape[1] + theirs[items[other.name]])
+                g, cell = drawn // rare.shape[1], drawn % rare.shape[1]
+                for i in with_rare:
                     fits[:, i] &= np.bincount(g[~rare[i, cell]], minlength=len(fits)) > 0
             moved[column.name] = codes = items[column.name].copy()
             with_value = np.flatnonzero(codes < n)
@@ -324,8 +331,9 @@ class GuardRecipe:
         one, two = self._codes[column.name], self._codes[other.name]
         visible = (one >= 0) & (two >= 0)
         x, y = _bins(column), _bins(other)
-        counted = np.zeros((x.max() + 1, y.max() + 1))
-        np.add.at(counted, (x[one[visible]], y[two[visible]]), 1)
+        n_x, n_y = int(x.max()) + 1, int(y.max()) + 1
+        pairs = x[one[visible]] * n_y + y[two[visible]]
+        counted = np.bincount(pairs, minlength=n_x * n_y).reshape(n_x, n_y).astype(np.float64)
         expected = counted.sum(axis=1)[:, None] * counted.sum(axis=0) / max(counted.sum(), 1)
         return (counted < self._guard.people) & (expected >= np.maximum(10, 10 * counted))
 
@@ -449,6 +457,16 @@ def _nearest_moments(levels: Floats, mean: float, variance: float) -> tuple[floa
     return mean, min(max(variance, least + 0.02 * span + 1e-9), least + 0.98 * span)
 
 
+def _bisected(reached: Callable[[Ints], Floats], place: Floats, n: int) -> Ints:
+    """Return how many of n ascending numbers are at most each place; `reached` reads one number per place."""
+    low, high = np.zeros(len(place), np.int64), np.full(len(place), n)
+    while (low < high).any():
+        middle = (low + high) // 2
+        is_above = (low < high) & (reached(np.minimum(middle, n - 1)) <= place)
+        low, high = np.where(is_above, middle + 1, low), np.where(is_above | (low >= high), high, middle)
+    return low
+
+
 def _by_moments(column: GuardedColumn, sizes: Ints, towards: Floats) -> Callable[[Floats, Ints], Ints]:
     """Return a function from places and groups to the runs there in the groups' tilted distributions."""
     _, of_run, chances = _chances(column)
@@ -463,14 +481,16 @@ def _by_moments(column: GuardedColumn, sizes: Ints, towards: Floats) -> Callable
     pair = np.asarray(column.pair)
 
     def runs(place: Floats, group: Ints) -> Ints:
-        part = towards[group][:, None]
-        tilt = np.minimum(pair, len(reached) - 1)[group]
-        mixed = (1 - part) * reached[tilt] + part * reached[column.whole]
+        part, tilt = towards[group], np.minimum(pair, len(reached) - 1)[group]
+
+        def mixed(level: Ints) -> Floats:
+            chance: Floats = (1 - part) * reached[tilt, level] + part * reached[column.whole, level]
+            return chance
+
         inside = place / np.maximum(1 - missing[group], _TINY)
-        level = np.minimum((mixed <= inside[:, None]).sum(axis=1), mixed.shape[1] - 1)
-        row = np.arange(len(place))
-        below = np.where(level > 0, mixed[row, level - 1], 0.0)
-        width = np.where(mixed[row, level] > below, mixed[row, level] - below, 1.0)
+        level = np.minimum(_bisected(mixed, inside, reached.shape[1]), reached.shape[1] - 1)
+        below, above = np.where(level > 0, mixed(level - 1), 0.0), mixed(level)
+        width = np.where(above > below, above - below, 1.0)
         begin, end = n_people[first[level]], n_people[first[level + 1]]
         run = np.searchsorted(n_people[1:], begin + (inside - below) / width * (end - begin), side="right")
         run = np.clip(run, first[level], first[level + 1] - 1)
@@ -487,14 +507,15 @@ def _by_shares(column: GuardedColumn, towards: Floats) -> Callable[[Floats, Ints
     code, count = np.asarray(column.codes), np.asarray(column.counts)
 
     def values(place: Floats, group: Ints) -> Ints:
-        here = np.unique(group)
+        # groups ascend, and all between the first and the last are here
+        low, high = int(group[0]), int(group[-1]) + 1
+        here, listed = np.arange(low, high), slice(starts[low], starts[high])
         shares = np.tile(column.smoothed * public, (len(here), 1))
-        for i, g in enumerate(here.tolist()):
-            shares[i, code[starts[g] : starts[g + 1]]] += count[starts[g] : starts[g + 1]]
+        shares[np.repeat(here - low, np.diff(starts[low : high + 1])), code[listed]] += count[listed]
         total, part = shares.sum(axis=1, keepdims=True), towards[here][:, None]
         shares = np.where(total > 0, (1 - part) * shares / np.where(total > 0, total, 1) + part * public, public)
-        reached = np.cumsum(shares, axis=1)[np.searchsorted(here, group)]
-        return np.minimum((reached <= place[:, None]).sum(axis=1), len(people) - 1)
+        reached, row = np.cumsum(shares, axis=1), group - low
+        return np.minimum(_bisected(lambda at: reached[row, at], place, len(people)), len(people) - 1)
 
     return values
 
