@@ -147,7 +147,7 @@ def test_files_say_what_a_weight_is(form: str, tmp_path: Path) -> None:
     jsonschema.validate(measured, hr.Audit.json_schema())
     assert set(measured["release"]["guard"]["weights"]) == {"before", "after"}
     words = (tmp_path / "out" / "RECIPIENT.md").read_text()
-    assert ("| w | other | the mean weight of its group" in words) == (form != "runs")
+    assert ("| w | other | the mean weight of its group: rows with the same one" in words) == (form != "runs")
     assert "| w | other | unchanged" not in words
     again = hr.Plan.load(next((tmp_path / "out").rglob("plan.json")))
     assert again.guard == release.plan.guard

@@ -57,10 +57,11 @@ def alone(what: Subject) -> Pair:
             numbered = table.column(name, kind="categorical")
             column, groups = join(counts, numbered, what.second, [c.codes for c in quasi])
         sensitive.append(column)
+    in_rows = what.plan is not None and what.plan.in_rows
     if what.is_private or what.risk_model == "linkage":
-        notes.append(text("note", "private" if what.is_private else "altered"))
+        notes.append(text("note", "private" if what.is_private else "drawn_rows" if in_rows else "altered"))
     pair = Pair.of_itself(schema, table, quasi, tuple(sensitive))
-    risk_model = "attacks" if what.is_private else "classes"
+    risk_model = "attacks" if what.is_private or in_rows else "classes"
     return replace(pair, released_quasi=cells, notes=tuple(notes), risk_model=risk_model, groups=groups)
 
 

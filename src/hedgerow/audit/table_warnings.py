@@ -26,7 +26,9 @@ def table_notes(before: Table, after: Table, schema: Schema) -> list[str]:
     if persons is not None and persons.unit is not None:
         notes.append(text("note", "people", person=schema.person))
     notes += released_identifiers(after, schema)
-    others = [n for n in after.names if schema.role(n) in ("other", "undeclared")]
+    # a guard may have changed the weights, which figures of their own are about
+    weight = None if schema.weight in schema.other else schema.weight
+    others = [n for n in after.names if schema.role(n) in ("other", "undeclared") and n != weight]
     if others:
         notes.append(text("note", "no_role", names=", ".join(others)))
     return notes

@@ -89,7 +89,7 @@ def table(rows: Iterable[Iterable[str]], head: tuple[str, ...]) -> None:
 FIRST, EVERY = 10.0, 30.0
 # seconds: kernels that were compiled before are loaded within a moment, which nobody needs to know
 _PATIENCE, _TICK = 1.0, 0.25
-COMPILING = "compiling the fast parts, once on this machine; it takes ten to twenty seconds"
+COMPILING = "compiling the fast parts, once on this machine; it takes ten seconds to a minute"
 
 
 @contextmanager

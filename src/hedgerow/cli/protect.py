@@ -119,7 +119,8 @@ def _print(session: heavy.Session, folder: Path, options: Options, outcome: Sequ
         return
     for line in outcome:
         say(line)
-    if other := release.plan.names("other"):
+    guarded = release.plan.relations()
+    if other := [name for name in release.plan.names("other") if name not in guarded]:
         say(f'Released unchanged as "other": {", ".join(other)}.')
     say()
     say(f"release    {files['release']}")

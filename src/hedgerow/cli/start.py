@@ -51,7 +51,7 @@ def demo(options: Options) -> None:
     # people.csv of an earlier demo is replaced; a file of yours is not
     new_file(source, mark=",".join(people.column_names).encode())
     note(
-        "The first run on a machine compiles the fast parts, which takes ten to twenty seconds; later "
+        "The first run on a machine compiles the fast parts, which takes ten seconds to a minute; later "
         "runs take seconds."
     )
     with working("making example people") as progress:

@@ -161,7 +161,7 @@ def check_path(path: Path) -> str:
     suffix = SUFFIXES.get(path.suffix.lower())
     if suffix is None:
         raise InputError(
-            f"{path.name} has an ending that Hedgerow does not know",
+            f"{path.name} has an ending that Hedgerow does not read",
             hint=_INSTEAD.get(path.suffix.lower(), _ENDINGS),
         )
     if path.stat().st_size == 0:

@@ -108,9 +108,12 @@ def recipient(
             f"{figure(r['worst'])} |"
             for name, r in disclosure["columns"].items()
         ]
+    roles = ("other",) if plan.guard else ("other", "sensitive")
+    is_unchanged = any(set(plan.names(role)) - set(plan.relations()) for role in roles)
+    unchanged = _say("unchanged", roles=" or ".join(f"*{role}*" for role in roles)) if is_unchanged else ""
     lines += [
         *method.lines,
-        _say("not_measured", roles="*other*" if plan.guard else "*other* or *sensitive*"),
+        _say("not_measured", unchanged=unchanged),
         *(f"- {words}" for words in method.not_measured),
         _say("end"),
     ]

@@ -131,7 +131,7 @@ def declared(table: Table, schema: Schema) -> list[PublicColumn]:
         raise SchemaError(
             f"PrivateTree takes nothing about columns from the data, and these are not declared: {lacks}",
             hint='declare what is public knowledge: Schema(bounds={"income": (0, 1_000_000)}, '
-            'categories={"job": [...]}); `hedgerow inspect` proposes it for you to confirm',
+            'categories={"job": [...]}); `hedgerow inspect --declare` proposes it for you to confirm',
         )
     return columns
 

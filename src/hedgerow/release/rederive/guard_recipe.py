@@ -310,8 +310,8 @@ class GuardRecipe:
                 with_rare = np.flatnonzero(rare[: fits.shape[1]].any(axis=1)).tolist()
                 if not with_rare:
                     continue
-                drawn = np.unique(group * rare.shape[1] + theirs[items[other.name]])
-                g, cell = drawn // rare.shape[1], drawn % rare.shape[1]
+                pair = np.unique(group * rare.shape[1] + theirs[items[other.name]])
+                g, cell = pair // rare.shape[1], pair % rare.shape[1]
                 for i in with_rare:
                     fits[:, i] &= np.bincount(g[~rare[i, cell]], minlength=len(fits)) > 0
             moved[column.name] = codes = items[column.name].copy()
