@@ -110,6 +110,13 @@ def test_exact_weights_leave_on_request(form: str) -> None:
     assert totals["after"] == pytest.approx(hidden.table.w.sum())
 
 
+def test_a_weight_that_outweighs_the_others_is_said() -> None:
+    survey = table()
+    survey.loc[survey.age.idxmax(), "w"] = 5_000.0
+    assert "w: one record has" in "\n".join(made("means", survey).cautions)
+    assert "w: one record has" not in "\n".join(protected("means").cautions)
+
+
 def test_without_a_guard_weights_are_exact() -> None:
     survey = table()
     schema = hr.Schema(quasi=["age", "job"], sensitive=["income"], weight="w")
@@ -145,7 +152,7 @@ def test_files_say_what_a_weight_is(form: str, tmp_path: Path) -> None:
     release.write(tmp_path / "out", measured=audit)
     measured = json.loads((tmp_path / "out" / "audit.json").read_text())
     jsonschema.validate(measured, hr.Audit.json_schema())
-    assert set(measured["release"]["guard"]["weights"]) == {"before", "after"}
+    assert set(measured["release"]["guard"]["weights"]) == {"before", "after", "largest"}
     words = (tmp_path / "out" / "RECIPIENT.md").read_text()
     assert ("| w | other | the mean weight of its group: rows with the same one" in words) == (form != "runs")
     assert "| w | other | unchanged" not in words

@@ -84,7 +84,8 @@ def figures(plan: Plan, original: Table, released: Table) -> dict[str, Any] | No
     weights = {}
     if plan.weight and plan.weight in plan.relations():
         both = (("before", original), ("after", released))
-        weights = {"weights": {when: _total(table.column(plan.weight, kind="numeric")) for when, table in both}}
+        totals = {when: _total(table.column(plan.weight, kind="numeric")) for when, table in both}
+        weights = {"weights": {**totals, "largest": _largest(original.column(plan.weight, kind="numeric"), None)}}
     again = sum(n > 0 for n in guard.again)
     return {
         "form": "rows" if guard.rows else guard.form, "people": guard.people, "groups": len(guard.sizes),
@@ -130,8 +131,8 @@ def _largest(column: Column, persons: Persons | None) -> float | None:
 def shifts_in_words(numbers: Mapping[str, Any]) -> list[str]:
     """Return, for each guarded number, what changed of its spread, median and tail, as text."""
     lines = []
-    if "weights" in numbers:
-        lines.append(_say("shift_weights", **{when: figure(total) for when, total in numbers["weights"].items()}))
+    if totals := numbers.get("weights"):
+        lines.append(_say("shift_weights", before=figure(totals["before"]), after=figure(totals["after"])))
     for name, column in numbers["columns"].items():
         if column["before"] and column["after"]:
             before, after = ({part: figure(v) for part, v in column[when].items()} for when in ("before", "after"))
@@ -148,6 +149,8 @@ def warnings(plan: Plan, numbers: Mapping[str, Any] | None, pseudonyms: Sequence
     exact = [name for name in plan.names("other") if name not in (plan.weight, *plan.relations())]
     if plan.weight in plan.names("other") and plan.weight not in plan.relations():
         yield _say("weight", name=plan.weight)
+    if plan.has_mean_weights and numbers["weights"]["largest"] > LARGE:
+        yield _say("dominant_weight", name=plan.weight, share=percent(numbers["weights"]["largest"]))
     if exact:
         yield _say("others", names=", ".join(exact))
     ties = ["the kept order of the rows"] if plan.parameters.get("keep_order") else []

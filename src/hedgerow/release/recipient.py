@@ -110,13 +110,9 @@ def recipient(
         ]
     roles = ("other",) if plan.guard else ("other", "sensitive")
     is_unchanged = any(set(plan.names(role)) - set(plan.relations()) for role in roles)
-    unchanged = _say("unchanged", roles=" or ".join(f"*{role}*" for role in roles)) if is_unchanged else ""
-    lines += [
-        *method.lines,
-        _say("not_measured", unchanged=unchanged),
-        *(f"- {words}" for words in method.not_measured),
-        _say("end"),
-    ]
+    unchanged = _say("known_column", roles=" or ".join(f"*{role}*" for role in roles)) if is_unchanged else ""
+    lines += [*method.lines, _say("not_measured", unchanged=unchanged)]
+    lines += [*(f"- {words}" for words in method.not_measured), _say("end")]
     return "\n".join(lines)
 
 
