@@ -119,8 +119,7 @@ def _print(session: heavy.Session, folder: Path, options: Options, outcome: Sequ
         return
     for line in outcome:
         say(line)
-    guarded = release.plan.relations()
-    if other := [name for name in release.plan.names("other") if name not in guarded]:
+    if other := [name for name in release.plan.names("other") if name not in release.plan.relations()]:
         say(f'Released unchanged as "other": {", ".join(other)}.')
     say()
     say(f"release    {files['release']}")
