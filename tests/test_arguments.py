@@ -83,7 +83,6 @@ def calls(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Call]]
         "score": (hr.score, (numbers, numbers), {}),
         "reconstruct": (hr.reconstruct, ("rr",), {}),
         "Reconstruction.group_by": (counted.group_by, (["education"],), {}),
-        "Reconstruction.marginal": (counted.marginal, ("education",), {}),
         "Reconstruction.cube": (counted.cube, (["education"],), {}),
         "Reconstruction.count": (counted.count, ({},), {}),
         "explode": (hr.explode, (release.table,), {}),

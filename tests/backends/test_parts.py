@@ -164,7 +164,7 @@ def little(tmp_path: Path) -> Iterator[Callable[[str], Path]]:
     subprocess.run(["umount", str(made)], capture_output=True, check=False)
 
 
-@pytest.mark.parametrize("size", ["100k", "300k", "600k"])
+@pytest.mark.parametrize("size", ["100k", "300k", "400k"])
 @pytest.mark.parametrize("command", ["protect", "apply"])
 def test_a_disk_that_is_really_full(
     command: str,
