@@ -97,6 +97,7 @@ dist: .venv/installed-dev
 
 lint: .venv/installed-dev
 	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
 
 types: .venv/installed-dev
 	$(BIN)/mypy

@@ -41,9 +41,7 @@ METHODS = {
 
 def main() -> None:
     """Run and print."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, default=0, help="0 takes all complete rows")
     parser.add_argument("--people", type=int, default=500)
     parser.add_argument("--shadow", action="store_true", help="shadow models of each method itself")

@@ -150,9 +150,7 @@ def peer(anonymity: Any, release: Any, schema: hr.Schema) -> dict[str, float]:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, default=1_000_000, help="0 leaves the first part out")
     parser.add_argument("--attacks", action="store_true", help="with all attacks")
     given = parser.parse_args()

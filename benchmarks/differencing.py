@@ -61,9 +61,7 @@ def table(rows: int, k: int) -> pd.DataFrame:
                 "method": type(method).__name__,
                 "people": len(wide),
                 f"{NUMBER} exact": f"{(wide == 0).mean():.1%}",
-                f"{NUMBER} left open, median in standard deviations": round(
-                    wide.median() / people[NUMBER].std(), 2
-                ),
+                f"{NUMBER} left open, median in standard deviations": round(wide.median() / people[NUMBER].std(), 2),
                 f"{CATEGORY} exact": f"{(many == 1).mean():.1%}",
             }
         )

@@ -66,9 +66,7 @@ def make(path: Path, rows: int) -> None:
     """Write the made table as one Parquet file."""
     import duckdb
 
-    draws = ", ".join(
-        f"(hash(i * 7 + {j}) % 1000003) / 1000003.0 AS {name}" for j, name in enumerate("abcdefg")
-    )
+    draws = ", ".join(f"(hash(i * 7 + {j}) % 1000003) / 1000003.0 AS {name}" for j, name in enumerate("abcdefg"))
     with duckdb.connect(config={"threads": 2, "memory_limit": "4GB"}) as connection:
         connection.execute("SET enable_progress_bar = false")
         query = _TABLE.format(draws=draws, rows=rows)
@@ -85,9 +83,7 @@ def job(source: str, target: str, engine: str, memory: str, method: str, parts: 
     made = getattr(hr, method.partition("-")[0])(**METHODS[method])
     with tempfile.TemporaryDirectory() as folder:
         make(Path(folder, "small.parquet"), 50_000)
-        small = hr.protect(
-            Path(folder, "small.parquet"), schema, made, engine=engine, **limit
-        )
+        small = hr.protect(Path(folder, "small.parquet"), schema, made, engine=engine, **limit)
         small.write(Path(folder, "out"))
         del small
     steps: dict[str, float] = {}
@@ -99,9 +95,7 @@ def job(source: str, target: str, engine: str, memory: str, method: str, parts: 
             now[:] = [step, time.process_time()]
 
     began = time.perf_counter()
-    release = hr.protect(
-        source, schema, made, engine=engine, progress=progress, parts=parts, **limit
-    )
+    release = hr.protect(source, schema, made, engine=engine, progress=progress, parts=parts, **limit)
     release.write(target, progress=progress)
     progress("end", None)
     steps.pop("")
@@ -160,9 +154,7 @@ def peaks(folder: Path, rows: int, memory: str) -> None:
             if name in OTHERS
             else ["--job", str(source), str(folder / name), "duckdb", limit, name, "one"]
         )
-        made = subprocess.run(
-            [sys.executable, "-W", "ignore", __file__, *given], capture_output=True, text=True
-        )
+        made = subprocess.run([sys.executable, "-W", "ignore", __file__, *given], capture_output=True, text=True)
         if made.returncode:
             why = next(line for line in made.stderr.splitlines()[::-1] if "Error: " in line)
             print(f"{name}, --memory {limit}: {why.partition('Error: ')[2]}", flush=True)
@@ -201,9 +193,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(dir=given.folder) as folder:
         source = Path(folder, "people.parquet")
         make(source, rows)
-        print(
-            f"{rows:,} rows, {source.stat().st_size / 1e9:.2f} GB of Parquet, {given.method}"
-        )
+        print(f"{rows:,} rows, {source.stat().st_size / 1e9:.2f} GB of Parquet, {given.method}")
         found = {}
         for engine in given.engines.split(","):
             target = str(Path(folder, engine))

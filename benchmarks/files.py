@@ -40,9 +40,7 @@ def main() -> None:
     people = make_people(parser.parse_args().rows, seed=1)
     with tempfile.TemporaryDirectory() as folder:
         place = {s: str(Path(folder) / f"people.{s}") for s in ("csv", "parquet", "arrow")}
-        rows = [
-            (f"write {s}", seconds(lambda p=p: write_table(people, p))) for s, p in place.items()
-        ]
+        rows = [(f"write {s}", seconds(lambda p=p: write_table(people, p))) for s, p in place.items()]
         rows += [(f"read {s}", seconds(lambda p=p: read(p))) for s, p in place.items()]
         other = str(Path(folder) / "other.csv")
         rows += [

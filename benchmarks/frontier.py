@@ -85,9 +85,7 @@ def optimum() -> None:
                 bound = method.loss_and_least(table, schema)
                 busy = time.process_time() - busy
                 lost.append(100 * bound[0])
-            print(
-                f"| {name} | {k} | {lost[0]:.1f} | {lost[1]:.1f} | {100 * bound[1]:.1f} | {busy:.2f} |"
-            )
+            print(f"| {name} | {k} | {lost[0]:.1f} | {lost[1]:.1f} | {100 * bound[1]:.1f} | {busy:.2f} |")
 
 
 def main() -> None:

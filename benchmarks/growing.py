@@ -67,14 +67,10 @@ class People:
 
     def rows(self, predictors: Predictors, responses: Responses) -> NodeRows:
         """The records that one growing uses up."""
-        codes = [
-            cut.codes(c.codes) for c, cut in zip(self.quasi.columns, self.quasi.cuts, strict=True)
-        ]
+        codes = [cut.codes(c.codes) for c, cut in zip(self.quasi.columns, self.quasi.cuts, strict=True)]
         return NodeRows.of(predictors, codes, responses, [c.codes for c in self.columns])
 
-    def grow(
-        self, predictors: Predictors, cap: float = 1.0, scored: bool = False
-    ) -> tuple[float, int]:
+    def grow(self, predictors: Predictors, cap: float = 1.0, scored: bool = False) -> tuple[float, int]:
         """Processor seconds of growing, and the number of leaves.
 
         The cap is one on the squared score alone, or on all proper scores.
@@ -96,12 +92,8 @@ class People:
 
     def arrays(self) -> tuple[Any, Any]:
         """scikit-learn's own types, so that it need not convert."""
-        codes = [
-            cut.codes(c.codes) for c, cut in zip(self.quasi.columns, self.quasi.cuts, strict=True)
-        ]
-        scaled = [
-            q.units[self.columns[q.source].codes] / float(1 << 30) for q in self.responses.numbers
-        ]
+        codes = [cut.codes(c.codes) for c, cut in zip(self.quasi.columns, self.quasi.cuts, strict=True)]
+        scaled = [q.units[self.columns[q.source].codes] / float(1 << 30) for q in self.responses.numbers]
         return np.stack(codes, axis=1).astype(np.float32), np.stack(scaled, axis=1)
 
     def sklearn_tree(self, arrays: tuple[Any, Any]) -> tuple[float, int]:
@@ -181,13 +173,8 @@ def main() -> None:
     )
     for title, (seconds, leaves) in found.items():
         print(f"{title:<30}{seconds:7.2f} s   {leaves:>8,} leaves")
-    ordered, subsets, squared, capped, squared2, capped2, theirs, fit, their_fit = (
-        s for s, _ in found.values()
-    )
-    print(
-        f"all scores / squared score    {capped / squared:7.2f}     "
-        f"(at 0.2: {capped2 / squared2:.2f})"
-    )
+    ordered, subsets, squared, capped, squared2, capped2, theirs, fit, their_fit = (s for s, _ in found.values())
+    print(f"all scores / squared score    {capped / squared:7.2f}     (at 0.2: {capped2 / squared2:.2f})")
     print(
         f"growing, like with like       {theirs / ordered:7.2f}     (with subsets "
         f"{theirs / subsets:.2f}, with max_disclosure {theirs / capped:.2f})"
@@ -200,9 +187,7 @@ def main() -> None:
         f"ten times the rows            {ordered / tenth['ordered'][0]:7.2f} times the time "
         f"(with max_disclosure {capped / tenth['capped'][0]:.2f})"
     )
-    print(
-        f"peak memory                   {peak:7.2f} GB, of which {memory:.2f} GB to make and encode the people"
-    )
+    print(f"peak memory                   {peak:7.2f} GB, of which {memory:.2f} GB to make and encode the people")
 
 
 if __name__ == "__main__":

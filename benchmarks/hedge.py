@@ -52,9 +52,7 @@ def all_over(rows: int) -> tuple[Any, Any]:
     cell = np.arange(rows) // 10
     value = np.random.default_rng(0).integers(0, 40, cell[-1] + 1)[cell]
     ill = np.char.add("v", value.astype(str))
-    table = pa.table(
-        {"at": cell.astype(float), "beside": (cell * 7919 % 1009).astype(float), "ill": ill}
-    )
+    table = pa.table({"at": cell.astype(float), "beside": (cell * 7919 % 1009).astype(float), "ill": ill})
     return table, hr.Schema(quasi=["at", "beside"], sensitive=["ill"])
 
 

@@ -1,6 +1,6 @@
 """Print the peak of memory where a quasi-identifier has 65,536 categories, whose joined cells are long.
 
-    python benchmarks/many_categories.py [--rows 131072] [--categories 65536] [--suffix parquet]
+python benchmarks/many_categories.py [--rows 131072] [--categories 65536] [--suffix parquet]
 """
 
 from __future__ import annotations

@@ -66,9 +66,7 @@ def values_of(table: Table, schema: hr.Schema, cap: float) -> Values:
     return Values.of(columns, [Disclosure(cap)], False)
 
 
-def attacked(
-    refused: Sequence[Refused], values: Values, factors: Sequence[float] = (1.0,)
-) -> list[Posterior]:
+def attacked(refused: Sequence[Refused], values: Values, factors: Sequence[float] = (1.0,)) -> list[Posterior]:
     """The posterior of every group, when its cap was one of some parts of d, equally likely."""
     found, sampled = [], 0
     for number, each in enumerate(refused):
@@ -168,9 +166,7 @@ class Further(hr.Hedge):
             return super()._fit(table, schema)
 
 
-def grown(
-    table: Table, schema: hr.Schema, cap: float, key: str | None
-) -> tuple[list[np.ndarray], list[Refused]]:
+def grown(table: Table, schema: hr.Schema, cap: float, key: str | None) -> tuple[list[np.ndarray], list[Refused]]:
     """The leaves of a tree whose nodes draw their cap by a key (all of it without one)."""
     quasi, values = Quasi.from_table(table, schema, 1024), values_of(table, schema, cap)
     codes = [cut.codes(c.codes) for c, cut in zip(quasi.columns, quasi.cuts, strict=True)]
@@ -244,9 +240,7 @@ def shown(table: Table, schema: hr.Schema, leaves: Sequence[np.ndarray]) -> Pair
     return align(frame, made, schema)
 
 
-def variants(
-    members: Table, schema: hr.Schema, cap: float
-) -> Iterator[tuple[str, Pair, list[Posterior]]]:
+def variants(members: Table, schema: hr.Schema, cap: float) -> Iterator[tuple[str, Pair, list[Posterior]]]:
     """Every variant's release, and what who knows it concludes."""
     values = values_of(members, schema, cap)
     for name, key, factors in (("MART, plain", None, (1.0,)), ("MART, drawn cap", "a key", DRAWS)):
@@ -268,9 +262,7 @@ def variants(
 def main() -> None:
     """Run and print."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument(
-        "--rows", default="4500,9000", help="rows, of which two thirds are released"
-    )
+    parser.add_argument("--rows", default="4500,9000", help="rows, of which two thirds are released")
     parser.add_argument("--caps", default=".5")
     parser.add_argument("--only", default="", help="part of a table's name")
     asked = parser.parse_args()
@@ -288,15 +280,9 @@ def main() -> None:
                     use = learnt(pair, others)
                     over = [each.low > cap + CLEARLY for each in found]
                     parts = sum(int(o.sum()) for o in over)
-                    people = sum(
-                        int(p.sides[o].any(axis=0).sum()) for p, o in zip(found, over, strict=True)
-                    )
+                    people = sum(int(p.sides[o].any(axis=0).sum()) for p, o in zip(found, over, strict=True))
                     most = max(found, key=lambda each: each.low.max(), default=None)
-                    worst = (
-                        "-"
-                        if most is None
-                        else f"{most.disclosure[most.low.argmax()]:.3f} ({most.of_group:.3f})"
-                    )
+                    worst = "-" if most is None else f"{most.disclosure[most.low.argmax()]:.3f} ({most.of_group:.3f})"
                     print(
                         f"{case.name:<18} {members.n_rows:>6} {cap:>4}  {name:<22} {pair.classes.n_groups:>6}"
                         f"  {len(found):>9}  {parts:>11}  {people:>12}  {worst:>13}"

@@ -94,9 +94,7 @@ def command(*arguments: str, runs: int) -> float:
     seconds = []
     for _ in range(runs):
         start = time.perf_counter()
-        subprocess.run(
-            [sys.executable, "-m", "hedgerow", *arguments], capture_output=True, check=True
-        )
+        subprocess.run([sys.executable, "-m", "hedgerow", *arguments], capture_output=True, check=True)
         seconds.append(time.perf_counter() - start)
     return statistics.median(seconds)
 
@@ -163,14 +161,11 @@ def main() -> None:
         made = measured(jobs, folder, given.runs)
         for title in ("fit", "protect"):
             steps = ", ".join(
-                f"{step} {wall:.2f} s ({busy:.2f} s)"
-                for step, (wall, busy) in made[title]["steps"].items()
+                f"{step} {wall:.2f} s ({busy:.2f} s)" for step, (wall, busy) in made[title]["steps"].items()
             )
             print(f"{title:<8} {steps}; peak memory {made[title]['peak']:.2f} GB")
         for i, clock in enumerate(("wall clock", "processor time")):
-            total, tenths = (
-                sum(step[i] for step in made[t]["steps"].values()) for t in ("protect", "tenth")
-            )
+            total, tenths = (sum(step[i] for step in made[t]["steps"].values()) for t in ("protect", "tenth"))
             fit = made["fit"]["steps"]["fit"][i]
             print(
                 f"{clock}: file to verified release {total:.2f} s, {total / fit:.2f} times fit in "

@@ -43,9 +43,7 @@ def made(dims: tuple[int, ...], d_s: int, n: int) -> tuple[list[Any], Any]:
     return columns, (columns[0] * 3 + columns[1] + rng.integers(0, 6, n)) % d_s
 
 
-def optimum(
-    dims: tuple[int, ...], columns: list[Any], sensitive: Any, d_s: int, target: Any
-) -> Any:
+def optimum(dims: tuple[int, ...], columns: list[Any], sensitive: Any, d_s: int, target: Any) -> Any:
     """The whole way from codes to p, at l = 3."""
     setting = build(columns, dims, [sensitive], [d_s], target, 1 / 3)
     best = optimize(Risk(setting, target))
@@ -71,9 +69,7 @@ def main() -> None:
                 timed(
                     f"optimum, Adult {which}, target={target}",
                     0.3,
-                    lambda f=found, t=target: optimum(
-                        f.dims[:-1], list(f.codes[:-1]), f.codes[-1], f.dims[-1], t
-                    ),
+                    lambda f=found, t=target: optimum(f.dims[:-1], list(f.codes[:-1]), f.codes[-1], f.dims[-1], t),
                 )
     sizes: list[Any] = [((10,) * 5, 10, (2.0, 10.0))]
     if largest:

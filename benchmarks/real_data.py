@@ -93,9 +93,7 @@ def main() -> None:
                 told = release.summary()
                 groups = Classes.from_table(read(release.table), quasi, sensitive)
                 disclosure = told["disclosure"]
-                figures = [
-                    disclosure[name] for name in ("mean_over_groups", "mean_over_records", "worst")
-                ]
+                figures = [disclosure[name] for name in ("mean_over_groups", "mean_over_records", "worst")]
                 cells = [
                     f"{name}, {table.num_rows:,}",
                     ", ".join(sensitive),

@@ -115,9 +115,7 @@ def job(source: str, folder: str, method: str, memory: str, guard: str) -> None:
             now[:] = [step, spent]
 
     began = time.perf_counter()
-    release = hr.protect(
-        spark.read.parquet(source), schema, getattr(hr, method)(), guard=guard, progress=progress
-    )
+    release = hr.protect(spark.read.parquet(source), schema, getattr(hr, method)(), guard=guard, progress=progress)
     progress("end", None)
     steps.pop("")
     groups = release.summary()["groups"]
@@ -218,12 +216,8 @@ def adult() -> None:
 
     import hedgerow as hr
 
-    schema = hr.Schema(
-        quasi=["age", "education-num", "race", "native-country"], sensitive=["income"]
-    )
-    method = hr.Mondrian(
-        3, objective="information_gain", criteria=[hr.guarantees.LDiversity(1.01)]
-    )
+    schema = hr.Schema(quasi=["age", "education-num", "race", "native-country"], sensitive=["income"])
+    method = hr.Mondrian(3, objective="information_gain", criteria=[hr.guarantees.LDiversity(1.01)])
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder, "adult.parquet")
         pq.write_table(hr.datasets.load_adult(), source)
@@ -272,8 +266,7 @@ def main() -> None:
         each = sum(told["steps"].values()) / rows * 1e6
         steps = ", ".join(f"{name} {spent:.1f}" for name, spent in told["steps"].items())
         print(
-            f"{rows:>12,} {each:>9.2f} {told['groups']:>8,} {told['peak']:>8.2f} GB "
-            f"{told['seconds']:>6.0f} s  {steps}",
+            f"{rows:>12,} {each:>9.2f} {told['groups']:>8,} {told['peak']:>8.2f} GB {told['seconds']:>6.0f} s  {steps}",
             flush=True,
         )
 

@@ -38,9 +38,7 @@ METHODS: dict[str, Callable[[], Any]] = {
     "regression": lambda: hr.Mondrian(10, objective="regression"),
     "median": lambda: hr.Mondrian(10),
     "Datafly": lambda: hr.Datafly(10, suppression=0.02),
-    "RandomizedResponse": lambda: hr.RandomizedResponse(
-        12, relax="halfway", bins=4, random_state=1
-    ),
+    "RandomizedResponse": lambda: hr.RandomizedResponse(12, relax="halfway", bins=4, random_state=1),
     "TreePatternPreserving": lambda: hr.TreePatternPreserving("tree n_splits=6", k=10),
 }
 FEW = ("Datafly", "RandomizedResponse", "TreePatternPreserving")
@@ -77,7 +75,7 @@ def written(name: str, rows: int, source: Path) -> tuple[Sequence[str], Sequence
 def _with_text(table: pa.Table) -> pa.Table:
     """Made people with text of many values, a number that is missing or 0.0 or -0.0, and notes."""
     draw = np.random.default_rng(7)
-    employers = [f"{'é日🦔'[i % 3]} \"employer\", {i}" for i in range(EMPLOYERS)]
+    employers = [f'{"é日🦔"[i % 3]} "employer", {i}' for i in range(EMPLOYERS)]
     chosen = draw.zipf(1.2, table.num_rows) % EMPLOYERS
     missing = draw.random((2, table.num_rows)) < 0.07
     paid = draw.choice([0.0, -0.0, 0.1, 1e-9, 2500.5, 7e6], table.num_rows)
@@ -121,9 +119,7 @@ def main() -> None:
             rows = pq.read_metadata(source).num_rows
             for method in given.methods.split(","):
                 few = method in FEW
-                schema = hr.Schema(
-                    quasi=quasi[:3] if few else quasi, sensitive=sensitive[:1] if few else sensitive
-                )
+                schema = hr.Schema(quasi=quasi[:3] if few else quasi, sensitive=sensitive[:1] if few else sensitive)
                 began = time.perf_counter()
                 told = compare(source, schema, method, Path(folder))
                 differ += told.startswith("DIFFERS")

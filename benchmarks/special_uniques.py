@@ -74,9 +74,7 @@ def main() -> None:
     begin = time.process_time()
     suda(table, max_msu=2)
     other = time.process_time() - begin
-    print(
-        f"   20,000 x {len(LEVELS)}, sets of two: {own:.2f} s, suda {other:.2f} s: {other / own:.0f} times"
-    )
+    print(f"   20,000 x {len(LEVELS)}, sets of two: {own:.2f} s, suda {other:.2f} s: {other / own:.0f} times")
 
 
 if __name__ == "__main__":

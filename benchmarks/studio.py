@@ -70,9 +70,7 @@ def main() -> None:
             home = re.sub(r"/\?.*", "", address)
             print(f"address printed after {time.perf_counter() - began:.2f} s")
             with sync_playwright() as playwright:
-                browser = playwright.chromium.launch(
-                    executable_path=shutil.which("chromium"), args=["--no-sandbox"]
-                )
+                browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
                 page = browser.new_page()
                 page.set_default_timeout(600_000)
 
@@ -119,8 +117,10 @@ def main() -> None:
                 another(20, "a k that was tried")
                 page.locator("#stop").wait_for(state="detached")
                 another(13, "a k that nobody tried")
-                print(f"memory of the server: {megabytes(studio.pid):.0f} MB, "
-                      f"of the worker at most: {max(map(megabytes, children(studio.pid))):.0f} MB")
+                print(
+                    f"memory of the server: {megabytes(studio.pid):.0f} MB, "
+                    f"of the worker at most: {max(map(megabytes, children(studio.pid))):.0f} MB"
+                )
                 browser.close()
         finally:
             studio.terminate()

@@ -71,9 +71,7 @@ def simulation(draws: int) -> None:
             alone, true, risk, naive, unique, *rest = simulated(labels, weight, draws)
             models, chosen, failed = rest[:3], rest[3], rest[4:]
             told = [
-                f"{v:,.0f}" + (f" ({int(n)} of {draws} failed)" if n else "")
-                if not np.isnan(v)
-                else "no solution"
+                f"{v:,.0f}" + (f" ({int(n)} of {draws} failed)" if n else "") if not np.isnan(v) else "no solution"
                 for v, n in zip(models, failed, strict=True)
             ]
             cells = (f"{alone:,.0f}", f"{true:.4f}", f"{risk:.4f}", f"{naive:.4f}", f"{unique:,.0f}")
@@ -83,10 +81,7 @@ def simulation(draws: int) -> None:
 def clock() -> None:
     """Seconds for the risks of a table of a million people, with weights and households."""
     rng = np.random.default_rng(0)
-    columns = {
-        f"q{j}": rng.integers(0, levels, PEOPLE)
-        for j, levels in enumerate((2, 3, 5, 8, 10, 15, 20, 50))
-    }
+    columns = {f"q{j}": rng.integers(0, levels, PEOPLE) for j, levels in enumerate((2, 3, 5, 8, 10, 15, 20, 50))}
     columns |= {"w": rng.uniform(1, 200, PEOPLE), "home": np.arange(PEOPLE) // 3}
     for n in (10_000, PEOPLE):
         table = pa.table(columns).slice(0, n)

@@ -56,8 +56,7 @@ def main() -> None:
     names = table.column_names
     seconds(table.slice(0, 5000), y.slice(0, 5000), 1)  # kernels are compiled or loaded here
     by_rows = {
-        n: seconds(table.slice(0, n), y.slice(0, n))
-        for n in (largest // 8, largest // 4, largest // 2, largest)
+        n: seconds(table.slice(0, n), y.slice(0, n)) for n in (largest // 8, largest // 4, largest // 2, largest)
     }
     half, answers = table.slice(0, largest // 2), y.slice(0, largest // 2)
     by_columns = {}

@@ -78,9 +78,7 @@ def main() -> None:
     }
     for name, (one, other) in pairs.items():
         few, single, mean = intersection(people, one, other)
-        print(
-            f"{name}: fewer than {K} records left {few:.1%}, one value left {single:.1%}, ", end=""
-        )
+        print(f"{name}: fewer than {K} records left {few:.1%}, one value left {single:.1%}, ", end="")
         print(f"{mean:.1f} records left on average")
 
 

@@ -179,9 +179,7 @@ def asked_of(
             frame.to_parquet(folder / f"{name}.parquet", index=False)
         told = {"people": asked, "files": files, "secrets": list(SECRETS)}
         (folder / "told.json").write_text(json.dumps(told))
-        done = subprocess.run(
-            [python, __file__, "--theirs", place], capture_output=True, text=True, check=True
-        )
+        done = subprocess.run([python, __file__, "--theirs", place], capture_output=True, text=True, check=True)
     answer: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return answer
 
@@ -239,8 +237,7 @@ def clock() -> None:
     known = ["age", "education", "job", "sex", "region", "marital", "children", "hours_per_week"]
     names = [*known, "income", "diagnosis"]
     made = [
-        hr.datasets.make_people(n, seed=seed).select(names)
-        for n, seed in ((100_000, 1), (100_000, 2), (10_000, 3))
+        hr.datasets.make_people(n, seed=seed).select(names) for n, seed in ((100_000, 1), (100_000, 2), (10_000, 3))
     ]
     begin = time.process_time()
     hr.audit(

@@ -31,9 +31,7 @@ def main() -> None:
         _guarded(given, wanted)
         return
     for title, cases, caps in (("tables", CASES, CAPS), ("hard tables", HARD, (0.5,))):
-        print(
-            f"{title:<20} cap   method             groups  R2 boosting/ridge/tree   advantage b/t/nearest"
-        )
+        print(f"{title:<20} cap   method             groups  R2 boosting/ridge/tree   advantage b/t/nearest")
         found = []
         for case in cases:
             if wanted and not any(w in case.name.lower() for w in wanted):

@@ -39,9 +39,7 @@ print(told[0])
 figure, axes = plt.subplots(figsize=(7, 3.4), layout="constrained")
 for at, row in enumerate(told):
     axes.plot([row["lo"], row["hi"]], [at, at], color="C0", linewidth=5, alpha=0.35)
-    axes.plot(
-        row["count"], at, "o", color="C0", label="estimated, 95% interval" if not at else None
-    )
+    axes.plot(row["count"], at, "o", color="C0", label="estimated, 95% interval" if not at else None)
     axes.plot(true[row["education"]], at, "k|", markersize=12, label="true" if not at else None)
 axes.set_yticks(range(len(told)), [row["education"] for row in told])
 axes.invert_yaxis()

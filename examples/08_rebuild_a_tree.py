@@ -27,9 +27,7 @@ print(X.nunique().rename("values before").to_frame().assign(after=released.nuniq
 # %%
 # The recipient grows a tree from the released table. It is the same tree, and ``verify_model`` says so.
 
-again = DecisionTreeClassifier(**settings | {"max_leaf_nodes": method.n_steps_ + 1}).fit(
-    released, y
-)
+again = DecisionTreeClassifier(**settings | {"max_leaf_nodes": method.n_steps_ + 1}).fit(released, y)
 print(hr.verify_model(method.model_, released, y).identical)
 
 # %%

@@ -35,9 +35,7 @@ found = {
 # and attacks that learn from the same rows miss it together: believe what several kinds of attack
 # show, or one by far.
 
-figure, panels = plt.subplots(
-    1, 2, figsize=(9, 4.6), sharey=True, sharex=True, layout="constrained"
-)
+figure, panels = plt.subplots(1, 2, figsize=(9, 4.6), sharey=True, sharex=True, layout="constrained")
 for axes, (name, audit) in zip(panels, found.items(), strict=True):
     told = [a for a in audit.attacks if a["over_control_interval"]]
     for at, attack in enumerate(told):

@@ -58,9 +58,7 @@ def main(words: Sequence[str] | None = None) -> int:
     parser = ArgumentParser("python -m experiments", description=HELP)
     parser.add_argument("name", nargs="?", default="", metavar="EXPERIMENT")
     parser.add_argument("--out", type=Path, help="folder for the pictures, if any")
-    parser.add_argument(
-        "--download", action="store_true", help="fetch public files that are missing (UCI)"
-    )
+    parser.add_argument("--download", action="store_true", help="fetch public files that are missing (UCI)")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
     asked = parser.parse_args(words)
     try:
@@ -76,9 +74,7 @@ def run(name: str, out: Path | None, download: bool, json: bool) -> None:
     if download:
         fetch_missing()
     if not name:
-        table(
-            [(each, what) for each, (*_, what) in EXPERIMENTS.items()], ("experiment", "what it is")
-        )
+        table([(each, what) for each, (*_, what) in EXPERIMENTS.items()], ("experiment", "what it is"))
         return
     if name not in EXPERIMENTS:
         raise ParameterError(

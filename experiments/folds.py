@@ -57,9 +57,7 @@ def by_group(cells: Sequence[Floats | list[str]], leaf: Ints) -> list[Feature]:
         if isinstance(values, np.ndarray):
             made.append(Feature(values, leaf))
         else:
-            names, index = np.unique(
-                np.array(values, dtype=object).astype(str), return_inverse=True
-            )
+            names, index = np.unique(np.array(values, dtype=object).astype(str), return_inverse=True)
             made.append(Feature(names.tolist(), index.astype(np.int64)[leaf]))
     return made
 
@@ -83,9 +81,7 @@ def predict(features: Sequence[Feature], responses: Floats, training: Bools) -> 
     alike = by_codes([f.codes for f in features])
     kind, first, n_kinds = alike.labels, alike.first, alike.n_groups
     weight = np.bincount(kind[training], minlength=n_kinds).astype(float)
-    total = np.stack(
-        [np.bincount(kind[training], y[training], minlength=n_kinds) for y in responses.T], axis=1
-    )
+    total = np.stack([np.bincount(kind[training], y[training], minlength=n_kinds) for y in responses.T], axis=1)
     seen = weight > 0
     mean = total[seen] / weight[seen, None]
     x = _design([Feature(f.values, f.codes[first]) for f in features], weight)

@@ -439,9 +439,7 @@ SCREENED = ("Hedge, screened, exact", "Hedge, screened, redrawn, means", "Hedge,
 """Releases that leave out, as ``*``, columns that explain nothing."""
 
 
-def measure(
-    case: Case, *, rows: int, splits: int, leave: Sequence[str] = SCREENED
-) -> Iterator[dict[str, Any]]:
+def measure(case: Case, *, rows: int, splits: int, leave: Sequence[str] = SCREENED) -> Iterator[dict[str, Any]]:
     """Yield one record a release, means over the splits.
 
     Parameters

@@ -252,9 +252,7 @@ def scored(
         mean = float(y[known].mean())
         for learner, model in learners().items():
             model.fit(shown[known], y[known])
-            found.setdefault(learner, []).append(
-                (r2(model, strange, theirs, mean), r2(model, own, mine, mean))
-            )
+            found.setdefault(learner, []).append((r2(model, strange, theirs, mean), r2(model, own, mine, mean)))
     return {learner: np.mean(values, axis=0) for learner, values in found.items()}
 
 
@@ -307,9 +305,7 @@ def releases(members: Table, schema: Schema, cap: float | None) -> Iterator[tupl
         yield "Mondrian, capped", _released(members, schema, mondrian)
 
 
-def measure(
-    case: Case, caps: Sequence[float | None], *, rows: int, splits: int
-) -> Iterator[dict[str, Any]]:
+def measure(case: Case, caps: Sequence[float | None], *, rows: int, splits: int) -> Iterator[dict[str, Any]]:
     """One record a cap and method: groups, R2 on people left out, member advantage.
 
     Parameters
@@ -338,10 +334,7 @@ def measure(
             "method": method,
             "groups": round(float(np.mean(groups[cap, method]))),
             **{f"r2_{name}": round(float(made[name][0]), 3) for name in JUDGED},
-            **{
-                f"advantage_{name}": round(float(made[name][1] - made[name][0]), 3)
-                for name in ATTACKING
-            },
+            **{f"advantage_{name}": round(float(made[name][1] - made[name][0]), 3) for name in ATTACKING},
         }
 
 
@@ -365,11 +358,7 @@ def averaged(records: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     whole = use.get((None, "MART"))
     for row in made:
         share = {"of_uncapped_mart": use[row["cap"], row["method"]] / whole} if whole else {}
-        row |= {
-            name: round(float(v), 3)
-            for name, v in (row | share).items()
-            if name not in ("cap", "method")
-        }
+        row |= {name: round(float(v), 3) for name, v in (row | share).items() if name not in ("cap", "method")}
     return made
 
 
@@ -385,7 +374,6 @@ def use(*, rows: int = 1_500, splits: int = 1) -> dict[str, Any]:
         "means_over_the_tables": averaged(tables),
         "means_over_the_hard_tables": averaged(hard),
     }
-
 
 
 SHOWN = Schema(quasi=("age", "hours-per-week"), sensitive=("income",))
@@ -444,10 +432,7 @@ def idea() -> str:
 
 def _star(axes: Axes, x: Floats, y: Floats, colour: str) -> None:
     """People and the mean of their group, joined by lines."""
-    lines = [
-        np.stack([end, np.full(len(end), end.mean()), np.full(len(end), np.nan)], 1).ravel()
-        for end in (x, y)
-    ]
+    lines = [np.stack([end, np.full(len(end), end.mean()), np.full(len(end), np.nan)], 1).ravel() for end in (x, y)]
     axes.plot(*lines, color=colour, linewidth=0.6, alpha=0.7)
 
 

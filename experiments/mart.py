@@ -60,9 +60,7 @@ class FoldResults:
     found: dict[str, list[Errors]] = field(default_factory=lambda: {n: [] for n in LEARNERS})
     seconds: float = 0.0
 
-    def add(
-        self, left: RemainingUncertainty | None, truth: Floats, guesses: dict[str, Floats]
-    ) -> None:
+    def add(self, left: RemainingUncertainty | None, truth: Floats, guesses: dict[str, Floats]) -> None:
         """Take in a fold: what its groups leave uncertain, and how far the guesses were off."""
         if left is not None:
             self.left.append(left)
@@ -95,9 +93,7 @@ class FoldResults:
             row["rsd_records"] = float(np.mean([x.records for x in self.left]))
             row["rsd_worst"] = min(x.worst for x in self.left)
         row |= {f"mape_{name}": self.mape(name) for name in LEARNERS}
-        return row | {
-            f"mae_{name}": float(np.mean([e.mae for e in self.found[name]])) for name in LEARNERS
-        }
+        return row | {f"mae_{name}": float(np.mean([e.mae for e in self.found[name]])) for name in LEARNERS}
 
 
 @dataclass(frozen=True)
@@ -117,9 +113,7 @@ Release = tuple[list[Feature], Ints]
 """Released columns, and the group of every record."""
 
 
-def released_by(
-    method: PartitionMethod, data: Experiment, fold: Fold, quasi: Sequence[str] | None = None
-) -> Release:
+def released_by(method: PartitionMethod, data: Experiment, fold: Fold, quasi: Sequence[str] | None = None) -> Release:
     """Fit a tree method to the training records; recode all of them by its plan."""
     schema = data.schema if quasi is None else data.schema.replace(quasi=tuple(quasi))
     method.fit_table(fold.table, schema)
@@ -362,9 +356,7 @@ def example() -> dict[str, Any]:
         "leaves_printed": [2, 7, 8, 9],
         "groups_at_k_2": _groups(people, schema, pruned),
         "groups_at_k_4": _groups(people, schema, coarse),
-        "groups_at_k_4_printed": [
-            dict(zip(("people", *schema.quasi), row, strict=True)) for row in TABLE_3
-        ],
+        "groups_at_k_4_printed": [dict(zip(("people", *schema.quasi), row, strict=True)) for row in TABLE_3],
     }
 
 
@@ -429,9 +421,7 @@ def _rows(name: str, found: Found) -> list[dict[str, Any]]:
             row = {"data": name, "k": k or None, "method": method, **cell.record()}
             if k and method != RM:
                 for learner in LEARNERS:
-                    row[f"p_{learner}"] = paired(
-                        cell.by_fold(learner), found[RM, k].by_fold(learner)
-                    )
+                    row[f"p_{learner}"] = paired(cell.by_fold(learner), found[RM, k].by_fold(learner))
             made.append(row)
     return made
 
@@ -446,9 +436,7 @@ def _claims(name: str, orders: Sequence[Found]) -> list[dict[str, Any]]:
                 row: dict[str, Any] = {"data": name, "rule": rule, "against": rival, "k": k}
                 row["larger_rsd"] = sum(a.rsd > b.rsd for a, b in pairs)
                 for learner in LEARNERS:
-                    row[f"smaller_mape_{learner}"] = sum(
-                        a.mape(learner) < b.mape(learner) for a, b in pairs
-                    )
+                    row[f"smaller_mape_{learner}"] = sum(a.mape(learner) < b.mape(learner) for a, b in pairs)
                 made.append(row)
     return made
 
@@ -506,9 +494,7 @@ def in_sample() -> list[dict[str, Any]]:
         _, group = by_mondrian(data, everyone, k)
         found.append((f"{RM} k={k}", remaining_uncertainty(group, y)))
     for k in (10, 20, 40):
-        _, group = released_by(
-            PapersMondrian(k, objective="regression", numeric="mean"), data, everyone
-        )
+        _, group = released_by(PapersMondrian(k, objective="regression", numeric="mean"), data, everyone)
         found.append((f"{RM_BINARY} k={k}", remaining_uncertainty(group, y)))
     path = MART(k=10, max_disclosure=None).fit_table(everyone.table, data.schema).path()
     step = int(np.argmax(path.to_table()["explained_mean_over_groups"].to_numpy() <= 0.15))

@@ -165,10 +165,7 @@ class Experiment:
     def responses(self) -> NDArray[np.float64]:
         """The sensitive columns, shape (n, r)."""
         return np.stack(
-            [
-                np.asarray(self.table.column(name).to_numpy(), np.float64)
-                for name in self.schema.sensitive
-            ],
+            [np.asarray(self.table.column(name).to_numpy(), np.float64) for name in self.schema.sensitive],
             axis=1,
         )
 

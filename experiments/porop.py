@@ -81,14 +81,10 @@ def table1(*, repetitions: int = 5, random_state: int = 0) -> dict[str, Any]:
     for noise in NOISES:
         rows = _grid(values, CENSUS, 7, repetitions, noise, random_state)
         fit = _compare(rows)
-        curved = all(
-            _score(rows, k, d) < _score(rows, k, 1) for k in CENSUS if k >= CROSSING for d in (2, 3)
-        )
+        curved = all(_score(rows, k, d) < _score(rows, k, 1) for k in CENSUS if k >= CROSSING for d in (2, 3))
         checks = {
-            f"mean absolute error at most {LARGEST_ERROR}": fit["mean_absolute_error"]
-            <= LARGEST_ERROR,
-            f"rank correlation at least {LEAST_CORRELATION}": fit["rank_correlation"]
-            >= LEAST_CORRELATION,
+            f"mean absolute error at most {LARGEST_ERROR}": fit["mean_absolute_error"] <= LARGEST_ERROR,
+            f"rank correlation at least {LEAST_CORRELATION}": fit["rank_correlation"] >= LEAST_CORRELATION,
             f"degrees 2 and 3 beat degree 1 from k = {CROSSING}": curved,
         }
         found[noise] = {**fit, "checks": checks, "rows": rows}
@@ -155,9 +151,7 @@ def _grid(
         for degree, paper in zip(DEGREES, scores, strict=True):
             made = []
             for run in range(repetitions):
-                normals = np.random.default_rng([random_state, k, degree, run]).standard_normal(
-                    values.size
-                )
+                normals = np.random.default_rng([random_state, k, degree, run]).standard_normal(values.size)
                 masked = ordered.protect(degree, noise, normals).reshape(values.shape)
                 made.append(score_arrays(values, masked, names, known, levels=AGREE, ranks=False))
             rows.append(
@@ -196,9 +190,7 @@ def _draw(rows: list[dict[str, Any]], title: str) -> str:
         for i, (degree, marker) in enumerate(zip(DEGREES, "osv", strict=True)):
             mine, colour = [row for row in rows if row["degree"] == degree], {"color": f"C{i}"}
             k = [r["k"] for r in mine]
-            lines.append(
-                Line(DEGREES[degree], k, [r[what] for r in mine], colour | {"marker": marker})
-            )
+            lines.append(Line(DEGREES[degree], k, [r[what] for r in mine], colour | {"marker": marker}))
             if what == "score":
                 lines.append(Line("", k, [r["paper"] for r in mine], colour | {"linestyle": ":"}))
         panels.append(Panel(label, "k", lines))

@@ -77,9 +77,7 @@ def uncertainty(joint: Floats) -> float:
     joint = joint / joint.sum()
     x, y = joint.sum(axis=1), joint.sum(axis=0)
     positive = joint > 0
-    information = float(
-        (joint[positive] * np.log(joint[positive] / np.outer(x, y)[positive])).sum()
-    )
+    information = float((joint[positive] * np.log(joint[positive] / np.outer(x, y)[positive])).sum())
     entropy = -float((y[y > 0] * np.log(y[y > 0])).sum())
     return information / entropy if entropy > 0 else 0.0
 
@@ -197,9 +195,7 @@ def data(which: str, part: Part) -> CodedTable:
 
 def solve(found: CodedTable, target: Target, l: float) -> tuple[Risk, Optimum | None]:
     """The optimum of one scenario."""
-    setting = build(
-        found.codes[:-1], found.dims[:-1], found.codes[-1:], found.dims[-1:], target, 1 / l
-    )
+    setting = build(found.codes[:-1], found.dims[:-1], found.codes[-1:], found.dims[-1:], target, 1 / l)
     risk = Risk(setting, target)
     return risk, optimize(risk)
 
@@ -275,9 +271,7 @@ def randomized(found: CodedTable, p: Floats, seed: int) -> Floats:
         else codes
         for i, codes in enumerate(found.codes)
     ]
-    return np.bincount(
-        np.ravel_multi_index(out, found.dims), minlength=int(np.prod(found.dims))
-    ).astype(float)
+    return np.bincount(np.ravel_multi_index(out, found.dims), minlength=int(np.prod(found.dims))).astype(float)
 
 
 def channel(found: CodedTable, t: Floats) -> Channel:
@@ -299,9 +293,7 @@ def diversity_shares(part: Part, l: float) -> tuple[Floats, dict[str, int]]:
     """The estimate from the entropy l-diverse full-domain table: classes spread evenly."""
     quasi, sensitive = ESGRO
     hierarchies = load_adult_hierarchies()
-    method = Incognito(
-        k=1, l=l, diversity="entropy", hierarchies={n: hierarchies[n] for n in quasi}
-    )
+    method = Incognito(k=1, l=l, diversity="entropy", hierarchies={n: hierarchies[n] for n in quasi})
     table = read(load_adult(part))
     method.fit_table(table, Schema(quasi=quasi, sensitive=[sensitive]))
     found = data("ESGRO", part)
@@ -363,9 +355,7 @@ def table5(*, levels: Sequence[int] = (3, 4, 5), runs: int = 10) -> dict[str, An
                 "l": l,
                 **mean,
                 "t": best.t.round(4).tolist(),
-                "anatomy": float(
-                    np.mean([coefficient(anatomy_shares(found, l, s)) for s in range(runs)])
-                ),
+                "anatomy": float(np.mean([coefficient(anatomy_shares(found, l, s)) for s in range(runs)])),
                 "l-diversity": coefficient(spread),
                 "generalised to": node,
                 **{f"paper {name}": printed.get(l) for name, printed in PAPER_U.items()},
@@ -451,9 +441,7 @@ Making = Callable[[int], Floats]
 def _inverting(found: CodedTable, best: Optimum) -> Making:
     """One release by its seed, and the recipient's inverted and clipped table."""
     whole = channel(found, best.t)
-    return lambda seed: clipped(whole.inverse(randomized(found, best.p, seed) / found.n)).reshape(
-        found.dims
-    )
+    return lambda seed: clipped(whole.inverse(randomized(found, best.p, seed) / found.n)).reshape(found.dims)
 
 
 def _smoothing(found: CodedTable, best: Optimum) -> Making:
@@ -473,12 +461,8 @@ def _over(runs: int, make: Making, measure: Callable[[Floats], dict[str, float]]
 def _figures567(levels: Sequence[int], runs: int) -> dict[str, Any]:
     found = data("ESGRO", "train")
     true = found.shares
-    five: dict[str, list[dict[str, Any]]] = {
-        name: [] for name in ("RR-QI clip", "RR-QI EM", "anatomy", "l-diversity")
-    }
-    seven: dict[str, list[dict[str, Any]]] = {
-        name: [] for name in ("RR-Both clip", "anatomy", "l-diversity")
-    }
+    five: dict[str, list[dict[str, Any]]] = {name: [] for name in ("RR-QI clip", "RR-QI EM", "anatomy", "l-diversity")}
+    seven: dict[str, list[dict[str, Any]]] = {name: [] for name in ("RR-Both clip", "anatomy", "l-diversity")}
 
     def measure(shares: Floats) -> dict[str, float]:
         return measures(true, shares)
@@ -498,12 +482,10 @@ def _figures567(levels: Sequence[int], runs: int) -> dict[str, Any]:
         seven["anatomy"].append({"l": l, **_over(runs, _anatomizing(found, l), _correlations)})
         seven["l-diversity"].append({"l": l, **_correlations(spread)})
     distance = {
-        name: [{k: row[k] for k in ("l", "euclid", "kl", "chi2")} for row in rows]
-        for name, rows in five.items()
+        name: [{k: row[k] for k in ("l", "euclid", "kl", "chi2")} for row in rows] for name, rows in five.items()
     }
     errors = {
-        name: [{k: row[k] for k in ("l", "base_error", "cube_error")} for row in rows]
-        for name, rows in five.items()
+        name: [{k: row[k] for k in ("l", "base_error", "cube_error")} for row in rows] for name, rows in five.items()
     }
     return {
         "figure5": distance,

@@ -120,18 +120,14 @@ def _blocks(columns: Sequence[Column], hierarchies: Sequence[Hierarchy | None]) 
     return made
 
 
-def _best(
-    blocks: Sequence[_Block], start: Ints, flat: Ints, y: Floats, k: int
-) -> tuple[int, Ints] | None:
+def _best(blocks: Sequence[_Block], start: Ints, flat: Ints, y: Floats, k: int) -> tuple[int, Ints] | None:
     """The block and branch of each code of the admissible split of largest gain."""
     n, width, size = len(flat), flat.shape[1], int(start[-1])
     if n < 2 * k:
         return None
     where = flat.ravel()
     count = np.bincount(where, minlength=size)
-    sums = np.array(
-        [np.bincount(where, np.repeat(column, width), minlength=size) for column in y.T], float
-    )
+    sums = np.array([np.bincount(where, np.repeat(column, width), minlength=size) for column in y.T], float)
     whole = float((y.sum(axis=0) ** 2).sum()) / n
     least = 1e-9 * max(float((y**2).sum()) - whole, 0.0)
     filled = np.maximum(count, 1)
@@ -159,9 +155,7 @@ def _best(
     return None if found is None else (found[1], found[2])
 
 
-def _cut(
-    values: Floats, count: Ints, sums: Floats, n: int, whole: float, k: int
-) -> tuple[float, Ints]:
+def _cut(values: Floats, count: Ints, sums: Floats, n: int, whole: float, k: int) -> tuple[float, Ints]:
     """Gain and branches of the best cut of a number in two, midway between neighbours."""
     left = np.cumsum(count)[:-1]
     right = n - left

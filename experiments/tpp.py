@@ -290,13 +290,9 @@ def table1() -> dict[str, Any]:
     trees["both"] = [*trees["tree 1"], *trees["tree 2"]]
     rows = []
     for name, kept in trees.items():
-        sanitizer = Sanitizer(
-            columns, [response] * len(kept), [_GivenTree(t) for t in kept], [occupation]
-        )
+        sanitizer = Sanitizer(columns, [response] * len(kept), [_GivenTree(t) for t in kept], [occupation])
         state = sanitizer.state(1)
-        splits = [
-            "; ".join(_said(n, names, columns) for n in t.nodes if n.feature >= 0) for t in kept
-        ]
+        splits = ["; ".join(_said(n, names, columns) for n in t.nodes if n.feature >= 0) for t in kept]
         right = [sum(max(n.value) for n in t.nodes if n.feature < 0) / len(frame) for t in kept]
         rows.append(
             {
@@ -510,9 +506,7 @@ def _privacy(released: Any, sensitive: Any) -> tuple[int, float | None]:
     return k, float(frequency_l(Counts.from_codes(groups, codes, len(values))).min())
 
 
-def _score(
-    train: Any, test: Any, y: Any, learner: Any, parts: Sequence[NDArray[np.int64]]
-) -> float:
+def _score(train: Any, test: Any, y: Any, learner: Any, parts: Sequence[NDArray[np.int64]]) -> float:
     """Cross-validated quality on one table."""
     told = []
     for part in parts:
@@ -595,10 +589,7 @@ def pictures(made: Mapping[str, Any]) -> dict[str, str]:
     ):
         rows = made[data]
         x, scores = [row["leaves"] for row in rows], [row["scores"][learner] for row in rows]
-        lines = [
-            _line(label, x, [each[key] for each in scores], *style)
-            for key, label, *style in _SERIES
-        ]
+        lines = [_line(label, x, [each[key] for each in scores], *style) for key, label, *style in _SERIES]
         what = "accuracy" if data == "adult" else "R2"
         found[name] = curves([Panel(f"{learner} on {data}", _LEAVES, lines, what)])
     for name, data, key in (
@@ -624,7 +615,5 @@ def pictures(made: Mapping[str, Any]) -> dict[str, str]:
     return found
 
 
-def _line(
-    label: str, x: Sequence[float], y: Sequence[float], colour: str, dashes: str = "-"
-) -> Line:
+def _line(label: str, x: Sequence[float], y: Sequence[float], colour: str, dashes: str = "-") -> Line:
     return Line(label, x, y, {"marker": "o", "color": colour, "linestyle": dashes})

@@ -97,9 +97,7 @@ LIGHT_FILES = ("__init__.py", "facade.py", "errors.py", "display.py", "schema.py
 LIGHT_ROOMS = ("plan", "cli")
 
 
-def imports(
-    tree: ast.AST, package: tuple[str, ...], top_only: bool = False
-) -> Iterator[tuple[int, str]]:
+def imports(tree: ast.AST, package: tuple[str, ...], top_only: bool = False) -> Iterator[tuple[int, str]]:
     """Yield the (line, absolute module) of every import; with `top_only`, those run on import."""
     for node in _statements(tree) if top_only else ast.walk(tree):
         if isinstance(node, ast.Import):
@@ -120,11 +118,7 @@ def _statements(tree: ast.AST) -> Iterator[ast.AST]:
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
             continue
-        if (
-            isinstance(node, ast.If)
-            and isinstance(node.test, ast.Name)
-            and node.test.id == "TYPE_CHECKING"
-        ):
+        if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
             continue
         yield node
         yield from _statements(node)
@@ -143,9 +137,7 @@ def faults(source: Path) -> list[str]:
         package = (source.name, *relative.parent.parts)
         where = relative.as_posix()
         if room not in ORDER and room != "__init__":
-            crossings.append(
-                f"{where}: the room {room!r} has no place in the order of docs/architecture.md"
-            )
+            crossings.append(f"{where}: the room {room!r} has no place in the order of docs/architecture.md")
             continue
         inner = graph.setdefault(module, set())
         for line, name in imports(tree, package):
@@ -156,13 +148,9 @@ def faults(source: Path) -> list[str]:
                 if room not in ("__init__", FACADE):
                     inner.add(target)
             elif room in PLAIN and parts[0] not in sys.stdlib_module_names:
-                crossings.append(
-                    f"{where}:{line}: {room} imports {parts[0]}; it holds to the standard library"
-                )
+                crossings.append(f"{where}:{line}: {room} imports {parts[0]}; it holds to the standard library")
             elif parts[0] in ALLOWED and room not in ALLOWED[parts[0]]:
-                crossings.append(
-                    f"{where}:{line}: only {', '.join(sorted(ALLOWED[parts[0]]))} import {parts[0]}"
-                )
+                crossings.append(f"{where}:{line}: only {', '.join(sorted(ALLOWED[parts[0]]))} import {parts[0]}")
         if where in LIGHT_FILES or room in LIGHT_ROOMS:
             crossings += [
                 f"{where}:{line}: {name} is heavy; import it where it is used"

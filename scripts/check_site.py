@@ -49,9 +49,7 @@ class Page(HTMLParser):
         if tag == "link" and set(values.get("rel", "").split()) & NOT_FETCHED:
             return
         for name in LOADED.get(tag, ()):
-            addresses = (
-                values.get(name, "").split(",") if name == "srcset" else [values.get(name, "")]
-            )
+            addresses = values.get(name, "").split(",") if name == "srcset" else [values.get(name, "")]
             self.loads += [a.split()[0] for a in addresses if a.strip()]
 
     def handle_endtag(self, tag: str) -> None:
@@ -93,11 +91,7 @@ def faults(site: Path) -> list[str]:
 
 def main() -> int:
     problems = faults(Path(sys.argv[1]))
-    print(
-        "\n".join(problems)
-        if problems
-        else "site: every link arrives, nothing comes from elsewhere"
-    )
+    print("\n".join(problems) if problems else "site: every link arrives, nothing comes from elsewhere")
     return 1 if problems else 0
 
 

@@ -8,12 +8,8 @@ from pathlib import Path
 
 # Claims that no release can keep, and paths that exist on one machine alone.
 FORBIDDEN = {
-    re.compile(
-        r"\b(fully|completely|perfectly)\s+(anonymous|safe|private)\b", re.IGNORECASE
-    ): "promises too much",
-    re.compile(
-        r"\b(is|are|becomes?)\s+(now\s+)?(anonymous|safe)\b", re.IGNORECASE
-    ): "say which risk was measured",
+    re.compile(r"\b(fully|completely|perfectly)\s+(anonymous|safe|private)\b", re.IGNORECASE): "promises too much",
+    re.compile(r"\b(is|are|becomes?)\s+(now\s+)?(anonymous|safe)\b", re.IGNORECASE): "say which risk was measured",
     re.compile(r"(?<![\w./])/(?:home|root|work|Users)/\w"): "a path of one machine",
 }
 PLACES = ("src", "docs", "examples", "README.md", "CONTRIBUTING.md", "CHANGELOG.md")

@@ -42,9 +42,7 @@ METHODS: dict[str, Callable[[str], Any]] = {
     "MART, medians": lambda y: hr.MART(3, numeric="median", categorical="suppress"),
     "Hedge": lambda y: hr.Hedge(3, cells="means", screen=True),
     "Hedge, rows": lambda y: hr.Hedge(3),
-    "Hedge, ranges": lambda y: hr.Hedge(
-        3, numeric="range", categorical="concatenate", max_disclosure=0.4
-    ),
+    "Hedge, ranges": lambda y: hr.Hedge(3, numeric="range", categorical="concatenate", max_disclosure=0.4),
     "Hedge, all columns": lambda y: hr.Hedge(3, cells="means"),
     "Mondrian": lambda y: hr.Mondrian(3),
     "Mondrian, loss": lambda y: hr.Mondrian(3, objective="loss"),
@@ -54,12 +52,8 @@ METHODS: dict[str, Callable[[str], Any]] = {
     "Incognito": lambda y: hr.Incognito(3, suppression=0.1),
     "Anatomy": lambda y: hr.Anatomy(2, random_state=1),
     "randomized response": lambda y: hr.RandomizedResponse(1.2, bins=3, random_state=1),
-    "randomized response, both": lambda y: hr.RandomizedResponse(
-        1.5, target="both", bins=2, random_state=1
-    ),
-    "TPP": lambda y: hr.TreePatternPreserving(
-        "tree n_splits=2 min_leaf=8 criterion=variance", response=y, k=2
-    ),
+    "randomized response, both": lambda y: hr.RandomizedResponse(1.5, target="both", bins=2, random_state=1),
+    "TPP": lambda y: hr.TreePatternPreserving("tree n_splits=2 min_leaf=8 criterion=variance", response=y, k=2),
     "PoROP": lambda y: hr.PoROP(12, degree=2, random_state=1),
     "LiROP": lambda y: hr.LiROP(10, random_state=1),
     "MDAV": lambda y: hr.Microaggregation(3, distance="gower"),
@@ -79,9 +73,7 @@ def tables() -> Iterator[tuple[str, pa.Table, hr.Schema]]:
     yield (
         "people",
         people,
-        hr.Schema(
-            quasi=["age", "education", "job"], sensitive=["income", "assets"], identifiers=ids
-        ),
+        hr.Schema(quasi=["age", "education", "job"], sensitive=["income", "assets"], identifiers=ids),
     )
     yield (
         "a grid",
@@ -96,8 +88,7 @@ def tables() -> Iterator[tuple[str, pa.Table, hr.Schema]]:
     rng = np.random.default_rng(2)
     n = 120
     numbers = pa.table(
-        {name: rng.lognormal(3, 1, n).round(2) for name in ("a", "b", "c", "pay")}
-        | {"d": rng.integers(0, 40, n)}
+        {name: rng.lognormal(3, 1, n).round(2) for name in ("a", "b", "c", "pay")} | {"d": rng.integers(0, 40, n)}
     )
     yield (
         "numbers",
@@ -139,9 +130,7 @@ def tables() -> Iterator[tuple[str, pa.Table, hr.Schema]]:
     yield (
         "several records a person",
         visits,
-        hr.Schema(
-            quasi=["age", "education"], sensitive=["income"], identifiers=[*ids, "who"], unit="who"
-        ),
+        hr.Schema(quasi=["age", "education"], sensitive=["income"], identifiers=[*ids, "who"], unit="who"),
     )
     data = os.environ.get("HEDGEROW_DATA")
     if not data:
@@ -174,9 +163,7 @@ def tables() -> Iterator[tuple[str, pa.Table, hr.Schema]]:
     yield (
         "Tarragona",
         real("casc_tarragona", 300),
-        hr.Schema(
-            quasi=["FIXED.ASSETS", "TREASURY", "SALES", "LABOR.COSTS"], sensitive=["NET.PROFIT"]
-        ),
+        hr.Schema(quasi=["FIXED.ASSETS", "TREASURY", "SALES", "LABOR.COSTS"], sensitive=["NET.PROFIT"]),
     )
     yield (
         "households",
@@ -197,9 +184,7 @@ def digest(data: bytes | str) -> str:
     return hashlib.sha256(data).hexdigest()[:20]
 
 
-def released(
-    source: Path, schema: hr.Schema, method: Any, engine: str, attacks: bool
-) -> dict[str, str]:
+def released(source: Path, schema: hr.Schema, method: Any, engine: str, attacks: bool) -> dict[str, str]:
     """Protect, write and audit; return the hash of every result."""
     out: dict[str, str] = {}
     try:
@@ -291,9 +276,7 @@ def compare(before: Path, after: Path) -> int:
 
 def main() -> int:
     """Record or compare."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("do", choices=("record", "compare"))
     parser.add_argument("paths", nargs="+", type=Path)
     parser.add_argument("--engines", default="memory,duckdb")

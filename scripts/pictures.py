@@ -34,9 +34,7 @@ METHODS: dict[str, tuple[Callable[[], Any], list[str], str]] = {
     "hedge": (lambda: hr.Hedge(k=10, max_disclosure=0.5), QUASI, "income"),
     "mondrian": (lambda: hr.Mondrian(k=10), QUASI, "income"),
     "tpp": (
-        lambda: hr.TreePatternPreserving(
-            "tree n_splits=8 min_leaf=30 criterion=variance", response="income", k=10
-        ),
+        lambda: hr.TreePatternPreserving("tree n_splits=8 min_leaf=30 criterion=variance", response="income", k=10),
         QUASI,
         "income",
     ),
@@ -58,6 +56,8 @@ METHODS: dict[str, tuple[Callable[[], Any], list[str], str]] = {
     ),
 }
 """By its name on the command line: the method, the quasi-identifiers, the sensitive column."""
+
+
 def example() -> tuple[object, hr.Schema, hr.Release]:
     """Return made people, their schema and a release by the default method."""
     people = hr.datasets.make_people(5_000, seed=1)
@@ -88,9 +88,7 @@ def rows(people: Any, release: hr.Release) -> str:
     return "\n".join(lines)
 
 
-def render(
-    page: Path, picture: Path, scheme: int, chromium: str, size: tuple[int, int] = SIZE
-) -> None:
+def render(page: Path, picture: Path, scheme: int, chromium: str, size: tuple[int, int] = SIZE) -> None:
     """Take a picture of a page as a browser shows it, without scrolling.
 
     Its window is never narrower than 500 pixels, so a narrow page stands in a frame of its own.

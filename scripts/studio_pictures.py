@@ -31,9 +31,7 @@ def main() -> None:
             assert studio.stdout is not None
             address = studio.stdout.readline().strip()
             home = re.sub(r"/\?.*", "", address)
-            browser = playwright.chromium.launch(
-                executable_path=shutil.which("chromium"), args=["--no-sandbox"]
-            )
+            browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
             page = browser.new_page(viewport={"width": WIDE, "height": HIGH})
             page.set_default_timeout(300_000)
 

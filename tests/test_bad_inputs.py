@@ -162,15 +162,9 @@ def test_it_is_told_what_is_wrong(home: Path, arguments: str, capsys: Any) -> No
 
 
 ODD = [
-    *(
-        f"--{name}"
-        for name in ("k 0", "k -5", f"k {10**30}", "max-disclosure nan", "max-disclosure -1")
-    ),
+    *(f"--{name}" for name in ("k 0", "k -5", f"k {10**30}", "max-disclosure nan", "max-disclosure -1")),
     *(f"--max-inference {value}" for value in ("nan", "2", "0", "-1")),
-    *(
-        f"--grid age={grid}"
-        for grid in ("a:b:c", "0:1e300:1e-300", "1,nan", "0:10:0", "0:10:-1", "")
-    ),
+    *(f"--grid age={grid}" for grid in ("a:b:c", "0:1e300:1e-300", "1,nan", "0:10:0", "0:10:-1", "")),
     *("--alpha nan", "--min-leaf -1", "--max-bins 0", f"--max-bins {10**20}", "--max-depth -1"),
     *("--numeric x", "--categorical x", "--unit nope", "--rest x", "--l nan", "--l -1"),
 ]
@@ -202,9 +196,7 @@ def test_trees_that_cannot_be_read(home: Path, trees: str, words: str, capsys: A
     assert words in error
 
 
-@pytest.mark.parametrize(
-    "place", ["file", "--out", "--config", "--schema", "--key-file", "--quasi"]
-)
+@pytest.mark.parametrize("place", ["file", "--out", "--config", "--schema", "--key-file", "--quasi"])
 def test_names_with_nul(home: Path, place: str, capsys: Any) -> None:
     parts = {"file": str(home / "people.csv"), "--out": str(home / "x")}
     parts |= {place: "a\0b"}
@@ -216,12 +208,8 @@ def test_names_with_nul(home: Path, place: str, capsys: Any) -> None:
 
 
 @pytest.mark.parametrize("name", ["second", "micro", "nano", "day"])
-@pytest.mark.parametrize(
-    "method", ["mart", "hedge", "mondrian", "datafly", "incognito", "local-suppression"]
-)
-def test_times_beyond_the_calendar_are_told_by_column(
-    home: Path, name: str, method: str, capsys: Any
-) -> None:
+@pytest.mark.parametrize("method", ["mart", "hedge", "mondrian", "datafly", "incognito", "local-suppression"])
+def test_times_beyond_the_calendar_are_told_by_column(home: Path, name: str, method: str, capsys: Any) -> None:
     command = f"protect @{name}.feather {' '.join(ROLES)} --method {method} --no-report --out @t"
     code, error = told(home, f"{command}-{name}-{method}", capsys)
     if name != "nano":
@@ -290,9 +278,7 @@ def test_files_beside_a_release_that_were_edited(home: Path, wrong: Any, capsys:
         (out / file).write_text(text)
 
 
-@pytest.mark.parametrize(
-    "value", ["5", "'x'", "'\\u0000'", "{job = 5}", "{job = [1]}", "{job = {a = 5}}"]
-)
+@pytest.mark.parametrize("value", ["5", "'x'", "'\\u0000'", "{job = 5}", "{job = [1]}", "{job = {a = 5}}"])
 def test_hierarchies_of_a_config_that_are_none(home: Path, value: str, capsys: Any) -> None:
     (home / "h.toml").write_text("hierarchies = " + value.replace("'", '"'))
     command = f"protect @people.csv {' '.join(ROLES)} --method datafly --config @h.toml --out @h"

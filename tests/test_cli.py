@@ -54,9 +54,7 @@ def left(folder: Path) -> set[str]:
     return {entry.name for entry in folder.iterdir()} - {"people.csv"}
 
 
-def test_a_row_index_without_a_name_is_told_once_and_left_out(
-    here: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_row_index_without_a_name_is_told_once_and_left_out(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     people().to_pandas().to_csv("people.csv")
     words = ["protect", "people.csv", *FLAGS, "--method", "mart", "--max-disclosure", "1"]
     assert run([*words, "--out", "release/"]) == 0
@@ -69,9 +67,7 @@ def test_a_row_index_without_a_name_is_told_once_and_left_out(
     assert "warning: people.csv: the first columns are without a name" in capsys.readouterr().err
 
 
-def test_a_first_release_from_the_command_line(
-    here: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_first_release_from_the_command_line(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["protect", "people.csv", *FLAGS, "--method", "mart", "--max-disclosure", "1"]
     assert run([*words, "--out", "release/"]) == 0
     out, err = capsys.readouterr()
@@ -128,15 +124,10 @@ def test_inspect_proposes_a_command(here: Path, capsys: pytest.CaptureFixture[st
     told = {c["column"]: c for c in json.loads(capsys.readouterr().out)["columns"]}
     assert told["name"]["role"] == "identifier"
     assert told["income"]["kind"] == "numeric"
-    assert (
-        run(["protect", "people.csv", "--schema", "schema.toml", "-k", "5", "--out", "release"])
-        == 0
-    )
+    assert run(["protect", "people.csv", "--schema", "schema.toml", "-k", "5", "--out", "release"]) == 0
 
 
-def test_a_config_holds_every_option_and_the_command_line_wins(
-    here: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_config_holds_every_option_and_the_command_line_wins(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path("release.toml").write_text("""
         file = "people.csv"
         quasi = ["age", "job"]
@@ -181,9 +172,7 @@ def test_names_with_commas_and_repeated_options() -> None:
     assert split("a, b") == ["a", "b"]
 
 
-def test_undeclared_columns_are_left_out_and_named(
-    here: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_undeclared_columns_are_left_out_and_named(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["protect", "people.csv", "--quasi", "age", "--sensitive", "income", "--method", "mart"]
     assert run([*words, "-k", "5", "--out", "r"]) == 0
     assert "does not name: name, job, town" in capsys.readouterr().err
@@ -209,9 +198,7 @@ def csv(text: str, name: str = "bad.csv") -> Any:
 def column(name: str, values: Any) -> Any:
     def make() -> None:
         table = people()
-        pq.write_table(
-            table.set_column(table.column_names.index(name), name, pa.array(values)), "bad.parquet"
-        )
+        pq.write_table(table.set_column(table.column_names.index(name), name, pa.array(values)), "bad.parquet")
 
     return make
 
@@ -272,9 +259,7 @@ def test_bad_input_is_told_clearly_and_writes_nothing(
     case: str, here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     make, arguments, words = BAD[case]
-    Path("numeric.toml").write_text(
-        'sensitive = ["town"]\nquasi = ["age"]\n[kinds]\ntown = "numeric"\n'
-    )
+    Path("numeric.toml").write_text('sensitive = ["town"]\nquasi = ["age"]\n[kinds]\ntown = "numeric"\n')
     if make is not None:
         make()
     before = left(here)
@@ -349,9 +334,7 @@ ENV = {**os.environ, "PYTHONPATH": str(Path(hedgerow.__file__).parents[1])}
 
 
 def command(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "hedgerow", *arguments], capture_output=True, text=True, env=ENV
-    )
+    return subprocess.run([sys.executable, "-m", "hedgerow", *arguments], capture_output=True, text=True, env=ENV)
 
 
 def test_version_starts_fast_and_loads_nothing_heavy() -> None:
@@ -459,9 +442,7 @@ def test_ctrl_c_while_it_loads_is_quiet() -> None:
         "sys.meta_path.insert(0, Stop())\n"
         "from hedgerow.cli import main\nmain(['inspect', 'people.csv'])"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code], env=ENV, capture_output=True, text=True, check=False
-    )
+    done = subprocess.run([sys.executable, "-c", code], env=ENV, capture_output=True, text=True, check=False)
     assert done.returncode == 130
     assert done.stderr == "error: interrupted; nothing was written\n"
 
@@ -481,9 +462,7 @@ def test_arrow_and_numpy_share_one_heap_on_the_command_line(tmp_path: Path) -> N
     assert done.stdout.split()[-1] == "system"
 
 
-def test_a_column_with_a_comma_in_its_name_is_told_how_to_name(
-    here: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_column_with_a_comma_in_its_name_is_told_how_to_name(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     table = people().rename_columns(["name", "age, years", "job", "income", "town"])
     pacsv.write_csv(table, "people.csv")
     more = ["--sensitive", "income", "--identifiers", "name", "-k", "5", "--no-report"]

@@ -75,10 +75,7 @@ class TestAudit:
         assert run(["audit", "people.csv", "release.csv", *ROLES, *QUICK, "-k", "10"]) == 0
         assert run(["audit", "people.csv", "release.csv", *ROLES, *QUICK, "-k", "400"]) == 1
         assert "fewer than 400" in capsys.readouterr().err
-        assert (
-            run(["audit", "people.csv", "release.csv", *ROLES, *QUICK, "--max-disclosure", "0.01"])
-            == 1
-        )
+        assert run(["audit", "people.csv", "release.csv", *ROLES, *QUICK, "--max-disclosure", "0.01"]) == 1
         assert "'pay'" in capsys.readouterr().err
 
     @pytest.mark.parametrize(

@@ -52,17 +52,13 @@ def refused(words: list[str], capsys: pytest.CaptureFixture[str]) -> str:
     return capsys.readouterr().err
 
 
-def test_weights_that_the_release_recodes_are_refused_by_that(
-    here: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_weights_that_the_release_recodes_are_refused_by_that(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["protect", "people.csv", *ROLES, "--method", "mart", "-k", "5", "--out", "out", "--no-report"]) == 0
     told = refused(["audit", "people.csv", "out", "--weights", "age"], capsys)
     assert "'age' is recoded in the release" in told
 
 
-def test_trees_without_a_split_are_refused_by_that(
-    here: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_trees_without_a_split_are_refused_by_that(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["protect", "people.csv", *ROLES, "--method", "tpp", "--response", "income"]
     told = refused([*words, "--trees", "tree n_splits=0", "--out", "out"], capsys)
     assert "n_splits=0 asks for trees without a split" in told
@@ -135,9 +131,7 @@ def test_the_list_says_what_each_experiment_is(capsys: pytest.CaptureFixture[str
 
 def test_names_of_columns_are_text_for_who_reads_the_release(here: Path) -> None:
     odd = people().rename_columns(["<i>name</i>", "<b>age</b>", "job|`x`", "income"])
-    schema = hr.Schema(
-        quasi=["<b>age</b>", "job|`x`"], sensitive=["income"], identifiers=["<i>name</i>"]
-    )
+    schema = hr.Schema(quasi=["<b>age</b>", "job|`x`"], sensitive=["income"], identifiers=["<i>name</i>"])
     hr.protect(odd, schema, hr.MART(k=5, max_disclosure=1.0)).write("out")
     told = Path("out/RECIPIENT.md").read_text()
     assert "| \\<b\\>age\\</b\\> |" in told
@@ -181,9 +175,7 @@ def test_the_demo_says_in_three_sentences_what_was_reached(
 
 def test_standard_input_and_output_are_files_called_dash(here: Path) -> None:
     def hedgerow(*words: str, given: bytes) -> subprocess.CompletedProcess[bytes]:
-        return subprocess.run(
-            [sys.executable, "-m", "hedgerow", *words], input=given, capture_output=True
-        )
+        return subprocess.run([sys.executable, "-m", "hedgerow", *words], input=given, capture_output=True)
 
     source = Path("people.csv").read_bytes()
     flags = [*ROLES, "--method", "mart", "-k", "5", "--max-disclosure", "1"]
@@ -256,17 +248,14 @@ def test_a_kernel_that_is_not_at_hand_is_told(tmp_path: Path) -> None:
     )
     env = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
     counts = [
-        int(subprocess.run([sys.executable, "-c", code], env=env, stdout=-1, check=True).stdout)
-        for _ in range(2)
+        int(subprocess.run([sys.executable, "-c", code], env=env, stdout=-1, check=True).stdout) for _ in range(2)
     ]
     assert counts[0] > 0
     assert counts[1] == 0
 
 
 @pytest.mark.parametrize("name", [c.name for c in app.registered_commands])
-def test_help_fits_a_terminal_and_has_headings(
-    name: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_help_fits_a_terminal_and_has_headings(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run([name, "--help"]) == 0
     text = capsys.readouterr().out
     assert max(map(len, text.splitlines())) <= 80
@@ -345,15 +334,11 @@ def test_the_list_of_commands_cuts_no_sentence(capsys: pytest.CaptureFixture[str
 
 def test_a_shell_completes_commands(monkeypatch: pytest.MonkeyPatch) -> None:
     told = {"_HEDGEROW_COMPLETE": "complete_bash", "COMP_WORDS": "hedgerow prot", "COMP_CWORD": "1"}
-    done = subprocess.run(
-        [sys.executable, "-m", "hedgerow"], env={**os.environ, **told}, stdout=-1, text=True
-    )
+    done = subprocess.run([sys.executable, "-m", "hedgerow"], env={**os.environ, **told}, stdout=-1, text=True)
     assert done.stdout.split() == ["protect"]
 
 
-def test_what_inspect_prints_works_when_pasted(
-    here: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_inspect_prints_works_when_pasted(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Kinds shown are kinds used: by a schema file where roles do not say everything."""
     rows = [
         f"{i % 60},{i % 28 + 1}/{i % 12 + 1}/19{50 + i % 50},{i % 2},{1067 + i % 3},"

@@ -105,9 +105,7 @@ def test_every_method_writes_a_release(people: Path, words: list[str]) -> None:
         (["reconstruct", "nowhere"], "no file"),
     ],
 )  # fmt: skip
-def test_bad_requests_end_with_2_and_write_nothing(
-    people: Path, capsys: Any, words: list[str], message: str
-) -> None:
+def test_bad_requests_end_with_2_and_write_nothing(people: Path, capsys: Any, words: list[str], message: str) -> None:
     assert run(words) == 2
     assert message in capsys.readouterr().err
     assert not (people / "x").exists()

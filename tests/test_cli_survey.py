@@ -76,9 +76,7 @@ def test_whole_households_from_the_command_line(survey: pd.DataFrame) -> None:
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_an_audit_takes_the_weight_of_the_schema(
-    survey: pd.DataFrame, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_audit_takes_the_weight_of_the_schema(survey: pd.DataFrame, capsys: pytest.CaptureFixture[str]) -> None:
     quick = "--no-attacks --no-learning"
     assert run(shlex.split(f"audit survey.csv survey.csv {FLAGS} {quick} --json")) == 0
     found = json.loads(capsys.readouterr().out)
@@ -92,9 +90,7 @@ def test_an_audit_takes_the_weight_of_the_schema(
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_a_plan_remembers_the_weight(
-    survey: pd.DataFrame, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_plan_remembers_the_weight(survey: pd.DataFrame, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(shlex.split(f"protect survey.csv {FLAGS} --method mondrian -k 5 --out kept")) == 0
     plan = hr.Plan.load("kept/plan.json")
     assert plan.weight == "w"

@@ -57,9 +57,7 @@ def protect(folder, out, *more):
 
 
 def test_release_model_and_verification(folder, capsys):
-    assert (
-        protect(folder, "release", "--trees", "tree criterion=gini n_splits=4", "--l", "1.2") == 0
-    )
+    assert protect(folder, "release", "--trees", "tree criterion=gini n_splits=4", "--l", "1.2") == 0
     out = folder / "release"
     assert {p.name for p in out.iterdir()} == {
         "release.csv",

@@ -32,9 +32,7 @@ def pages() -> list[object]:
     found = []
     for file in FILES:
         text = file.read_text(encoding="utf-8")
-        steps = [
-            (LANGUAGES[kind], block) for kind, block in FENCE.findall(text) if kind in LANGUAGES
-        ]
+        steps = [(LANGUAGES[kind], block) for kind, block in FENCE.findall(text) if kind in LANGUAGES]
         if steps:
             found.append(pytest.param(steps, id=str(file.relative_to(ROOT))))
     return found
@@ -80,18 +78,14 @@ def test_the_readme_begins_with_a_report_and_rows_of_the_default_release() -> No
 
 def modules() -> list[str]:
     return sorted(
-        m.name
-        for m in pkgutil.walk_packages(hedgerow.__path__, "hedgerow.")
-        if not m.name.endswith("__main__")
+        m.name for m in pkgutil.walk_packages(hedgerow.__path__, "hedgerow.") if not m.name.endswith("__main__")
     )
 
 
 @pytest.mark.parametrize("name", ["hedgerow", *modules()])
 def test_examples_in_docstrings(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    failed, _ = doctest.testmod(
-        importlib.import_module(name), optionflags=doctest.NORMALIZE_WHITESPACE
-    )
+    failed, _ = doctest.testmod(importlib.import_module(name), optionflags=doctest.NORMALIZE_WHITESPACE)
     assert failed == 0
 
 

@@ -30,9 +30,7 @@ def public() -> Iterator[tuple[str, Callable[..., Any]]]:
             yield name, thing
         if inspect.isclass(thing):
             for own, member in inspect.getmembers(thing, callable):
-                if not own.startswith("_") and str(getattr(member, "__module__", "")).startswith(
-                    "hedgerow"
-                ):
+                if not own.startswith("_") and str(getattr(member, "__module__", "")).startswith("hedgerow"):
                     yield f"{name}.{own}", member
         if inspect.ismodule(thing):
             for own, member in inspect.getmembers(thing, inspect.isfunction):

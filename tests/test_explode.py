@@ -32,9 +32,7 @@ def rows(table: Any) -> list[dict[str, Any]]:
 def test_joined_cells_become_weighted_records() -> None:
     made = explode(pa.table(RELEASED), ranges="midpoint")
     assert made.column_names == [*RELEASED, "weight"]
-    told = [
-        (r["job"], r["town"], r["age"], r["income"], pytest.approx(r["weight"])) for r in rows(made)
-    ]
+    told = [(r["job"], r["town"], r["age"], r["income"], pytest.approx(r["weight"])) for r in rows(made)]
     assert told == [
         ("nurse", "x", 25.0, 1.0, 0.4),
         ("nurse", None, 25.0, 1.0, 0.4),
@@ -48,9 +46,7 @@ def test_joined_cells_become_weighted_records() -> None:
     assert made.column("language").to_pylist() == ["C++"] * 4 + ["C"] * 2 + ["D", "C"]
 
 
-@pytest.mark.parametrize(
-    "make", [pd.DataFrame, pl.DataFrame, pa.table], ids=["pandas", "polars", "arrow"]
-)
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table], ids=["pandas", "polars", "arrow"])
 def test_the_same_kind_of_frame_comes_back(make: Any) -> None:
     frame = make(RELEASED)
     made = explode(frame)
@@ -110,9 +106,7 @@ weighted_cells = names.flatmap(
 @given(st.lists(st.tuples(weighted_cells, weighted_cells), min_size=1, max_size=5))
 def test_weights_are_the_shares_of_the_cells(groups: list[Any]) -> None:
     cells = [[concatenation(n, w) for n, w in group] for group in groups]
-    table = pa.table(
-        {"a": [c[0] for c in cells], "b": [c[1] for c in cells], "row": list(range(len(cells)))}
-    )
+    table = pa.table({"a": [c[0] for c in cells], "b": [c[1] for c in cells], "row": list(range(len(cells)))})
     made = explode(table, columns=["a", "b"])
     want = []
     for row, (a, b) in enumerate(groups):

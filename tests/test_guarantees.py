@@ -113,11 +113,7 @@ def test_checks_say_whether_and_where(criterion: Any, holds: bool) -> None:
     made = classes(list("ppprrr"), y=["a", "a", "b", "a", "b", "b"])
     check = criterion.check(made)
     assert check.holds is holds
-    assert (
-        "'y'" in check.detail
-        if holds and check.reached
-        else "groups" in check.detail or not check.reached
-    )
+    assert "'y'" in check.detail if holds and check.reached else "groups" in check.detail or not check.reached
 
 
 def test_the_worst_column_is_named_and_a_column_that_lacks_fails() -> None:

@@ -63,9 +63,7 @@ def test_a_key_bound_to_a_release_tells_nothing_of_another():
     assert len({key.bound("a").words("x"), key.bound("b").words("x"), key.words("x")}) == 3
 
 
-@pytest.mark.parametrize(
-    "content", ["", "nonsense", "hedgerow-key-1 abc", "hedgerow-key-1 " + "00" * 5]
-)
+@pytest.mark.parametrize("content", ["", "nonsense", "hedgerow-key-1 abc", "hedgerow-key-1 " + "00" * 5])
 def test_other_files_are_refused(tmp_path, content):
     path = tmp_path / "secret.key"
     path.write_text(content)

@@ -53,10 +53,7 @@ def outputs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, str
         cells = [nbformat.v4.new_code_cell(code) for code in (SETUP, *CELLS)]
         book = nbformat.v4.new_notebook(cells=cells)
         nbclient.NotebookClient(book, timeout=300, kernel_name="python3").execute()
-    return {
-        cell.source: next((o["data"] for o in cell.outputs if "data" in o), {})
-        for cell in book.cells[1:]
-    }
+    return {cell.source: next((o["data"] for o in cell.outputs if "data" in o), {}) for cell in book.cells[1:]}
 
 
 @pytest.mark.parametrize("code", CELLS)
@@ -78,9 +75,9 @@ def test_texts_are_short_and_hold_nobody(code, outputs):
 
 
 def test_plans_of_every_kind_keep_cells_and_thresholds_out_of_their_text():
-    people = pd.DataFrame(
-        {"age": [31.25, 31.5, 62.25, 62.5] * 10, "job": ["Zoologist", "Yeoman"] * 20}
-    ).assign(pay=range(40))
+    people = pd.DataFrame({"age": [31.25, 31.5, 62.25, 62.5] * 10, "job": ["Zoologist", "Yeoman"] * 20}).assign(
+        pay=range(40)
+    )
     schema = hr.Schema(quasi=["age", "job"], sensitive=["pay"])
     for method in (hr.MART(k=6), hr.Incognito(k=5), hr.LocalSuppression(k=3)):
         plan = hr.protect(people, schema, method).plan

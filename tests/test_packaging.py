@@ -67,9 +67,7 @@ def test_the_sdist_holds_what_its_checks_need(built: tuple[Path, Path]) -> None:
     needed = {f"src/{name}" for name in source()}
     for folder in ("tests", "docs", "scripts", "benchmarks", "examples"):
         needed |= {
-            str(path.relative_to(ROOT))
-            for path in (ROOT / folder).rglob("*.py")
-            if "__pycache__" not in path.parts
+            str(path.relative_to(ROOT)) for path in (ROOT / folder).rglob("*.py") if "__pycache__" not in path.parts
         }
     assert needed <= names
     for name in ("LICENSE", "README.md", "SECURITY.md", "CITATION.cff", "CHANGELOG.md", "Makefile"):

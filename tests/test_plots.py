@@ -22,9 +22,7 @@ def people() -> pd.DataFrame:
             "age": age,
             "job": rng.choice(["nurse", "cook", "clerk"], 400),
             "born": pd.to_datetime("2020-01-01") - pd.to_timedelta(age * 365, unit="D"),
-            "pay": np.where(
-                np.arange(400) % 20 == 0, np.nan, age * 10.0 + rng.integers(0, 90, 400)
-            ),
+            "pay": np.where(np.arange(400) % 20 == 0, np.nan, age * 10.0 + rng.integers(0, 90, 400)),
             "ill": np.resize(["flu", "none", "gout"], 400),
             "name": [f"p{i}" for i in range(400)],
         }
@@ -99,9 +97,7 @@ def test_points_that_nothing_beats_are_named_and_the_others_faint(frontier):
     axes = frontier.plot()
     named = {text.get_text() for text in axes.texts}
     kept = [p for p in frontier.points if not p.dominated]
-    asked = {
-        f"{p.parameters['k']}, {p.parameters['max_disclosure']:g}".replace("0.", ".") for p in kept
-    }
+    asked = {f"{p.parameters['k']}, {p.parameters['max_disclosure']:g}".replace("0.", ".") for p in kept}
     assert named
     assert named <= asked
     faint = [c for c in axes.collections if c.get_alpha() is not None and c.get_alpha() < 0.5]

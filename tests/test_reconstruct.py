@@ -100,9 +100,7 @@ def test_intervals_of_group_by_and_counts_cover_the_truth():
         observed = np.bincount(released(cells, seed), minlength=12).astype(float)
         found = Reconstruction(parameters(), observed, "inversion")
         made = found.group_by(["a", "b"], level=0.9)
-        inside += int(
-            ((np.array(made.column("lo")) <= by_ab) & (by_ab <= np.array(made.column("hi")))).sum()
-        )
+        inside += int(((np.array(made.column("lo")) <= by_ab) & (by_ab <= np.array(made.column("hi")))).sum())
         one = found.count({"b": ["b1", "b2"], "c": "c1"}, level=0.9)
         hits += one.lo <= asked <= one.hi
     assert 0.86 < inside / (150 * 6) < 0.94

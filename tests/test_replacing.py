@@ -34,9 +34,7 @@ def bytes_of(folder: Path) -> dict[str, bytes]:
     return {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
 
 
-def test_force_replaces_a_release_and_nothing_of_anybody_else(
-    here: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_force_replaces_a_release_and_nothing_of_anybody_else(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(PROTECT) == 0
     assert run([*PROTECT, "--force"]) == 0
     for name in ("notes.txt", "people.csv", "old/letter.txt"):
@@ -53,9 +51,7 @@ def test_force_replaces_a_release_and_nothing_of_anybody_else(
 
 
 @pytest.mark.parametrize("name", ["out/release.csv", "out/../out/release.csv"])
-def test_force_never_replaces_the_input(
-    here: Path, capsys: pytest.CaptureFixture[str], name: str
-) -> None:
+def test_force_never_replaces_the_input(here: Path, capsys: pytest.CaptureFixture[str], name: str) -> None:
     assert run(PROTECT) == 0
     before = bytes_of(here)
     again = ["protect", name, *ROLES, "--no-report", "--force"]
@@ -106,9 +102,7 @@ def test_what_a_killed_process_left_is_swept_and_what_others_write_is_not(here: 
         "        sys.stdin.readline()\n"
         "write_folder(Path('out'), fill)"
     )
-    other = subprocess.Popen(
-        [sys.executable, "-c", ready], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    )
+    other = subprocess.Popen([sys.executable, "-c", ready], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     try:
         assert other.stdout is not None
         assert other.stdout.readline() == "ready\n"
@@ -128,14 +122,10 @@ def test_what_a_killed_process_left_is_swept_and_what_others_write_is_not(here: 
     assert {p.name for p in here.iterdir()} == kept
 
 
-def test_names_stand_on_the_disk_before_anybody_is_told(
-    here: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_names_stand_on_the_disk_before_anybody_is_told(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     done: list[str] = []
     fsync, rename = os.fsync, os.rename
-    monkeypatch.setattr(
-        os, "fsync", lambda h: (done.append(os.path.realpath(f"/proc/self/fd/{h}")), fsync(h))
-    )
+    monkeypatch.setattr(os, "fsync", lambda h: (done.append(os.path.realpath(f"/proc/self/fd/{h}")), fsync(h)))
     monkeypatch.setattr(os, "rename", lambda a, b: (done.append("rename"), rename(a, b)))
     write_folder(here / "out", lambda f: write_private(f / "plan.json", "1"))
     at = done.index("rename")
@@ -172,9 +162,7 @@ def test_what_an_audit_wrote_it_writes_again(here: Path, audited: list[str]) -> 
     assert run([*audited, *more]) == 0
 
 
-def test_a_picture_and_an_applied_table_replace_no_input(
-    here: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_picture_and_an_applied_table_replace_no_input(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(PROTECT) == 0
     before = bytes_of(here)
     tried = ["frontier", "people.csv", *ROLES[:4], "-k", "5", "--max-disclosure", "0.5"]
@@ -188,9 +176,7 @@ def test_a_picture_and_an_applied_table_replace_no_input(
     assert run([*tried, "--picture", "points.svg"]) == 0
 
 
-def test_no_two_options_write_to_one_place(
-    here: Path, audited: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_no_two_options_write_to_one_place(here: Path, audited: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     before = bytes_of(here)
     tried = ["frontier", "people.csv", *ROLES[:4], "-k", "5", "--max-disclosure", "0.5"]
     for words in (

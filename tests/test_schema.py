@@ -49,9 +49,7 @@ def test_fields_of_the_wrong_shape(fields):
 
 
 def test_all_columns_at_fault_with_near_names():
-    schema = Schema(
-        quasi=["agee", "Job", "x9"], sensitive=["incom"], other=["zzz"], kinds={"hight": "numeric"}
-    )
+    schema = Schema(quasi=["agee", "Job", "x9"], sensitive=["incom"], other=["zzz"], kinds={"hight": "numeric"})
     with pytest.raises(SchemaError) as caught:
         schema.check(["age", "job", "income", "height"])
     message = str(caught.value)
@@ -83,15 +81,11 @@ names = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=6
 def schemas(draw):
     columns = draw(st.lists(names, unique=True, max_size=8))
     roles = [draw(st.sampled_from(["quasi", "sensitive", "identifiers", "other"])) for _ in columns]
-    chosen = {
-        role: [c for c, r in zip(columns, roles, strict=True) if r == role] for role in set(roles)
-    }
+    chosen = {role: [c for c, r in zip(columns, roles, strict=True) if r == role] for role in set(roles)}
     kinds = {c: draw(st.sampled_from(KINDS)) for c in columns[:3]}
     categories = {c: draw(st.lists(names, unique=True, max_size=4)) for c in columns[:2]}
     values = draw(st.lists(names.filter(lambda v: v != "*"), unique=True, max_size=3))
-    hierarchies = {
-        c: Hierarchy({v: (v, "a group of all", "*") for v in values}) for c in columns[:1] if values
-    }
+    hierarchies = {c: Hierarchy({v: (v, "a group of all", "*") for v in values}) for c in columns[:1] if values}
     return Schema(**chosen, kinds=kinds, categories=categories, hierarchies=hierarchies)
 
 
@@ -143,9 +137,7 @@ def test_a_grid_is_written_out() -> None:
     assert born.grid == {"born": ("1990-01-01", "2000-01-01")}
 
 
-@pytest.mark.parametrize(
-    "grid", [(5, 0, 1), (0, 5, 0), [3, 2], [], "0-85", 7, ["1990-01-01", 5], ["x"]]
-)
+@pytest.mark.parametrize("grid", [(5, 0, 1), (0, 5, 0), [3, 2], [], "0-85", 7, ["1990-01-01", 5], ["x"]])
 def test_a_grid_that_is_none(grid: object) -> None:
     with pytest.raises(SchemaError, match="grid of column 'age'"):
         Schema(grid={"age": grid})  # type: ignore[dict-item]

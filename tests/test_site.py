@@ -104,9 +104,7 @@ def test_every_command_has_a_page_with_all_its_options() -> None:
                 assert max(each.opts, key=len) in page
 
 
-@pytest.mark.parametrize(
-    "file", [*sorted(ROOT.glob("*.md")), *sorted(DOCS.rglob("*.md"))], ids=lambda f: f.name
-)
+@pytest.mark.parametrize("file", [*sorted(ROOT.glob("*.md")), *sorted(DOCS.rglob("*.md"))], ids=lambda f: f.name)
 def test_links_between_pages_arrive(file: Path) -> None:
     """In the checkout, where pages are read without the site."""
     made = ("gallery/", "commands/")

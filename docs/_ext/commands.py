@@ -26,9 +26,7 @@ def _rows(parameters: list[Any], context: Any) -> list[str]:
     for each in parameters:
         record = each.get_help_record(context)
         if record is not None:
-            flags = (
-                record[0].partition(" <")[0] if each.param_type_name == "argument" else record[0]
-            )
+            flags = record[0].partition(" <")[0] if each.param_type_name == "argument" else record[0]
             rows.append(f"| `{flags}` | {_cell(record[1])} |")
     return rows
 

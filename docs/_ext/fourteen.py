@@ -81,9 +81,7 @@ def drawn(
 
     parts = [f'<path class="axis" d="M{left} {TOP}V{HIGH - 46}H{WIDE - 10}"/>']
     for at, word in x.ticks():
-        parts.append(
-            f'<text x="{across(at):.1f}" y="{HIGH - 28}" text-anchor="middle">{word}</text>'
-        )
+        parts.append(f'<text x="{across(at):.1f}" y="{HIGH - 28}" text-anchor="middle">{word}</text>')
     for at, word in y.ticks():
         parts.append(f'<text x="{left - 8}" y="{up(at) + 4:.1f}" text-anchor="end">{word}</text>')
     parts.append(
@@ -112,11 +110,7 @@ def drawn(
                 f'<path class="{kind} there" d="M{end[0] - 5:.1f} {end[1]:.1f}h10m-5 -5v10"/>'
             )
         parts.append(f'<circle class="{kind}" cx="{start[0]:.1f}" cy="{start[1]:.1f}" r="4.5"/>')
-    return (
-        f'<svg viewBox="0 0 {WIDE} {HIGH}" role="img" aria-label="{escape(alt)}">'
-        + "".join(parts)
-        + "</svg>"
-    )
+    return f'<svg viewBox="0 0 {WIDE} {HIGH}" role="img" aria-label="{escape(alt)}">' + "".join(parts) + "</svg>"
 
 
 def _told(value: Any) -> str:
@@ -154,9 +148,7 @@ class Fourteen(Directive):
         old = table.select([n for n in shown if n in table.column_names]).to_pylist()
         before = [old[i] for i in release.rows]
         after = release.table.to_pylist()
-        numbered = [
-            n for n in sensitive if any(a[n] != b[n] for a, b in zip(after, before, strict=True))
-        ]
+        numbered = [n for n in sensitive if any(a[n] != b[n] for a, b in zip(after, before, strict=True))]
         axes = [Axis(n, table.column(n).to_pylist()) for n in names]
         alt = f"14 records before and after {self.arguments[0]}, by {names[0]} and {names[1]}"
         picture = drawn(

@@ -28,9 +28,7 @@ _YEARS = np.array([2, 6, 9, 12, 13, 16, 18, 21])
 _TODAY = 19_723  # 2024-01-01 in days since 1970
 
 
-def _named(
-    codes: NDArray[Any], names: Sequence[str], missing: NDArray[Any] | None = None
-) -> pa.Array:
+def _named(codes: NDArray[Any], names: Sequence[str], missing: NDArray[Any] | None = None) -> pa.Array:
     return pa.DictionaryArray.from_arrays(pa.array(codes, mask=missing), names).dictionary_decode()
 
 
@@ -217,9 +215,7 @@ def make_people(n: int, *, seed: int = 0) -> pa.Table:
     # Schooling: the young are still at it, the old had less of it.
     talent = rng.standard_normal(n)
     level = 4.1 + 1.4 * talent - 0.025 * np.maximum(age - 45, 0)
-    education = np.clip(level, 0, np.where(age < 19, 3, np.where(age < 23, 4, 7.99))).astype(
-        np.int8
-    )
+    education = np.clip(level, 0, np.where(age < 19, 3, np.where(age < 23, 4, 7.99))).astype(np.int8)
     years = (_YEARS[education] + rng.integers(-1, 3, n)).astype(np.int16)
 
     skill = 1.9 * education + 1.1 * talent + 2.2 * rng.standard_normal(n) + 1.2
@@ -248,9 +244,7 @@ def make_people(n: int, *, seed: int = 0) -> pa.Table:
 
     ids = pc.utf8_lpad(pa.array(number).cast(pa.string()), len(str(max(n - 1, 999_999))), "0")
     codes = pa.array(10_000 + 1_000 * region.astype(np.int64) + 7 * place).cast(pa.string())
-    ordered = pa.DictionaryArray.from_arrays(
-        pa.array(education), pa.array(_WORDS["education"]), ordered=True
-    )
+    ordered = pa.DictionaryArray.from_arrays(pa.array(education), pa.array(_WORDS["education"]), ordered=True)
     return pa.table({
         "person_id": pc.binary_join_element_wise("P", ids, ""),
         "age": pa.array(age),

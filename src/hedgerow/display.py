@@ -78,9 +78,7 @@ def _table(caption: str, head: Sequence[str], rows: Iterable[Sequence[Any]]) -> 
     # empty columns are left out
     used = [i for i, name in enumerate(head) if any(row[i] for row in cells)]
     top = "".join(f'<th scope="col">{escape(head[i])}</th>' for i in used)
-    lines = "".join(
-        "<tr>" + "".join(f"<td>{escape(row[i])}</td>" for i in used) + "</tr>" for row in cells
-    )
+    lines = "".join("<tr>" + "".join(f"<td>{escape(row[i])}</td>" for i in used) + "</tr>" for row in cells)
     top_line = f"<caption>{escape(caption)}</caption>" if caption else ""
     return f"<table>{top_line}<thead><tr>{top}</tr></thead><tbody>{lines}</tbody></table>"
 

@@ -78,15 +78,13 @@ class Hierarchy:
         if cycle:
             n_values = sum(len(cycle.intersection(path)) > 1 for path in self.paths.values())
             raise SchemaError(
-                f"a hierarchy has {n_values:,} values whose path returns to a label it "
-                "had left (a cycle)",
+                f"a hierarchy has {n_values:,} values whose path returns to a label it had left (a cycle)",
                 hint="a path only goes up: a label cannot be both above and below another",
             )
         for level in range(1, self.n_levels - 1):
             above: dict[str, str] = {}
             clash = sum(
-                above.setdefault(path[level], path[level + 1]) != path[level + 1]
-                for path in self.paths.values()
+                above.setdefault(path[level], path[level + 1]) != path[level + 1] for path in self.paths.values()
             )
             if clash:
                 raise SchemaError(
@@ -126,8 +124,7 @@ class Hierarchy:
         lacking = sum(value not in self.paths for value in values)
         if lacking:
             raise SchemaError(
-                f"the hierarchy of column {column!r} lacks {lacking:,} of its {len(values):,} "
-                f"values",
+                f"the hierarchy of column {column!r} lacks {lacking:,} of its {len(values):,} values",
                 hint="add a line for each, or check spelling, blanks and number formats",
             )
 
@@ -177,9 +174,7 @@ class Hierarchy:
 
     @classmethod
     @takes(values=NUMBERS, widths=NUMBERS, origin=NUMBER)
-    def from_intervals(
-        cls, values: Iterable[float], widths: Sequence[float], origin: float = 0.0
-    ) -> Hierarchy:
+    def from_intervals(cls, values: Iterable[float], widths: Sequence[float], origin: float = 0.0) -> Hierarchy:
         """Build a hierarchy of numbers: intervals of growing width, then ``*``.
 
         Parameters
@@ -252,9 +247,7 @@ class Hierarchy:
 
     @classmethod
     @takes(values=LIST, keep=many(whole(), "a list of whole numbers"), mask=TEXT)
-    def from_prefixes(
-        cls, values: Iterable[str], keep: Sequence[int] | None = None, mask: str = "*"
-    ) -> Hierarchy:
+    def from_prefixes(cls, values: Iterable[str], keep: Sequence[int] | None = None, mask: str = "*") -> Hierarchy:
         """Build a hierarchy of codes (postal codes, occupations) that are cut from the right, then ``*``.
 
         Parameters
@@ -276,9 +269,7 @@ class Hierarchy:
         limits = pairwise([max(longest, 2), *chosen, 0])
         if not all(shorter < longer for longer, shorter in limits):
             raise SchemaError("kept lengths must decrease and lie between 1 and the longest value")
-        return cls(
-            {t: (t, *(t[:k] + mask * (longest - len(t[:k])) for k in chosen), TOP) for t in texts}
-        )
+        return cls({t: (t, *(t[:k] + mask * (longest - len(t[:k])) for k in chosen), TOP) for t in texts})
 
     @classmethod
     @takes(values=TEXTS, counts=NUMBERS)
@@ -318,9 +309,7 @@ class Hierarchy:
                 labels[start:end] = [text] * (end - start)
             levels.append(labels)
             groups = -(-len(edges) // fanout)
-        return cls(
-            {value: (*(level[i] for level in levels), TOP) for i, value in enumerate(values)}
-        )
+        return cls({value: (*(level[i] for level in levels), TOP) for i, value in enumerate(values)})
 
 
 def _moment(value: Any) -> str:

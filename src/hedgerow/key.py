@@ -188,9 +188,7 @@ class Key(Secret):
         if isinstance(key, (str, Path)):
             return cls.file(key)
         if key is not None and not isinstance(key, Key):
-            raise ParameterError(
-                f"key is a {type(key).__name__}, not a Key or the path of its file"
-            )
+            raise ParameterError(f"key is a {type(key).__name__}, not a Key or the path of its file")
         if key is not None and not key.forgotten:
             _no_zeros(key._secret)
         return key or cls.new()

@@ -69,9 +69,7 @@ def number(value: float | Exact) -> str:
     if isinstance(value, Decimal):
         text = f"{value:f}"
         return text.rstrip("0").rstrip(".") if "." in text else text
-    return (
-        str(int(value)) if float(value).is_integer() and abs(value) < 1e16 else repr(float(value))
-    )
+    return str(int(value)) if float(value).is_integer() and abs(value) < 1e16 else repr(float(value))
 
 
 def percent(value: float | None, digits: int | None = 1) -> str:
@@ -222,17 +220,11 @@ def between(lo: float | None, hi: float | None, unit: str = "") -> str:
 def quote(category: str, risky: bool | None = None) -> str:
     """Return a category, quoted if it could be misread in a concatenated cell."""
     if risky is None:
-        risky = (
-            category in ("", MISSING, TOP)
-            or any(c in category for c in '+":[]')
-            or category != category.strip()
-        )
+        risky = category in ("", MISSING, TOP) or any(c in category for c in '+":[]') or category != category.strip()
     return '"' + category.replace('"', '""') + '"' if risky else category
 
 
-def concatenation(
-    categories: Sequence[str], weights: Sequence[int] | None = None, missing: int = 0
-) -> str:
+def concatenation(categories: Sequence[str], weights: Sequence[int] | None = None, missing: int = 0) -> str:
     """Join categories in the given order, with their counts if there are weights.
 
     Examples
@@ -305,9 +297,7 @@ def counted(label: str) -> tuple[int, int] | None:
     return (int(match[2]), int(match[3])) if match else None
 
 
-def signs(
-    labels: Iterable[str | float | None], *, kind: str, values: Sequence[str] = ()
-) -> set[str]:
+def signs(labels: Iterable[str | float | None], *, kind: str, values: Sequence[str] = ()) -> set[str]:
     """Return the names of the signs of the notation that occur in a column's released cells.
 
     Parameters
@@ -406,9 +396,7 @@ def parse_dates(text: str) -> tuple[str, str] | None:
     return ends
 
 
-def plain(
-    value: Any, *, digits: int | None = None, other: Callable[[Any], Any] | None = None
-) -> Any:
+def plain(value: Any, *, digits: int | None = None, other: Callable[[Any], Any] | None = None) -> Any:
     """Convert a value to JSON data: dicts, lists, text, numbers, booleans and None.
 
     Parameters

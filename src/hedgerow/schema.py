@@ -314,9 +314,7 @@ class Schema:
                 raise SchemaError(f"{part} must say something for each column it names")
         for name, kind in self.kinds.items():
             if kind not in KINDS:
-                faults.append(
-                    f"column {name!r} has the unknown kind {kind!r} (one of {', '.join(KINDS)})"
-                )
+                faults.append(f"column {name!r} has the unknown kind {kind!r} (one of {', '.join(KINDS)})")
         for name, order in self.categories.items():
             if isinstance(order, str) or not isinstance(order, Iterable):
                 raise SchemaError(f"the categories of column {name!r} are not a list")
@@ -325,9 +323,7 @@ class Schema:
             "categories": {n: tuple(map(str, order)) for n, order in self.categories.items()},
             "grid": {n: points_of(n, points) for n, points in self.grid.items()},
             "bounds": {n: _bounds(n, ends) for n, ends in self.bounds.items()},
-            "events": {
-                n: tuple(Event.parse(n, e).text for e in _names(v)) for n, v in self.events.items()
-            },
+            "events": {n: tuple(Event.parse(n, e).text for e in _names(v)) for n, v in self.events.items()},
             "missing": _names(self.missing),
         }
         faults += [
@@ -492,9 +488,7 @@ class Schema:
         parts = (self.kinds, self.categories, self.hierarchies, self.grid, self.bounds, self.events)
         wanted += [n for part in parts for n in part if n not in optional and n not in wanted]
         faults = [
-            f"no column {name!r}{did_you_mean(name, columns)}"
-            for name in dict.fromkeys(wanted)
-            if name not in columns
+            f"no column {name!r}{did_you_mean(name, columns)}" for name in dict.fromkeys(wanted) if name not in columns
         ]
         if faults:
             listed = [f'"{c}"' if "," in c else c for c in map(str, columns)]
@@ -558,9 +552,7 @@ class Schema:
             )
         hierarchies = {}
         entries = data.get("hierarchies", {})
-        if not isinstance(entries, Mapping) or not all(
-            isinstance(entry, (str, Mapping)) for entry in entries.values()
-        ):
+        if not isinstance(entries, Mapping) or not all(isinstance(entry, (str, Mapping)) for entry in entries.values()):
             raise SchemaError(
                 "hierarchies is no table of files or of paths",
                 hint='for example [hierarchies] job = "job.csv"',
@@ -604,9 +596,7 @@ def _labels(name: str, path: Any) -> tuple[str, ...]:
 
 
 # What functions take that need the roles of the columns.
-SCHEMA = one_of(
-    Schema, "a Schema", 'for example Schema(quasi=["age", "job"], sensitive=["income"])'
-)
+SCHEMA = one_of(Schema, "a Schema", 'for example Schema(quasi=["age", "job"], sensitive=["income"])')
 
 
 def _toml(value: Any) -> str:

@@ -111,9 +111,7 @@ def named(kind: Kind, words: str) -> Kind:
 
 PATH = Kind(
     "a path",
-    lambda value: (
-        isinstance(value, (str, os.PathLike)) and str(value) != "" and "\0" not in str(value)
-    ),
+    lambda value: isinstance(value, (str, os.PathLike)) and str(value) != "" and "\0" not in str(value),
     "it is not empty and holds no NUL",
 )
 PROGRESS = Kind(

@@ -20,11 +20,7 @@ def cuts(values: Sequence[Any]) -> list[Any]:
     n, count = len(ordered), Counter(ordered)
     chosen = set()
     for b in range(1, 16):
-        chosen.add(
-            next(
-                y for y in distinct if Fraction(sum(v <= y for v in ordered), n) >= Fraction(b, 16)
-            )
-        )
+        chosen.add(next(y for y in distinct if Fraction(sum(v <= y for v in ordered), n) >= Fraction(b, 16)))
     for place, y in enumerate(distinct):
         if Fraction(count[y], n) > Fraction(1, 16):
             chosen.add(y)
@@ -82,9 +78,7 @@ def column_disclosures(
     values : its sensitive value
     kind : "number", "ordinal" (values must compare in their order) or "category"
     """
-    scores = {"number": ("squared", "ranked", "local"), "ordinal": ("ranked", "local")}.get(
-        kind, ("brier",)
-    )
+    scores = {"number": ("squared", "ranked", "local"), "ordinal": ("ranked", "local")}.get(kind, ("brier",))
     known = [i for i, y in enumerate(values) if y is not None]
     told: dict[Hashable, dict[str, Fraction]] = {group: {} for group in groups}
     for score in scores if known else ():

@@ -121,9 +121,7 @@ def faults(
             told = np.sort(after.dropna().unique().astype(float))
             if whole and (told % 1 != 0).any():
                 wrong.append(f"{name}: a broken number")
-            at = [
-                [i for i, (low, high, _) in enumerate(wanted) if low <= value <= high] for value in told
-            ]
+            at = [[i for i, (low, high, _) in enumerate(wanted) if low <= value <= high] for value in told]
             if any(len(found) != 1 for found in at) or len({found[0] for found in at}) != len(told):
                 wrong.append(f"{name}: a value of no run")
                 continue

@@ -48,9 +48,7 @@ def days(value: Any) -> Any:
     return (value - EPOCH).days if isinstance(value, dt.date) else value
 
 
-def number_faults(
-    cell: str, values: Sequence[Any], kind: str, unit: Fraction | None, k: int
-) -> str:
+def number_faults(cell: str, values: Sequence[Any], kind: str, unit: Fraction | None, k: int) -> str:
     """What is wrong with a group's cell of a number; empty when nothing is."""
     read = days if kind == "date" else Fraction
     known = [Fraction(v) for v in values if v is not None]
@@ -119,10 +117,7 @@ def faults(
             if kind in ("number", "date"):
                 fault = number_faults(cell[at], mine, kind, unit, k)
             else:
-                real = {
-                    None if v is None else str(v): Fraction(c, len(mine))
-                    for v, c in Counter(mine).items()
-                }
+                real = {None if v is None else str(v): Fraction(c, len(mine)) for v, c in Counter(mine).items()}
                 fault = "" if shares(cell[at]) == real else "not the group's shares"
             if fault:
                 found.add(f"{q}: {fault}")
@@ -164,10 +159,7 @@ def _categories(draw: random.Random, hidden: Sequence[float]) -> list[str]:
     """Few or many categories, some that need quotes, some rare."""
     names = ["a", "b+c", 'd"e', "f:2", "g h", *(f"c{i}" for i in range(draw.choice([0, 3, 20])))]
     many = draw.randrange(2, len(names) + 1)
-    return [
-        names[min(int(h * many), many - 1) if draw.random() < 0.7 else draw.randrange(many)]
-        for h in hidden
-    ]
+    return [names[min(int(h * many), many - 1) if draw.random() < 0.7 else draw.randrange(many)] for h in hidden]
 
 
 def random_table(seed: int) -> tuple[dict[str, list[Any]], dict[str, str], dict[str, str], Any]:
@@ -184,9 +176,7 @@ def random_table(seed: int) -> tuple[dict[str, list[Any]], dict[str, str], dict[
             kinds[name] = draw.choice(["number", "number", "category"])
             make = _numbers(draw, n, own) if kinds[name] == "number" else _categories(draw, own)
             gone = draw.choice([0, 0, 0, 0.05, 0.5])
-            table[name] = [
-                None if i > 1 and draw.random() < gone else v for i, v in enumerate(make)
-            ]
+            table[name] = [None if i > 1 and draw.random() < gone else v for i, v in enumerate(make)]
             if len({v for v in table[name] if v is not None}) < 2:
                 table[name][0], table[name][1] = (1, 2) if kinds[name] == "number" else ("a", "z")
     k = draw.choice([2, 3, 5, 10])

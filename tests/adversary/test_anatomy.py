@@ -74,9 +74,7 @@ def attack(qit: pd.DataFrame, st: pd.DataFrame, sensitive: str, rank: Rank) -> A
     sizes = np.bincount(st["group"])
     assert np.array_equal(sizes, np.bincount(qit["group"]))  # each value once in a group
     start = np.cumsum(sizes) - sizes
-    at = {
-        m: start[sizes == m][:, None] + np.arange(m) for m in np.unique(sizes[sizes > 0]).tolist()
-    }
+    at = {m: start[sizes == m][:, None] + np.arange(m) for m in np.unique(sizes[sizes > 0]).tolist()}
     order = places[np.argsort(values[places], kind="stable")]  # of the groups, value by value
     turn = np.empty(len(st))
     total = np.bincount(values)
@@ -156,9 +154,7 @@ SOURCES = [
     made_people,
     pytest.param(
         adult,
-        marks=pytest.mark.skipif(
-            "HEDGEROW_DATA" not in os.environ, reason="HEDGEROW_DATA is not set"
-        ),
+        marks=pytest.mark.skipif("HEDGEROW_DATA" not in os.environ, reason="HEDGEROW_DATA is not set"),
     ),
 ]
 
@@ -174,12 +170,8 @@ def test_a_public_order_of_the_buckets_tells_nearly_everybody(source: Any, l: in
 
 @pytest.mark.parametrize("l", [2, 4])
 @pytest.mark.parametrize("source", SOURCES)
-@pytest.mark.parametrize(
-    "secret", [{"key": hr.Key(b"k" * 32)}, {"random_state": 0}], ids=["key", "seed known"]
-)
-def test_the_published_files_tell_no_more_than_one_in_l(
-    source: Any, l: int, secret: Any, tmp_path: Path
-) -> None:
+@pytest.mark.parametrize("secret", [{"key": hr.Key(b"k" * 32)}, {"random_state": 0}], ids=["key", "seed known"])
+def test_the_published_files_tell_no_more_than_one_in_l(source: Any, l: int, secret: Any, tmp_path: Path) -> None:
     people, sensitive = source()
     qit, st, truth = published(people, sensitive, tmp_path, hr.Anatomy(l, **secret))
     own = rows_of_this_package(sensitive, list(people.columns))

@@ -131,10 +131,7 @@ def test_files_and_audit_read_the_cells(tmp_path: Path) -> None:
     assert 0 < of_folder.utility["loss"]["ncp"] < 1
     plain = hr.protect(tmp_path / "people.csv", SCHEMA, hr.MART(5))
     notes = hr.audit(tmp_path / "people.csv", plain, **quick).table["notes"]
-    assert any(
-        re.match(r"\d+ age ranges? ends? on a value that fewer than 5", n)
-        for n in notes
-    )
+    assert any(re.match(r"\d+ age ranges? ends? on a value that fewer than 5", n) for n in notes)
     exploded = hr.explode(pd.read_csv(folder / "release.csv"))
     assert np.isfinite(pd.to_numeric(exploded["age"], errors="coerce").dropna()).all()
     assert run([*words[:-4], "--force", "--grid", "20:85:5"]) == 2
@@ -183,9 +180,7 @@ def cut_at(*points: Any) -> hr.Schema:
         (None, ["2020-01-10T00:00", "2020-01-20T00:00"], ["10T00", "20T00"]),
     ],
 )
-def test_points_without_an_offset_are_those_of_the_clocks(
-    zone: str | None, points: list[str], cuts: list[str]
-) -> None:
+def test_points_without_an_offset_are_those_of_the_clocks(zone: str | None, points: list[str], cuts: list[str]) -> None:
     release = hr.protect(visits(zone), cut_at(*points), hr.MART(5, max_disclosure=None))
     one, two = (f"2020-01-{cut}:00:00" for cut in cuts)
     assert set(release.table["time"]) == {f"[/{one})", f"[{one}/{two})", f"[{two}/]"}

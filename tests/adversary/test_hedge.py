@@ -132,14 +132,9 @@ def test_what_is_broken_is_found(people: Any, how: Any) -> None:
     assert BROKEN[how] in faults(table, rows, **asked, k=7, cap=0.5)
 
 
-def written(
-    folder: Path, table: Any, quasi: Any, sensitive: Any, method: Any, text: bool = False
-) -> Any:
+def written(folder: Path, table: Any, quasi: Any, sensitive: Any, method: Any, text: bool = False) -> Any:
     """Rows of the file that a release writes, as text; of a CSV file, from one."""
-    kinds = {
-        n: "numeric" if kind == "number" else "categorical"
-        for n, kind in {**quasi, **sensitive}.items()
-    }
+    kinds = {n: "numeric" if kind == "number" else "categorical" for n, kind in {**quasi, **sensitive}.items()}
     schema = hr.Schema(quasi=list(quasi), sensitive=list(sensitive), other=["row"], kinds=kinds)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)

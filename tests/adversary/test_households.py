@@ -35,9 +35,7 @@ METHODS: dict[str, Any] = {
     "MDAV": hr.Microaggregation(K),
     "MDAV with Gower's distance": hr.Microaggregation(K, distance="gower"),
     "local suppression": hr.LocalSuppression(K),
-    "TPP": hr.TreePatternPreserving(
-        "tree n_splits=2 min_leaf=40 criterion=variance", k=K, response="pay"
-    ),
+    "TPP": hr.TreePatternPreserving("tree n_splits=2 min_leaf=40 criterion=variance", k=K, response="pay"),
 }
 
 
@@ -157,9 +155,9 @@ def test_the_size_of_a_household_is_recoded_with_its_members(tmp_path: Path) -> 
     assert f"at least {K} people of {K} households (told apart by home)" in recipient
 
 
-TREES: dict[str, Any] = {
-    name: METHODS[name] for name in ("MART", "Mondrian by median", "Mondrian by loss")
-} | {"Hedge": hr.Hedge(K, numeric="range")}
+TREES: dict[str, Any] = {name: METHODS[name] for name in ("MART", "Mondrian by median", "Mondrian by loss")} | {
+    "Hedge": hr.Hedge(K, numeric="range")
+}
 
 
 @pytest.mark.filterwarnings("ignore")

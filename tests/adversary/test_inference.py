@@ -32,11 +32,7 @@ def explained(file, people):
     x = release[["age", "hours"]].map(middle)
     tree = DecisionTreeRegressor(random_state=0).fit(x.to_numpy(), release["pay"])
     guess = tree.predict(people[["age", "hours"]].to_numpy(float))
-    return (
-        1
-        - ((people["pay"] - guess) ** 2).sum()
-        / ((people["pay"] - release["pay"].mean()) ** 2).sum()
-    )
+    return 1 - ((people["pay"] - guess) ** 2).sum() / ((people["pay"] - release["pay"].mean()) ** 2).sum()
 
 
 @pytest.mark.parametrize("k", [5, 40])

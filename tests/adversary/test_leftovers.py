@@ -21,9 +21,7 @@ from hedgerow.release import apply_plan
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
 N = 120
-SCHEMA = hr.Schema(
-    quasi=["age", "town"], sensitive=["ill"], identifiers=["name"], other=["ward", "seen"]
-)
+SCHEMA = hr.Schema(quasi=["age", "town"], sensitive=["ill"], identifiers=["name"], other=["ward", "seen"])
 NOTE = "note about Zebedee"
 
 
@@ -45,8 +43,7 @@ def people() -> pa.Table:
         "height": pa.array([f"height-{i:03d}" for i in range(N)]),
     }
     fields = [
-        pa.field(name, array.type, metadata={"who": NOTE, "eldest": "person-007"})
-        for name, array in columns.items()
+        pa.field(name, array.type, metadata={"who": NOTE, "eldest": "person-007"}) for name, array in columns.items()
     ]
     return pa.table(list(columns.values()), pa.schema(fields, metadata={"made by": NOTE}))
 

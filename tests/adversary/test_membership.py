@@ -61,9 +61,7 @@ def distances(cells: Any, values: Any, is_number: bool) -> npt.NDArray[np.float6
     return out[place]
 
 
-def nearest_alike(
-    released: Any, second: Any, people: Any, quasi: list[str], income: str
-) -> npt.NDArray[np.float64]:
+def nearest_alike(released: Any, second: Any, people: Any, quasi: list[str], income: str) -> npt.NDArray[np.float64]:
     """Minus the distance of the nearest released row with exactly the person's income."""
     away = np.zeros((len(released), len(people)))
     for name in quasi:
@@ -81,9 +79,7 @@ def nearest_alike(
 
 def above(members: Any, strangers: Any) -> float:
     """The share of pairs in which the member scores above the stranger, ties halved."""
-    return float(
-        np.mean((members[:, None] > strangers) + 0.5 * (members[:, None] == strangers), dtype=float)
-    )
+    return float(np.mean((members[:, None] > strangers) + 0.5 * (members[:, None] == strangers), dtype=float))
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -96,16 +92,11 @@ def test_the_audit_finds_at_least_as_many_as_the_rows_with_exactly_the_income(
         request.getfixturevalue("need_data")
     people, quasi, income = TABLES[table]()
     order = np.random.default_rng(0).permutation(len(people))
-    members, strangers = (
-        people.iloc[rows].reset_index(drop=True) for rows in np.array_split(order, 2)
-    )
+    members, strangers = (people.iloc[rows].reset_index(drop=True) for rows in np.array_split(order, 2))
     release = hr.protect(members, hr.Schema(quasi=quasi, sensitive=[income]), METHODS[method](), guard=None)
     second = release.method.st_.to_pandas() if method == "Anatomy" else None
     trivial = above(
-        *(
-            nearest_alike(release.table, second, some[:ASKED], quasi, income)
-            for some in (members, strangers)
-        )
+        *(nearest_alike(release.table, second, some[:ASKED], quasi, income) for some in (members, strangers))
     )
     audited = hr.audit(
         members,

@@ -21,9 +21,7 @@ from ..contracts.tables import TABLES
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
 K, N = 20, 2_000
-SCHEMA = hr.Schema(
-    quasi=["age", "region"], sensitive=["income"], identifiers=["name"], other=["year"]
-)
+SCHEMA = hr.Schema(quasi=["age", "region"], sensitive=["income"], identifiers=["name"], other=["year"])
 
 
 def register(n: int = N) -> pd.DataFrame:

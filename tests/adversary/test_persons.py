@@ -254,9 +254,7 @@ SPELLINGS: dict[str, list[Any]] = {
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("spelling", SPELLINGS)
 @pytest.mark.parametrize("name", ["MART", "Datafly", "MDAV", "local suppression"])
-def test_one_person_under_several_spellings_is_one(
-    tmp_path: Path, name: str, spelling: str
-) -> None:
+def test_one_person_under_several_spellings_is_one(tmp_path: Path, name: str, spelling: str) -> None:
     people = spelled(patients(), SPELLINGS[spelling])
     schema = schema_for(name, unit="person_id", kinds={"person_id": "categorical"})
     few, share = fewest(written(tmp_path, people, schema, METHODS[name]), schema.quasi)

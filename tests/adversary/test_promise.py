@@ -113,9 +113,7 @@ def test_no_group_of_a_written_release_tells_more_than_the_cap(name: str, tmp_pa
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("name", sorted(BLIND))
-def test_verification_refuses_what_a_careless_grower_made(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_verification_refuses_what_a_careless_grower_made(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A grower that looks at squared errors alone, and does not ask again."""
     careful = partition.Responses.of
 
@@ -220,9 +218,7 @@ def test_declared_events_are_told_no_more_than_the_cap(tmp_path: Path) -> None:
     rich = (area > 93) & (rng.random(N) < 0.45)
     told = np.where(rich, 90_500.0, rng.integers(20, 90, N) * 1000.0)
     csv_file = tmp_path / "people.csv"
-    pacsv.write_csv(
-        pa.table({"area": area, "age": rng.integers(18, 90, N), "told": told}), csv_file
-    )
+    pacsv.write_csv(pa.table({"area": area, "age": rng.integers(18, 90, N), "told": told}), csv_file)
 
     def event(folder: Path) -> Fraction:
         with (folder / "release.csv").open(newline="", encoding="utf-8") as file:

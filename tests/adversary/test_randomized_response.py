@@ -68,9 +68,7 @@ def changes(name: str, which: str, secret: int) -> dict[int, float]:
     rows = pa.array(release.rows)
     before = table.column(quasi[0]).take(rows).to_pylist()
     after = release.table.column(quasi[0]).to_pylist()
-    told = [
-        b - a if isinstance(a, float) else float(b == a) for a, b in zip(before, after, strict=True)
-    ]
+    told = [b - a if isinstance(a, float) else float(b == a) for a, b in zip(before, after, strict=True)]
     return dict(zip(table.column("person").take(rows).to_pylist(), told, strict=True))
 
 
@@ -88,16 +86,13 @@ def test_two_releases_under_one_key_agree_as_under_two(name: str) -> None:
     """What a method's own arithmetic makes them agree is the same in both, and so is the chance."""
     for which in ("parameters", "people", "columns"):
         same, apart = (
-            [agreement(kept(name, "first", i), kept(name, which, i + far)) for i in range(8)]
-            for far in (0, 8)
+            [agreement(kept(name, "first", i), kept(name, which, i + far)) for i in range(8)] for far in (0, 8)
         )
         assert stats.ttest_ind(same, apart).pvalue > 1e-3, which
 
 
 @pytest.mark.parametrize("name", METHODS)
-def test_draws_that_are_bound_to_key_and_row_alone_agree(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_draws_that_are_bound_to_key_and_row_alone_agree(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The old binding: whoever sees both releases sees one draw twice."""
     monkeypatch.setattr(Rows, "release_key", lambda rows, parameters: rows.key)
     first = changes(name, "first", 0)

@@ -202,9 +202,7 @@ def test_a_union_never_tells_more_than_the_worse_part(outliers: float) -> None:
     rows = rng.integers(0, n, len(parts))
     # half of the parts are picked from neighbours in value, so that they tell much
     order = np.argsort(inverse, kind="stable")
-    near = order[
-        np.clip(rng.integers(0, n, 2 * pairs)[parts] + rng.integers(0, 20, len(parts)), 0, n - 1)
-    ]
+    near = order[np.clip(rng.integers(0, n, 2 * pairs)[parts] + rng.integers(0, 20, len(parts)), 0, n - 1)]
     rows = np.where(parts % 4 < 2, rows, near)
     apart = Counts.from_codes(group([parts]), inverse[rows], len(known))
     both = Counts.from_codes(group([parts // 2]), inverse[rows], len(known))
@@ -214,9 +212,7 @@ def test_a_union_never_tells_more_than_the_worse_part(outliers: float) -> None:
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize(
-    ("kind", "seeds"), [("number", range(380, 520)), ("category", range(150, 200))]
-)
+@pytest.mark.parametrize(("kind", "seeds"), [("number", range(380, 520)), ("category", range(150, 200))])
 def test_a_split_exactly_at_the_cap_is_taken(kind: str, seeds: range) -> None:
     """Rounding loses no group that the exact score allows, and lets none pass that it refuses."""
     taken = 0

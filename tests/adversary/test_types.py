@@ -52,9 +52,7 @@ ROLES = ("quasi", "sensitive", "identifiers", "other")
 
 @pytest.mark.parametrize("role", ROLES)
 @pytest.mark.parametrize("name", COLUMNS)
-def test_a_column_is_released_truly_or_refused_by_name(
-    name: str, role: str, tmp_path: Path
-) -> None:
+def test_a_column_is_released_truly_or_refused_by_name(name: str, role: str, tmp_path: Path) -> None:
     """Whatever stands before it is tied, so that the column itself decides the order."""
     half = pa.array([i % 2 for i in range(N)])
     table = pa.table({"age": half, "pay": half, "odd": COLUMNS[name]})
@@ -148,9 +146,7 @@ def test_numbers_that_are_none_do_not_tell_the_order(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("suffix", [".parquet", ".feather", ".csv"])
 def test_parts_of_a_file_do_not_tell_how_the_table_came(suffix: str, tmp_path: Path) -> None:
-    whole = pa.table(
-        {"age": np.arange(90_000), "job": [f"a job of some length {i}" for i in range(90_000)]}
-    )
+    whole = pa.table({"age": np.arange(90_000), "job": [f"a job of some length {i}" for i in range(90_000)]})
     parts = pa.concat_tables([whole.slice(0, 7), whole.slice(7, 40_000), whole.slice(40_007)])
     for name, table in (("one", whole), ("two", parts)):
         write_table(table, tmp_path / f"{name}{suffix}")

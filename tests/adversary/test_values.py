@@ -128,9 +128,7 @@ def exactly(text: str) -> Decimal | None:
     stamp = re.fullmatch(r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?", text)
     if stamp:
         whole = dt.datetime.fromisoformat(f"{stamp[1]}T{stamp[2]}") - EPOCH
-        return Decimal(
-            whole // dt.timedelta(seconds=1) * 10**9 + int((stamp[3] or "0").ljust(9, "0"))
-        )
+        return Decimal(whole // dt.timedelta(seconds=1) * 10**9 + int((stamp[3] or "0").ljust(9, "0")))
     try:
         return Decimal(text) if re.fullmatch(r"[-+.\deE]+", text) else None
     except InvalidOperation:
@@ -185,9 +183,7 @@ def released(case: Case, world: str, suffix: str, categories: bool, folder: Path
 
 VARIANTS = ("MART with means and counts", "Incognito with suppression")
 CLASSES = [type(case.make()) for case in CASES]
-ONE_EACH = [
-    case for i, case in enumerate(CASES) if CLASSES[i] not in CLASSES[:i] or case.name in VARIANTS
-]
+ONE_EACH = [case for i, case in enumerate(CASES) if CLASSES[i] not in CLASSES[:i] or case.name in VARIANTS]
 """Every method once, and the recodings that its variants add."""
 
 
@@ -247,9 +243,7 @@ def check_cells(case: Case, plan: Any, before: Any, after: Any, number: bool) ->
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
 @pytest.mark.parametrize("world", WORLDS)
-def test_odd_sensitive_values_are_released_and_held_exactly(
-    world: str, suffix: str, tmp_path: Path
-) -> None:
+def test_odd_sensitive_values_are_released_and_held_exactly(world: str, suffix: str, tmp_path: Path) -> None:
     path = people(world, suffix, tmp_path)
     schema = hr.Schema(quasi=["w", "job"], sensitive=["v"])
     number = read(path).kind("v") in ("numeric", "date")

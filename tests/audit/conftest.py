@@ -14,17 +14,11 @@ from hedgerow.schema import Schema
 def grouped(people, quasi, sensitive, k):
     """The table released in groups of at least k, grown on the sensitive columns."""
     x = np.stack(
-        [
-            people[c] if people[c].dtype.kind in "if" else people[c].astype("category").cat.codes
-            for c in quasi
-        ],
+        [people[c] if people[c].dtype.kind in "if" else people[c].astype("category").cat.codes for c in quasi],
         axis=1,
     )
     y = np.stack(
-        [
-            people[c] if people[c].dtype.kind in "if" else people[c].astype("category").cat.codes
-            for c in sensitive
-        ],
+        [people[c] if people[c].dtype.kind in "if" else people[c].astype("category").cat.codes for c in sensitive],
         axis=1,
     ).astype(float)
     leaf = DecisionTreeRegressor(min_samples_leaf=k, random_state=0).fit(x, y).apply(x)
@@ -32,10 +26,7 @@ def grouped(people, quasi, sensitive, k):
     for c in quasi:
         parts = people[c].groupby(leaf)
         number = people[c].dtype.kind in "if"
-        label = {
-            g: interval(s.min(), s.max()) if number else concatenation(sorted(s.unique()))
-            for g, s in parts
-        }
+        label = {g: interval(s.min(), s.max()) if number else concatenation(sorted(s.unique())) for g, s in parts}
         out[c] = pd.Series(leaf, index=people.index).map(label)
     return out
 

@@ -67,9 +67,7 @@ def test_figures_of_foreign_cells_equal_pycanon(name, printed):
 
 
 def test_cells_that_say_nothing_match_anything():
-    release = pd.DataFrame(
-        {"age": ["20-29"] * 3 + ["*"] * 2 + ["NA"] * 2 + [None], "ill": ["flu", "none"] * 4}
-    )
+    release = pd.DataFrame({"age": ["20-29"] * 3 + ["*"] * 2 + ["NA"] * 2 + [None], "ill": ["flu", "none"] * 4})
     found = hr.audit(None, release, hr.Schema(quasi=["age"], sensitive=["ill"]))
     classes = found.risk["release"]["classes"]
     assert (classes["k"], classes["wildcard_k"]) == (1, 8)

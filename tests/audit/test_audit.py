@@ -31,8 +31,7 @@ def test_it_states_what_decides(found):
         given = risk["sensitive"][name]["disclosure"]
         assert given["mean_over_groups"] <= given["worst"]
         assert (
-            given["mean_over_records"]
-            <= found.risk["original"]["sensitive"][name]["disclosure"]["mean_over_records"]
+            given["mean_over_records"] <= found.risk["original"]["sensitive"][name]["disclosure"]["mean_over_records"]
         )
     assert risk["sensitive"]["ill"]["matching"] is None
     tried = {"regression", "linking", "predicate singling out", "downcoding"}
@@ -56,9 +55,7 @@ def test_json_schema_names_every_part(found):
         assert set(described["properties"][part]["required"]) == set(data[part])
     attack = described["$defs"]["attack"]["properties"]
     assert all(set(a) <= set(attack) for a in data["attacks"])
-    side = described["$defs"]["side"]["properties"]["sensitive"]["additionalProperties"][
-        "properties"
-    ]
+    side = described["$defs"]["side"]["properties"]["sensitive"]["additionalProperties"]["properties"]
     # what groups tell of true values is measured of guarded releases alone
     assert set(data["risk"]["release"]["sensitive"]["pay"]) == set(side) - {"originals"}
 
@@ -108,9 +105,7 @@ def _rounded(value):
 
 def test_any_release_of_mart_is_understood(people, schema):
     for style in ("range", "mean"):
-        release = hr.protect(
-            people, schema, hr.MART(k=15, max_disclosure=0.6, numeric=style, categorical="weighted")
-        )
+        release = hr.protect(people, schema, hr.MART(k=15, max_disclosure=0.6, numeric=style, categorical="weighted"))
         found = hr.audit(people, release, schema, attacks=False, learning=False)
         assert found.risk["release"]["classes"]["k"] >= 15
         assert found.risk["release"]["sensitive"]["pay"]["disclosure"]["worst"] <= 0.6 + 1e-9
@@ -127,9 +122,7 @@ def test_suppressed_rows_and_cells(people, schema):
 def test_nothing_sensitive_is_an_audit_of_classes(people, release):
     found = hr.audit(people, release, hr.Schema(quasi=["age", "job"]), people=50)
     assert found.risk["release"]["sensitive"] == {}
-    assert [a["attack"] for a in found.attacks] == ["linking"] * 2 + [
-        "predicate singling out"
-    ] * 2 + ["downcoding"] * 2
+    assert [a["attack"] for a in found.attacks] == ["linking"] * 2 + ["predicate singling out"] * 2 + ["downcoding"] * 2
     assert str(found)
 
 
@@ -145,9 +138,7 @@ def test_nothing_sensitive_is_an_audit_of_classes(people, release):
     ids=["one row", "constant", "nulls", "booleans", "dates"],
 )
 def test_odd_tables_audit_against_themselves(table):
-    found = hr.audit(
-        table, table, hr.Schema(quasi=["a b.c"], sensitive=["y"]), people=5, learning=len(table) > 2
-    )
+    found = hr.audit(table, table, hr.Schema(quasi=["a b.c"], sensitive=["y"]), people=5, learning=len(table) > 2)
     assert found.utility["loss"]["ncp"] == 0.0
     json.loads(found.to_json())
 

@@ -137,9 +137,7 @@ def understood(column, cell):
     return read_released(column, np.zeros(1, np.uint8), [cell])
 
 
-@pytest.mark.parametrize(
-    ("name", "cell", "covered"), COVERS, ids=[f"{n} {c}" for n, c, _ in COVERS]
-)
+@pytest.mark.parametrize(("name", "cell", "covered"), COVERS, ids=[f"{n} {c}" for n, c, _ in COVERS])
 def test_a_cell_covers_what_it_says(name, cell, covered):
     column = original(name)
     made = understood(column, cell)

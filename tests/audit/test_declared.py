@@ -37,18 +37,14 @@ def test_declared_events_count_in_audit_and_frontier(tmp_path: Path) -> None:
     assert points.points[0].disclosure == pytest.approx(event)
 
 
-def test_a_declared_order_counts_in_the_audit_of_a_folder(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_declared_order_counts_in_the_audit_of_a_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rng = np.random.default_rng(4)
     order = ["none", "low", "mid", "high", "top"]
     q = np.repeat(np.arange(20), 20)
     rank = np.clip(q // 4 + rng.integers(-1, 2, 400), 0, 4)
     people = tmp_path / "people.csv"
     pacsv.write_csv(pa.table({"q": q, "s": [order[r] for r in rank]}), people)
-    schema = hr.Schema(
-        quasi=["q"], sensitive=["s"], kinds={"s": "ordinal"}, categories={"s": order}
-    )
+    schema = hr.Schema(quasi=["q"], sensitive=["s"], kinds={"s": "ordinal"}, categories={"s": order})
     release = hr.protect(people, schema, hr.Mondrian(k=20))
     folder = release.write(tmp_path / "out")
     worst = release.summary()["disclosure"]["worst"]

@@ -69,10 +69,7 @@ def measured(original: Any, released: Any, **more: Any) -> dict[str, Any]:
 def test_either_engine_finds_the_same(home: Path, kind: str, sample: int | None) -> None:
     original = home / ("people.csv" if kind == "csv" else "people.parquet")
     asked = MEASURED if sample is None else ATTACKED
-    one, two = (
-        measured(original, home / kind, engine=name, sample=sample, **asked)
-        for name in ("memory", "duckdb")
-    )
+    one, two = (measured(original, home / kind, engine=name, sample=sample, **asked) for name in ("memory", "duckdb"))
     assert one == two
     jsonschema.validate(one, hr.audit.json_schema())
     if sample is not None:
@@ -91,10 +88,7 @@ def test_a_folder_of_parts_and_a_release_alone(home: Path, tmp_path: Path) -> No
     wanted = measured(home / "people.parquet", home / "parquet", **MEASURED)
     assert measured(tmp_path, home / "parquet", **MEASURED) == wanted  # folders stream
     learnt = {"attacks": False, "learning": True, "sample": 900}
-    one, two = (
-        measured(source, home / "parquet", **learnt)
-        for source in (home / "people.parquet", tmp_path)
-    )
+    one, two = (measured(source, home / "parquet", **learnt) for source in (home / "people.parquet", tmp_path))
     assert one == two
     assert one["utility"]["learning"]
     alone = [
@@ -111,9 +105,7 @@ def test_the_order_of_rows_chooses_nobody(home: Path) -> None:
     rng = np.random.default_rng(5)
     found = []
     for shuffled in (False, True):
-        one, two = (
-            t.take(pa.array(rng.permutation(N))) if shuffled else t for t in (table, released)
-        )
+        one, two = (t.take(pa.array(rng.permutation(N))) if shuffled else t for t in (table, released))
         found.append(measured(one, two, plan=plan, sample=400, **ATTACKED))
     assert found[0] == found[1]
     other = measured(table, released, plan=plan, sample=400, random_state=7, **ATTACKED)
@@ -189,9 +181,7 @@ def test_members_and_strangers_of_a_sample(home: Path) -> None:
     assert any(a["attack"] == "membership" for a in one["attacks"])
 
 
-def test_on_the_command_line(
-    home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_on_the_command_line(home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["audit", str(home / "people.parquet"), str(home / "parquet"), "--engine", "duckdb"]
     words += ["--memory", "2GB", "--people", "50", "--no-inference", "--no-learning"]
     assert run([*words, "--report", str(tmp_path / "x.html")]) == 2
@@ -216,9 +206,7 @@ def test_the_interpreter_counts_in_what_measuring_takes(home: Path, tmp_path: Pa
     table = people()
     pq.write_table(pa.concat_tables([table] * 1050).combine_chunks(), tmp_path / "many.parquet")
     with pytest.raises(UnsupportedError, match=r"2,100,000 records takes some 0\.9 GB .* 0\.8 GB"):
-        hr.audit(
-            tmp_path / "many.parquet", home / "parquet", engine="duckdb", memory="0.8GB", **MEASURED
-        )
+        hr.audit(tmp_path / "many.parquet", home / "parquet", engine="duckdb", memory="0.8GB", **MEASURED)
 
 
 @pytest.mark.parametrize("engine", ["memory", "duckdb"])

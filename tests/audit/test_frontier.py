@@ -14,9 +14,7 @@ from hedgerow.errors import Cancelled, InfeasibleError, ParameterError
 
 @pytest.fixture(scope="module")
 def found(people, schema):
-    return hr.frontier(
-        people, schema, [hr.MART(), hr.Mondrian()], k=[5, 40], max_disclosure=[0.3, 0.7]
-    )
+    return hr.frontier(people, schema, [hr.MART(), hr.Mondrian()], k=[5, 40], max_disclosure=[0.3, 0.7])
 
 
 def point(disclosure, utility, k=5):
@@ -41,9 +39,7 @@ def test_points_equal_an_audit_of_their_release(found, people, schema):
         made = hr.audit(people, found.release(p), schema, attacks=False, learning=False)
         risk = made.risk["release"]
         assert p.k == risk["classes"]["k"]
-        assert p.worst == pytest.approx(
-            max(c["disclosure"]["worst"] for c in risk["sensitive"].values())
-        )
+        assert p.worst == pytest.approx(max(c["disclosure"]["worst"] for c in risk["sensitive"].values()))
         assert p.ncp == pytest.approx(made.utility["loss"]["ncp"])
         assert p.worst <= p.parameters["max_disclosure"] + 1e-9
 
@@ -72,9 +68,7 @@ def test_table_picture_and_json(found, people, schema):
 def test_threads_and_progress_change_nothing(people, schema):
     seen = []
     options = {"k": [5, 40], "max_disclosure": [0.4]}
-    one = hr.frontier(
-        people, schema, threads=1, progress=lambda step, share: seen.append(share), **options
-    )
+    one = hr.frontier(people, schema, threads=1, progress=lambda step, share: seen.append(share), **options)
     two = hr.frontier(people, schema, threads=2, **options)
     assert one.points == two.points
     assert seen == sorted(seen)  # told between the steps of a setting as well

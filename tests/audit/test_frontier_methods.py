@@ -112,9 +112,7 @@ def test_figures_come_out_again_and_releases_are_drawn_from_a_secret_key() -> No
 
 def test_methods_of_one_name_are_told_apart_by_their_parameters() -> None:
     table, schema = numbers(100)
-    found = hr.frontier(
-        table, schema, [hr.MART(), hr.MART(numeric="mean")], k=[5], max_disclosure=[0.5]
-    )
+    found = hr.frontier(table, schema, [hr.MART(), hr.MART(numeric="mean")], k=[5], max_disclosure=[0.5])
     assert [p.method for p in found.points] == ["MART()", "MART(numeric='mean')"]
     assert found.method(found.points[1]).numeric == "mean"
     with pytest.raises(ParameterError, match="given twice"):
@@ -158,9 +156,7 @@ def rule(n: int = 1500) -> tuple[pd.DataFrame, hr.Schema]:
 
 def test_a_cap_under_which_learning_collapses_is_warned_of() -> None:
     table, schema = rule()
-    found = hr.frontier(
-        table, schema, hr.MART(), k=[10], max_disclosure=[0.02, 0.9, None], utility="learning"
-    )
+    found = hr.frontier(table, schema, hr.MART(), k=[10], max_disclosure=[0.02, 0.9, None], utility="learning")
     tight, loose, free = found.points
     assert tight.uncapped == loose.uncapped == free.utility > 0.8
     assert free.uncapped is None
@@ -233,9 +229,7 @@ def test_what_stops_the_work_is_raised_as_it_was() -> None:
 def test_picture_labels_and_faint_points() -> None:
     def point(disclosure: float, utility: float, cap: float, dominated: bool) -> Point:
         asked = {"k": 10, "max_disclosure": cap}
-        return Point(
-            "MART", asked, 10, 5, disclosure, 0.1, 0.1, None, 0.2, disclosure, utility, dominated
-        )
+        return Point("MART", asked, 10, 5, disclosure, 0.1, 0.1, None, 0.2, disclosure, utility, dominated)
 
     points = (point(0.2, 0.5, 0.2, False), point(0.4, 0.8, 0.4, False), point(0.5, 0.3, 0.5, True))
     table, schema = numbers(20)
@@ -256,6 +250,4 @@ def test_settings_are_told_apart_by_what_they_ask() -> None:
     assert hash(one) == hash(same)
     assert one.uncapped() is None
     assert Setting("a", {"max_disclosure": 1}).uncapped() is None
-    assert Setting("a", {"max_disclosure": 0.5}).uncapped() == Setting(
-        "a", {"max_disclosure": None}
-    )
+    assert Setting("a", {"max_disclosure": 0.5}).uncapped() == Setting("a", {"max_disclosure": None})

@@ -45,9 +45,7 @@ def test_strangers_are_attacked_in_releases_that_are_guarded_alike(people, relea
     assert len(set(refit.released_sensitive[0].values)) < exact / 5
     assert refit.guard.form == release.plan.guard.form
     by_exact_value = [
-        a["success"]
-        for a in audited.attacks
-        if a["attack"] == "membership" and a["learner"] == "exact value"
+        a["success"] for a in audited.attacks if a["attack"] == "membership" and a["learner"] == "exact value"
     ]
     assert max(by_exact_value) < 0.7
 
@@ -80,9 +78,7 @@ def test_forecasts_of_categories_are_scored_by_their_shares(release):
     assert found["originals"]["worst"] == pytest.approx(worst)
 
 
-def test_the_best_guess_for_a_group_is_chosen_by_released_values_and_hits_true_ones(
-    release, audited
-):
+def test_the_best_guess_for_a_group_is_chosen_by_released_values_and_hits_true_ones(release, audited):
     pair = paired(release)
     groups, true, told = pair.classes, pair.sensitive[0].numbers, pair.released_sensitive[0].numbers
     hits = 0
@@ -100,9 +96,7 @@ def test_the_best_guess_for_a_group_is_chosen_by_released_values_and_hits_true_o
 
 
 def test_exact_releases_say_nothing_of_forecasts_of_true_values(people):
-    plain = hr.audit(
-        people, hr.protect(people, SCHEMA, hr.Hedge(), guard=None), attacks=False, learning=False
-    )
+    plain = hr.audit(people, hr.protect(people, SCHEMA, hr.Hedge(), guard=None), attacks=False, learning=False)
     assert "originals" not in plain.risk["release"]["sensitive"]["income"]
     assert "forecasts of true values" not in str(plain)
 
@@ -127,9 +121,7 @@ def test_true_values_are_looked_for_as_what_the_release_tells_of_them(people, re
     income = pair.as_shown(pair.members).sensitive[0]
     assert set(pair.released_sensitive[0].values) <= set(income.values)
     if release.plan.guard.form == "runs":
-        for shown, released in zip(
-            pair.as_shown(pair.members).sensitive, pair.released_sensitive, strict=True
-        ):
+        for shown, released in zip(pair.as_shown(pair.members).sensitive, pair.released_sensitive, strict=True):
             assert (released.codes_in(shown, unknown=-1) == shown.codes).all()
     counts = np.bincount(income.codes)
     assert counts.min() >= release.plan.guard.people
@@ -167,9 +159,7 @@ def test_releases_of_runs_are_compared_by_runs_and_drawn_ones_are_refused(people
     exact = hr.protect(people, SCHEMA, hr.MART(k=12), guard=None)
     with pytest.raises(hr.errors.InputError, match="both runs"):
         hr.audit(people, release, others=[exact], **options)
-    income = hr.audit(people, release, others=[other], **options).risk["composition"]["columns"][
-        "income"
-    ]
+    income = hr.audit(people, release, others=[other], **options).risk["composition"]["columns"]["income"]
     each = paired(release)
     codes = each.released_sensitive[0].codes
     distinct = [len(set(codes[each.classes.labels == g])) for g in each.classes.labels]
@@ -181,13 +171,8 @@ def test_records_move_between_the_values_that_are_released(release, audited):
     moved = audited.utility["distributions"]["columns"]["income"]
     pair = paired(release)
     shown, told = pair.as_shown(pair.members).sensitive[0], pair.released_sensitive[0]
-    shares = [
-        np.bincount(c, minlength=shown.n_values)
-        for c in (shown.codes, told.codes_in(shown, unknown=-1))
-    ]
-    assert moved["total_variation"] == pytest.approx(
-        np.abs(shares[0] - shares[1]).sum() / 2 / pair.n_rows
-    )
+    shares = [np.bincount(c, minlength=shown.n_values) for c in (shown.codes, told.codes_in(shown, unknown=-1))]
+    assert moved["total_variation"] == pytest.approx(np.abs(shares[0] - shares[1]).sum() / 2 / pair.n_rows)
     assert moved["kolmogorov_smirnov"] > 0
 
 
@@ -204,17 +189,10 @@ def test_groups_of_one_value_are_counted_among_true_values():
     y = np.where(x == 0, 0, np.tile([0] * 9 + [7], n // 10))
     table = pa.table({"x": x, "y": y})
     schema = hr.Schema(quasi=["x"], sensitive=["y"])
-    release = hr.protect(
-        table, schema, hr.MART(k=20, max_disclosure=None), guard="redraw", random_state=3
-    )
+    release = hr.protect(table, schema, hr.MART(k=20, max_disclosure=None), guard="redraw", random_state=3)
     pair = paired(release)
-    alike = [
-        len(set(pair.sensitive[0].codes[pair.classes.labels == g])) == 1
-        for g in range(pair.classes.n_groups)
-    ]
-    found = hr.audit(table, release, attacks=False, learning=False).risk["release"]["sensitive"][
-        "y"
-    ]
+    alike = [len(set(pair.sensitive[0].codes[pair.classes.labels == g])) == 1 for g in range(pair.classes.n_groups)]
+    found = hr.audit(table, release, attacks=False, learning=False).risk["release"]["sensitive"]["y"]
     assert found["exposed"]["single_valued"] == sum(alike) > 0
 
 

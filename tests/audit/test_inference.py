@@ -49,9 +49,7 @@ def test_where_nothing_leaks_nothing_is_inferred(pay):
     [lambda age, job, rng: 2.0 * age, lambda age, job, rng: np.where(age > 50, "ill", "well")],
 )
 def test_a_rule_that_holds_for_all_is_inferred_of_strangers_alike(pay):
-    found = hr.inference(people_of(2000, pay), SCHEMA, hr.MART(k=20, max_disclosure=None)).columns[
-        "pay"
-    ]
+    found = hr.inference(people_of(2000, pay), SCHEMA, hr.MART(k=20, max_disclosure=None)).columns["pay"]
     assert found["members"]["explained"] > 0.9
     assert found["strangers"]["explained"] > 0.9
     assert found["worst_tenth"]["explained"] > 0.95
@@ -148,9 +146,7 @@ def test_shuffled_rows_give_the_same_numbers():
     people["ill"] = np.where(people.age + 20 * (people.job == "cook") > 60, "yes", "no")
     schema = hr.Schema(quasi=["age", "job"], sensitive=["pay", "ill"])
     one = hr.inference(people, schema, hr.MART(k=10))
-    two = hr.inference(
-        people.sample(frac=1, random_state=5).reset_index(drop=True), schema, hr.MART(k=10)
-    )
+    two = hr.inference(people.sample(frac=1, random_state=5).reset_index(drop=True), schema, hr.MART(k=10))
     for name in schema.sensitive:
         for learner in one.learners:
             a, b = (f.columns[name]["learners"][learner] for f in (one, two))
@@ -173,9 +169,7 @@ def test_ten_neighbours_by_hand():
     values = np.array([0.0, 2.0, 7.0, np.nan])
     asked = known_rows(pair.released_quasi, np.arange(90))
     quasi, every = pair.released_quasi, np.arange(90)
-    lessons = [
-        TrainingSet.from_tables(pair, quasi, 0, (column.codes, values), n, every) for n in (False, True)
-    ]
+    lessons = [TrainingSet.from_tables(pair, quasi, 0, (column.codes, values), n, every) for n in (False, True)]
     share, mean = (lesson.forecast("nearest", asked) for lesson in lessons)
     for i, own in enumerate(people.age):
         away = np.maximum(np.maximum(least - own, own - most), 0).to_numpy()

@@ -140,9 +140,7 @@ def test_the_command_line_and_its_configuration(people, tmp_path):
 
 
 def test_the_frontier_leaves_out_what_tells_more(people):
-    found = hr.frontier(
-        people, SCHEMA, hr.MART(), k=[5, 80], max_disclosure=[0.2, None], max_inference=BOUND
-    )
+    found = hr.frontier(people, SCHEMA, hr.MART(), k=[5, 80], max_disclosure=[0.2, None], max_inference=BOUND)
     kept = {(p.parameters["k"], p.parameters["max_disclosure"]) for p in found.points}
     assert (5, None) not in kept
     assert kept
@@ -154,9 +152,7 @@ def test_the_frontier_leaves_out_what_tells_more(people):
 
 
 def test_the_frontier_has_the_member_advantage_as_an_axis(people):
-    found = hr.frontier(
-        people, SCHEMA, hr.MART(), k=[5, 80], max_disclosure=[None], disclosure="advantage"
-    )
+    found = hr.frontier(people, SCHEMA, hr.MART(), k=[5, 80], max_disclosure=[None], disclosure="advantage")
     small, large = found.points
     assert small.disclosure == small.advantage > large.advantage >= 0
     assert "advantage" in str(found)

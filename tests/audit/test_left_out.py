@@ -38,9 +38,7 @@ def test_figures_of_the_original_are_those_of_the_whole_original(people):
     assert (after["k"], after["classes"]) == (8, 8)
     alone = hr.audit(people, people, SCHEMA, key="id", learning=False, people=30)
     assert found.risk["original"] == alone.risk["original"]
-    shares = [
-        {e["column"]: e["original"] for e in each.risk["influence"]} for each in (found, alone)
-    ]
+    shares = [{e["column"]: e["original"] for e in each.risk["influence"]} for each in (found, alone)]
     assert shares[0] == shares[1]
     assert shares[0].keys() == {"age", "job"}
 

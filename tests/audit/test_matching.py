@@ -49,9 +49,7 @@ def test_a_shuffled_release_is_paired_by_the_columns_that_it_left_as_they_were()
     straight, mixed = paired(people, release), paired(people, shuffled(release))
     assert (mixed.rows == straight.rows).all()
     assert (release["pay"].iloc[straight.released_rows].to_numpy() == people["pay"]).all()
-    assert (
-        shuffled(release)["pay"].iloc[mixed.released_rows].to_numpy() == people["pay"].to_numpy()
-    ).all()
+    assert (shuffled(release)["pay"].iloc[mixed.released_rows].to_numpy() == people["pay"].to_numpy()).all()
     one, two = (hr.audit(people, r, ROLES, **QUICK) for r in (release, shuffled(release)))
     assert one.risk == two.risk
     assert one.utility == two.utility
@@ -87,9 +85,7 @@ def test_tables_that_are_sorted_alike_show_no_order():
     # the same where the ages themselves are in it, and nothing else is true
     jobs = np.random.default_rng(4).permutation(one["job"])
     with pytest.raises(Unpaired):
-        paired(
-            one, one[["age", "job"]].assign(job=jobs, ill="flu"), ILL.replace(quasi=["age", "job"])
-        )
+        paired(one, one[["age", "job"]].assign(job=jobs, ill="flu"), ILL.replace(quasi=["age", "job"]))
 
 
 def test_altered_numbers_show_an_order_by_how_near_they_are():

@@ -29,9 +29,7 @@ def people():
 
 @pytest.fixture(scope="module")
 def schema():
-    return hr.Schema(
-        quasi=["age", "job", "sex"], sensitive=["pay", "ill", "flag", "start"], identifiers=["id"]
-    )
+    return hr.Schema(quasi=["age", "job", "sex"], sensitive=["pay", "ill", "flag", "start"], identifiers=["id"])
 
 
 @pytest.fixture(scope="module")

@@ -50,18 +50,14 @@ def against(released: pa.Table, profile: Any, original: Any = None, **more: Any)
         ("cms-cell-size", (22, 30), (10, 30)),
     ],
 )
-def test_thresholds_of_group_sizes(
-    profile: str, meets: tuple[int, ...], fails: tuple[int, ...]
-) -> None:
+def test_thresholds_of_group_sizes(profile: str, meets: tuple[int, ...], fails: tuple[int, ...]) -> None:
     found = against(groups(*meets), profile)
     assert found["state"] == "meets"
     assert all(row["clause"] and row["threshold"] for row in found["criteria"])
     found = against(groups(*fails), profile)
     assert found["state"] == "does not meet"
     (row, *_) = found["criteria"]
-    assert row["figure"] == pytest.approx(
-        min(fails) if row["statistic"] == "k" else 1 / min(fails), abs=1e-9
-    )
+    assert row["figure"] == pytest.approx(min(fails) if row["statistic"] == "k" else 1 / min(fails), abs=1e-9)
 
 
 def test_an_average_may_keep_what_the_maximum_does_not() -> None:
@@ -207,9 +203,7 @@ def test_wp216_is_answered_by_attacks() -> None:
     linked = found["criteria"][1]
     assert linked["state"] == "does not meet"
     assert all(row["ours"] for row in found["criteria"])
-    hidden = people.set_column(0, "job", pa.array(["*"] * 200)).set_column(
-        1, "age", pa.array(["*"] * 200)
-    )
+    hidden = people.set_column(0, "job", pa.array(["*"] * 200)).set_column(1, "age", pa.array(["*"] * 200))
     found = against(hidden, "wp216", people, schema=schema, attacks=True, people=60, paired=True)
     states = {row["name"]: row["state"] for row in found["criteria"]}
     assert states == {"singling out": "meets", "linkability": "meets", "inference": "meets"}
@@ -507,9 +501,7 @@ def test_safe_harbor_tells_by_content(name: str, cells: list[Any], kind: str) ->
         ("day", [1, 31], "dates", "as days of dates"),
     ],
 )
-def test_safe_harbor_says_what_must_be_confirmed(
-    name: str, cells: list[Any], kind: str, why: str
-) -> None:
+def test_safe_harbor_says_what_must_be_confirmed(name: str, cells: list[Any], kind: str, why: str) -> None:
     table = pa.table({"state": ["NY", "CA"] * (len(cells) * 10), name: cells * 20})
     found = against(table, "hipaa-safe-harbor", schema=hr.Schema(quasi=["state"]))
     (row,) = (row for row in found["criteria"] if row["name"] == kind)
@@ -562,9 +554,7 @@ def people(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_protect_keeps_a_profile_and_writes_evidence(
-    people: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_protect_keeps_a_profile_and_writes_evidence(people: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["protect", "people.csv", *ROLES, "--profile", "ema-0070", "--out", "out"]) == 0
     said = capsys.readouterr()
     assert "k was raised to 12" in said.err
@@ -589,9 +579,7 @@ def test_protect_keeps_a_profile_and_writes_evidence(
     assert again["files"] == told["files"]
 
 
-def test_what_does_not_meet_a_profile_is_not_written(
-    people: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_does_not_meet_a_profile_is_not_written(people: Path, capsys: pytest.CaptureFixture[str]) -> None:
     command = ["protect", "people.csv", *ROLES, "--method", "mart", "--out", "out", "--profile"]
     assert run([*command, "ema-0070", "-k", "5"]) == 2
     assert "takes a k of 12 at least" in capsys.readouterr().err
@@ -737,9 +725,7 @@ def test_households_stand_beside_people(capsys: pytest.CaptureFixture[str]) -> N
     assert found["households"]["by"] == "journalist"
 
 
-def test_audit_fails_on_a_profile_and_profiles_are_listed(
-    people: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_audit_fails_on_a_profile_and_profiles_are_listed(people: Path, capsys: pytest.CaptureFixture[str]) -> None:
     command = ["audit", "--release-only", "people.csv", *ROLES, "--profile", "cms-cell-size"]
     assert run(command) == 1
     said = capsys.readouterr()

@@ -173,9 +173,7 @@ def test_notes_name_identifiers_and_changed_columns():
 def test_a_sensitive_category_of_another_name_is_named_and_never_counted_as_hidden():
     people = pd.DataFrame({"id": range(60), "a": range(60), "ill": ["flu", "cold", "ok"] * 20})
     schema = hr.Schema(quasi=["a"], sensitive=["ill"])
-    found = hr.audit(
-        people, people.assign(ill=people.ill.str.upper()), schema, key="id", learning=False
-    )
+    found = hr.audit(people, people.assign(ill=people.ill.str.upper()), schema, key="id", learning=False)
     assert not found.attacks
     assert "'COLD' (20 rows)" in found.to_dict()["not_measured"][0]
     blank = people.assign(ill=people.ill + " ")
@@ -214,9 +212,7 @@ def test_numbers_of_another_unit_are_told():
 
 @pytest.mark.parametrize("text", ["{}", "{}.50", "{},5", "2020-01-{}", "{}.12.1989"])
 def test_numbers_and_dates_that_stand_as_text_are_told(text):
-    people = pd.DataFrame(
-        {"a": np.arange(40), "pay": [text.format(n % 20 + 10) for n in range(40)]}
-    )
+    people = pd.DataFrame({"a": np.arange(40), "pay": [text.format(n % 20 + 10) for n in range(40)]})
     schema = hr.Schema(quasi=["a"], sensitive=["pay"])
     told = [any("reads as numbers" in n for n in noted(people, people, schema))]
     told += [any("reads as numbers" in n for n in noted(None, people, schema))]

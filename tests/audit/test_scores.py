@@ -52,9 +52,7 @@ def naive_deviations(x, y):
     return standardise(x), standardise(y)
 
 
-SCALES = pytest.mark.parametrize(
-    ("scale", "naive"), [(by_deviations, naive_deviations), (by_ranks, naive_ranks)]
-)
+SCALES = pytest.mark.parametrize(("scale", "naive"), [(by_deviations, naive_deviations), (by_ranks, naive_ranks)])
 
 
 def naive_distance(x, y, known, scaled=naive_deviations):
@@ -107,11 +105,7 @@ def test_one_changed_value_hides_nobody():
     for known in (1, 2):
         away = sum((places[2 * c][None, :] - places[2 * c + 1][:, None]) ** 2 for c in range(known))
         own = np.diag(away)[:, None]
-        linked.append(
-            (
-                (own <= away.min(axis=1, keepdims=True)) / (away == own).sum(axis=1, keepdims=True)
-            ).mean()
-        )
+        linked.append(((own <= away.min(axis=1, keepdims=True)) / (away == own).sum(axis=1, keepdims=True)).mean())
     by_hand = 100 * np.mean(linked)
     assert by_hand == pytest.approx(99.9)
     assert made.dld == pytest.approx(by_hand)

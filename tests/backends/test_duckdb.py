@@ -97,9 +97,7 @@ def test_many_files_of_rows_give_the_bytes_of_one(
     monkeypatch.setattr(Workspace, "allocate", _always_mapped)
     dealt = []
     before = release_order.Ordered._dealt
-    monkeypatch.setattr(
-        release_order.Ordered, "_dealt", lambda self, n: dealt.append(n) or before(self, n)
-    )
+    monkeypatch.setattr(release_order.Ordered, "_dealt", lambda self, n: dealt.append(n) or before(self, n))
     release = hr.protect(file, SCHEMA, METHOD, engine="duckdb")
     assert dealt == [-(-3000 // 512)]
     assert digests(release.write(tmp_path / "found")) == wanted
@@ -107,9 +105,7 @@ def test_many_files_of_rows_give_the_bytes_of_one(
     rows = np.asarray(release.rows)
     assert sorted(rows.tolist()) == list(range(3000))
     original = pq.read_table(file).take(pa.array(rows))
-    assert original.column("note").equals(
-        pq.read_table(tmp_path / "found" / "release.parquet").column("note")
-    )
+    assert original.column("note").equals(pq.read_table(tmp_path / "found" / "release.parquet").column("note"))
 
 
 def _always_mapped(self: Workspace, shape: tuple[int, ...], kind: Any) -> Any:
@@ -148,9 +144,7 @@ def test_pseudonyms_are_those_of_memory(tmp_path: Path, home: Path) -> None:
 
 
 @pytest.mark.parametrize("declared", [{}, {"kinds": {"code": "categorical"}}])
-def test_text_files_give_the_bytes_of_memory(
-    declared: dict[str, Any], tmp_path: Path, home: Path
-) -> None:
+def test_text_files_give_the_bytes_of_memory(declared: dict[str, Any], tmp_path: Path, home: Path) -> None:
     path = tmp_path / "people.csv"
     table = people(600)
     flags = np.arange(600) % 3 == 0
@@ -164,8 +158,7 @@ def test_text_files_give_the_bytes_of_memory(
     path.write_text("\n".join(lines) + "\n")
     schema = SCHEMA.replace(quasi=[*SCHEMA.quasi, "flag", "code"], **declared)
     made = [
-        digests(hr.protect(path, schema, METHOD, engine=name).write(tmp_path / name))
-        for name in ("memory", "duckdb")
+        digests(hr.protect(path, schema, METHOD, engine=name).write(tmp_path / name)) for name in ("memory", "duckdb")
     ]
     assert made[0] == made[1]
     assert "release.csv" in made[0]
@@ -193,9 +186,7 @@ def test_text_parts_are_one_table(tmp_path: Path, home: Path) -> None:
         (tmp_path / "parts" / f"{i}.csv").write_text("\n".join(part) + "\n")
     schema, method = hr.Schema(quasi=["age", "job"]), hr.Mondrian(3)
     made = [
-        digests(
-            hr.protect(tmp_path / source, schema, method, engine="duckdb").write(tmp_path / out)
-        )
+        digests(hr.protect(tmp_path / source, schema, method, engine="duckdb").write(tmp_path / out))
         for source, out in (("whole.csv", "one"), ("parts", "two"), ("parts/*.csv", "three"))
     ]
     assert made[0] == made[1] == made[2]
@@ -226,13 +217,9 @@ def test_draws_are_those_of_memory(
     monkeypatch.setattr("hedgerow.backends.randomize._WINDOW", 512)
     monkeypatch.setattr("hedgerow.backends.randomize._HASHED", 700)
     monkeypatch.setattr("hedgerow.methods.response.contingency.WINDOW", 900)
-    release = hr.protect(
-        tmp_path / "part-*.parquet", schema, hr.RandomizedResponse(**asked), engine="duckdb"
-    )
+    release = hr.protect(tmp_path / "part-*.parquet", schema, hr.RandomizedResponse(**asked), engine="duckdb")
     assert digests(release.write(tmp_path / "found", mapping=True)) == files
-    text = hr.protect(
-        tmp_path / "people.csv", schema, hr.RandomizedResponse(**asked), engine="duckdb"
-    )
+    text = hr.protect(tmp_path / "people.csv", schema, hr.RandomizedResponse(**asked), engine="duckdb")
     text.write(tmp_path / "text")
     rows = [r["note"] for r in pq.read_table(tmp_path / "wanted" / "release.parquet").to_pylist()]
     lines = (tmp_path / "text" / "release.csv").read_text().splitlines()
@@ -408,9 +395,7 @@ def _spoilt(path: Path) -> None:
         ),
     ],
 )
-def test_bad_parts_are_named(
-    spoil: Callable[[Path], Any], words: str, tmp_path: Path, home: Path
-) -> None:
+def test_bad_parts_are_named(spoil: Callable[[Path], Any], words: str, tmp_path: Path, home: Path) -> None:
     folder = tmp_path / "parts"
     folder.mkdir()
     pq.write_table(people(50), folder / "a.parquet")
@@ -470,9 +455,7 @@ def test_text_parts_that_differ(tmp_path: Path, home: Path) -> None:
     (tmp_path / "a.csv").write_text("age,job\n" + "30,a\n" * 9)
     (tmp_path / "b.csv").write_text("age,job\n" + "old,a\n" * 9)
     schema, pattern = hr.Schema(quasi=["age", "job"]), tmp_path / "*.csv"
-    with pytest.raises(
-        InputError, match=r"'age' is of other types.*number in a\.csv, text in b\.csv"
-    ):
+    with pytest.raises(InputError, match=r"'age' is of other types.*number in a\.csv, text in b\.csv"):
         hr.protect(pattern, schema, hr.Mondrian(3))
     declared = schema.replace(kinds={"age": "categorical"})
     assert hr.protect(pattern, declared, hr.Mondrian(3)).summary()["rows"] == 18
@@ -501,9 +484,7 @@ def test_what_cannot_be_done_is_refused_before_work(file: Path, home: Path) -> N
             memory_of(size)
 
 
-def test_auto_takes_what_has_room(
-    file: Path, home: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_auto_takes_what_has_room(file: Path, home: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     assert hr.protect(file, SCHEMA, METHOD).original.is_loaded
     monkeypatch.setattr("hedgerow.backends.select._CELL", 1 << 30)
     assert not hr.protect(file, SCHEMA, METHOD).original.is_loaded
@@ -518,9 +499,7 @@ def test_too_many_values_for_the_memory(file: Path, home: Path) -> None:
         table.column("note")
 
 
-def test_too_many_rows_for_the_memory(
-    file: Path, home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_too_many_rows_for_the_memory(file: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hedgerow.columns.chunked_table._ROW", 1 << 20)
     with pytest.raises(ParameterError, match=r"3,000 records of 6 columns take some 3\.7 GB"):
         hr.protect(file, SCHEMA, METHOD, engine="duckdb", memory="2GB")
@@ -587,9 +566,7 @@ def test_temporary_files_are_private_and_go(file: Path, tmp_path: Path, home: Pa
 
 @pytest.mark.parametrize("stopped", ["fitting", "recoding", "verifying"])
 @pytest.mark.parametrize("error", [KeyboardInterrupt, Cancelled])
-def test_nothing_is_left_when_work_is_stopped(
-    stopped: str, error: type[BaseException], file: Path, home: Path
-) -> None:
+def test_nothing_is_left_when_work_is_stopped(stopped: str, error: type[BaseException], file: Path, home: Path) -> None:
     def progress(step: str, share: float | None) -> None:
         if step == stopped:
             raise error("stop")
@@ -681,12 +658,8 @@ def test_apply_gives_the_bytes_of_memory(file: Path, tmp_path: Path, home: Path)
     ):
         plan = hr.protect(file, schema, hr.MART(k=5, **styles)).plan
         others = people(1000, seed=3)
-        aged = pa.array(
-            [200 if i % 50 == 0 else a for i, a in enumerate(others["age"].to_pylist())]
-        )
-        strange = pa.array(
-            [None if i % 70 == 0 else j for i, j in enumerate(others["job"].to_pylist())]
-        )
+        aged = pa.array([200 if i % 50 == 0 else a for i, a in enumerate(others["age"].to_pylist())])
+        strange = pa.array([None if i % 70 == 0 else j for i, j in enumerate(others["job"].to_pylist())])
         others = others.set_column(0, "age", aged).set_column(2, "job", strange)
         pq.write_table(others, tmp_path / "others.parquet")
         for unseen in ("count", "suppress"):
@@ -742,9 +715,7 @@ def _hint(call: Callable[[], Any]) -> str | None:
     return refused.value.hint
 
 
-def test_on_the_command_line(
-    file: Path, tmp_path: Path, home: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_on_the_command_line(file: Path, tmp_path: Path, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     roles = ["--quasi", "age,job,since", "--sensitive", "pay,ill", "--other", "note", "--method", "mart", "-k", "5"]
     for name in ("memory", "duckdb"):
         limit = ["--memory", "2GB"] if name == "duckdb" else []
@@ -772,9 +743,7 @@ def test_adult_gives_the_bytes_of_memory(tmp_path: Path, home: Path) -> None:
     )
     for method in (hr.MART(k=10), hr.Hedge(k=10)):
         made = [
-            digests(
-                hr.protect(path, schema, method, guard=None, engine=name).write(tmp_path / name, force=True)
-            )
+            digests(hr.protect(path, schema, method, guard=None, engine=name).write(tmp_path / name, force=True))
             for name in ("memory", "duckdb")
         ]
         assert made[0] == made[1]
@@ -802,9 +771,7 @@ def test_how_a_table_was_encoded_and_cut_leaves_no_trace(tmp_path: Path, home: P
     assert len(made) == 1
 
 
-def test_the_type_of_text_does_not_follow_from_how_it_was_written(
-    tmp_path: Path, home: Path
-) -> None:
+def test_the_type_of_text_does_not_follow_from_how_it_was_written(tmp_path: Path, home: Path) -> None:
     """Polars writes large strings; as dictionaries, plainly or in parts they are the same text."""
     table = people(600)
     texts = ("job", "ill", "note")

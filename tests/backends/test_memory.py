@@ -37,17 +37,13 @@ def people(n: int, seed: int, jobs: str = "abcdefghijkl") -> pa.Table:
             "age": pa.array(age, mask=rng.random(n) < 0.1),
             "job": pa.array([jobs[j] for j in job], mask=rng.random(n) < 0.1),
             "born": pa.array([EPOCH + dt.timedelta(int(b)) for b in born]),
-            "rank": pa.array(
-                [["low", "middle", "high"][r] for r in rank], mask=rng.random(n) < 0.05
-            ),
+            "rank": pa.array([["low", "middle", "high"][r] for r in rank], mask=rng.random(n) < 0.05),
             "pay": pay,
         }
     )
 
 
-def fitted(
-    style: str = "range", categories: str = "concatenate", n: int = 500, **parameters: Any
-) -> Plan:
+def fitted(style: str = "range", categories: str = "concatenate", n: int = 500, **parameters: Any) -> Plan:
     method = MART(
         **{
             "k": 5,
@@ -93,9 +89,7 @@ def covered(column: Any, cell: Any, value: Any) -> bool:
     [people(500, 0), people(400, 1), people(300, 2, "abcxyz")],
     ids=["the people it was made from", "others", "others with unseen jobs"],
 )
-@pytest.mark.parametrize(
-    "styles", [("range", "concatenate"), ("mean", "weighted"), ("median", "suppress")]
-)
+@pytest.mark.parametrize("styles", [("range", "concatenate"), ("mean", "weighted"), ("median", "suppress")])
 def test_every_record_gets_the_cell_of_its_leaf(table: pa.Table, styles: tuple[str, str]) -> None:
     plan = fitted(*styles)
     recoding = plan.recoding
@@ -138,9 +132,7 @@ def test_a_release_does_not_depend_on_its_neighbours() -> None:
     together = transform(plan, read(table)).columns
     for i in (0, 7, 59):
         alone = transform(plan, read(table.slice(i, 1))).columns
-        assert {n: a.to_pylist()[0] for n, a in alone.items()} == {
-            n: together[n].to_pylist()[i] for n in QUASI
-        }
+        assert {n: a.to_pylist()[0] for n, a in alone.items()} == {n: together[n].to_pylist()[i] for n in QUASI}
 
 
 def test_what_cannot_be_applied_is_refused_by_name() -> None:

@@ -42,9 +42,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def digests(folder: Path) -> dict[str, str]:
     files = sorted(path for path in folder.rglob("*") if path.is_file())
-    return {
-        str(f.relative_to(folder)): hashlib.sha256(f.read_bytes()).hexdigest() for f in files
-    }
+    return {str(f.relative_to(folder)): hashlib.sha256(f.read_bytes()).hexdigest() for f in files}
 
 
 def test_the_parts_are_the_rows_of_one_file(file: Path, home: Path, tmp_path: Path, small: None) -> None:
@@ -67,9 +65,7 @@ def test_the_parts_are_the_rows_of_one_file(file: Path, home: Path, tmp_path: Pa
     assert (out / "release").stat().st_mode & 0o777 == 0o700
 
 
-def test_what_reads_a_release_reads_its_parts(
-    file: Path, home: Path, tmp_path: Path, small: None
-) -> None:
+def test_what_reads_a_release_reads_its_parts(file: Path, home: Path, tmp_path: Path, small: None) -> None:
     method = hr.RandomizedResponse(4, random_state=1)
     schema = hr.Schema(quasi=["job"], sensitive=["pay"])
     for name, parts in (("one", False), ("parts", True)):

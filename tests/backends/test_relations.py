@@ -50,9 +50,7 @@ def test_the_bytes_of_a_relation_do_not_depend_on_the_engine(home: Path, tmp_pat
             "SELECT *, job AS place, 's'::ENUM ('s', 't') AS letter, "
             "TIMESTAMP_S '2020-01-02 03:04:05' AS then FROM people"
         )
-        schema = hr.Schema(
-            quasi=["age", "job"], sensitive=["pay"], other=["note", "place", "letter", "then"]
-        )
+        schema = hr.Schema(quasi=["age", "job"], sensitive=["pay"], other=["note", "place", "letter", "then"])
         made = [
             hr.protect(relation, schema, METHOD, engine=engine).write(tmp_path / engine)
             for engine in ("memory", "duckdb")
@@ -68,17 +66,13 @@ def test_a_relation_without_room_streams(home: Path, monkeypatch: pytest.MonkeyP
         monkeypatch.setattr(select, "_CELL", 1 << 20)  # 3,000 rows of 4 columns: 12.6 GB
         release = hr.protect(relation, SCHEMA, METHOD, memory="8GB")
         assert release.original.engine == "duckdb"
-        assert release.original.engine_reason == (
-            "reading it whole takes some 12.6 GB, and 8.0 GB are allowed"
-        )
+        assert release.original.engine_reason == ("reading it whole takes some 12.6 GB, and 8.0 GB are allowed")
         plan = release.plan
         monkeypatch.setattr("hedgerow.columns.workspace._of_machine", lambda: 1 << 33)
         assert plan.apply(relation).aggregate("count(*)").fetchall() == [(3000,)]
 
 
-def test_the_command_says_which_engine_and_why(
-    home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_says_which_engine_and_why(home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "parts").mkdir()
     pq.write_table(people(), tmp_path / "parts" / "one.parquet")
     pq.write_table(people(), tmp_path / "one.parquet")

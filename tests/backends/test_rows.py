@@ -32,9 +32,7 @@ def hashes(source):
 
 
 def test_the_kind_of_frame_the_types_and_the_order_of_columns_do_not_matter():
-    frame = pd.DataFrame(
-        {"age": [39, 50, 39], "pay": [1.5, -0.0, np.nan], "job": ["nurse", None, "cook"]}
-    )
+    frame = pd.DataFrame({"age": [39, 50, 39], "pay": [1.5, -0.0, np.nan], "job": ["nurse", None, "cook"]})
     table = pa.Table.from_pandas(frame)
     expected = hashes(frame)
     assert len(set(expected)) == 3

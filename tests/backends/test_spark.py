@@ -71,9 +71,7 @@ def test_a_release_is_that_of_memory(people: Any, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("parts", [1, 2, 7])
-def test_neither_parts_nor_who_counts_a_node_matter(
-    people: Any, parts: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_neither_parts_nor_who_counts_a_node_matter(people: Any, parts: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(growing, "SMALL", 90)
     method = hr.MART(5, max_disclosure=0.4)
     found = hr.protect(people.repartition(parts), SCHEMA, method)
@@ -89,17 +87,13 @@ def test_neither_parts_nor_who_counts_a_node_matter(
     ],
     ids=["Hedge", "regression", "information gain"],
 )
-def test_other_methods_and_cells(
-    people: Any, method: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_other_methods_and_cells(people: Any, method: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(growing, "SMALL", 250)
     found, wanted = (hr.protect(each, SCHEMA, method, guard=None) for each in (people, people.toArrow()))
     same(found, wanted)
 
 
-def test_a_lost_worker_changes_nothing(
-    people: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_lost_worker_changes_nothing(people: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     real = table.map_parts
 
     def dying(frame: Any, work: Any, schema: Any, *, whole: bool = False) -> Any:
@@ -227,9 +221,7 @@ def test_what_a_cluster_cannot_do_is_refused_before_work(people: Any) -> None:
         hr.protect(people, SCHEMA, hr.MART(5), memory="4MB")
 
 
-def test_what_spark_puts_aside_lies_where_nobody_else_reads(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_spark_puts_aside_lies_where_nobody_else_reads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     sql = pytest.importorskip("pyspark.sql")
     from pyspark.errors import PySparkException
 

@@ -106,9 +106,7 @@ def test_what_memory_takes_as_well(spark: Any, tmp_path: Path, monkeypatch: pyte
     for roles, most in ((schema, values.MOST), (narrow, values.MOST), (schema, 100)):
         monkeypatch.setattr(values, "MOST", most)  # of the column id there are more than 100
         found, told = (
-            hr.audit(
-                tmp_path / "people.parquet", tmp_path / "made", roles, engine=engine, **WHOLE
-            ).to_dict()
+            hr.audit(tmp_path / "people.parquet", tmp_path / "made", roles, engine=engine, **WHOLE).to_dict()
             for engine in ("spark", "memory")
         )
         for part in ("risk", "utility"):
@@ -163,9 +161,7 @@ def test_on_the_command_line(tmp_path: Path) -> None:
         assert (tmp_path / engine / "report.html").exists()
     name = "release.parquet"
     assert (tmp_path / "spark" / name).read_bytes() == (tmp_path / "memory" / name).read_bytes()
-    one, other = (
-        json.loads((tmp_path / engine / "audit.json").read_text()) for engine in ("spark", "memory")
-    )
+    one, other = (json.loads((tmp_path / engine / "audit.json").read_text()) for engine in ("spark", "memory"))
     assert one["risk"] == other["risk"]
     files = [str(tmp_path / "people.parquet"), str(tmp_path / "memory")]
     plain_words = ["audit", *files, "--no-attacks", "--no-learning", "--save"]

@@ -105,9 +105,7 @@ def _ran(job: str, folder: Path) -> str:
         env={**os.environ, "PYSPARK_PYTHON": sys.executable, "PYTHONPATH": paths},
     )
     assert ran.returncode == 0, ran.stderr[-2000:]
-    found, wanted = (
-        (folder / name / "release.parquet").read_bytes() for name in ("found", "wanted")
-    )
+    found, wanted = ((folder / name / "release.parquet").read_bytes() for name in ("found", "wanted"))
     assert found == wanted
     return ran.stdout.splitlines()[-1]
 

@@ -76,9 +76,7 @@ def test_types_that_spark_does_not_hand_over_are_named(people: Any) -> None:
         hr.protect(frame, SCHEMA, hr.MART(5))
 
 
-def test_moments_lie_in_files_as_in_memory_whatever_spark_is_set_to(
-    spark: Any, tmp_path: Path
-) -> None:
+def test_moments_lie_in_files_as_in_memory_whatever_spark_is_set_to(spark: Any, tmp_path: Path) -> None:
     """By default Spark writes times in nanoseconds, which end before 1677, and old days by another calendar."""
     days = [dt.date(1500, 2, 28), dt.date(1850, 1, 1), dt.date(9999, 12, 31)]
     table = PEOPLE.append_column("day", pa.array([days[i % 3] for i in range(N)]))
@@ -204,9 +202,7 @@ def test_a_release_shows_itself_in_a_notebook(people: Any) -> None:
     assert found._repr_html_() == wanted._repr_html_()
 
 
-def test_a_large_frame_is_not_read_whole_unasked(
-    people: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_large_frame_is_not_read_whole_unasked(people: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """60 records of 3 columns take 60 * 3 * 24 = 4,320 bytes."""
     for room in (4_320, 4_319):
         monkeypatch.setattr("hedgerow.backends.select.memory_of", lambda _, room=room: room)

@@ -179,9 +179,7 @@ def test_frames_that_are_refused(spark: Any) -> None:
 
     frame = spark.createDataFrame(PEOPLE)
     with pytest.raises(UnsupportedError, match="'tags' holds nested values"):
-        hr.protect(
-            frame.withColumn("tags", f.array("job")), SCHEMA.replace(other=["tags"]), hr.MART(5)
-        )
+        hr.protect(frame.withColumn("tags", f.array("job")), SCHEMA.replace(other=["tags"]), hr.MART(5))
     with pytest.raises(InputError, match="more than once"):
         hr.protect(frame.select("*", "age"), SCHEMA, hr.MART(5))
     with pytest.raises(InputError, match="no rows"):
@@ -209,9 +207,7 @@ def test_combinations_are_counted(spark: Any, monkeypatch: pytest.MonkeyPatch) -
     [hr.Mondrian(8), hr.TreePatternPreserving(k=5, response="income")],
     ids=["median", "trees"],
 )
-def test_codes_that_would_not_fit_here_stay_away(
-    people: Any, method: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_codes_that_would_not_fit_here_stay_away(people: Any, method: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """By hand: 300 rows in at most 300 combinations take over 10,000 bytes, under any method."""
 
     def never(*_: Any) -> Any:
@@ -345,9 +341,7 @@ def test_a_drawn_release_is_audited_where_it_lies(
         assert audit["utility"][part] == wanted["utility"][part], part
 
 
-def test_what_is_drawn_must_fit_here(
-    drawn_people: tuple[Any, pa.Table], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_drawn_must_fit_here(drawn_people: tuple[Any, pa.Table], monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(UnsupportedError, match="not kept in their order"):
         hr.protect(drawn_people[0], DRAWN, hr.Hedge(8, cells="means"), keep_order=True)
     with pytest.raises(UnsupportedError, match="cannot be had on the engine"):

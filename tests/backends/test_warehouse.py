@@ -88,9 +88,7 @@ def _connected(home: Path, process: subprocess.Popen[bytes]) -> Any:
     end = time.monotonic() + 60
     while True:
         try:
-            return psycopg.connect(
-                host=str(home), user="steward", dbname="postgres", autocommit=True
-            )
+            return psycopg.connect(host=str(home), user="steward", dbname="postgres", autocommit=True)
         except psycopg.OperationalError:
             if process.poll() is not None or time.monotonic() > end:
                 pytest.skip(f"PostgreSQL does not start: {(home / 'log').read_text()[-300:]}")
@@ -207,9 +205,7 @@ def test_numbers_that_are_categories(server: Any, method: str) -> None:
         connection.register("codes", table)
         made = connection.sql(plan.to_sql("codes"))
         assert Counter((("x", "pay"), *map(_plain, row)) for row in made.fetchall()) == wanted
-    odd = hr.protect(
-        pa.table({"x": ["1.0", "1", "2.0"] * 20, "pay": list(range(60))}), schema, hr.MART(3)
-    ).plan
+    odd = hr.protect(pa.table({"x": ["1.0", "1", "2.0"] * 20, "pay": list(range(60))}), schema, hr.MART(3)).plan
     assert "REGEXP_REPLACE" not in odd.to_sql()  # texts that differ stay two
 
 
@@ -240,10 +236,7 @@ def test_a_materialized_view_is_refreshed(server: Any, plan: hr.Plan) -> None:
     for row in zip(*(c.to_pylist() for c in later.columns), strict=True):
         server.execute("INSERT INTO people VALUES (%s, %s, %s, %s)", row)
     before, after = _applied(plan, table), _applied(plan, pa.concat_tables([table, later]))
-    read_again = {
-        name: _rows(server, f"SELECT * FROM {name}")
-        for name in ("view", "table", "materialized_view")
-    }
+    read_again = {name: _rows(server, f"SELECT * FROM {name}") for name in ("view", "table", "materialized_view")}
     assert read_again == {"view": after, "table": before, "materialized_view": before}
     server.execute("REFRESH MATERIALIZED VIEW materialized_view")
     assert _rows(server, "SELECT * FROM materialized_view") == after

@@ -24,9 +24,7 @@ number_cells = st.builds(
     st.booleans(),
 )
 category_cells = st.builds(
-    lambda names, missing, anything: Cell(
-        "x", categories=tuple(names), missing=missing, anything=anything
-    ),
+    lambda names, missing, anything: Cell("x", categories=tuple(names), missing=missing, anything=anything),
     st.lists(st.sampled_from([*CATEGORIES, "unseen"]), unique=True),
     st.booleans(),
     st.booleans(),

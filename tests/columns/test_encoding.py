@@ -19,9 +19,7 @@ from hedgerow.io.read import read
 
 
 def column(values, kind=None, categories=None, type=None, unit=None):
-    return read(pa.table({"c": pa.array(values, type)})).column(
-        "c", kind=kind, categories=categories, unit=unit
-    )
+    return read(pa.table({"c": pa.array(values, type)})).column("c", kind=kind, categories=categories, unit=unit)
 
 
 def decode(found):

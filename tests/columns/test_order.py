@@ -21,9 +21,7 @@ CELLS: dict[str, st.SearchStrategy[Any]] = {
     "flag": st.one_of(st.none(), st.booleans()),
     "day": st.one_of(st.none(), st.dates(dt.date(1999, 1, 1), dt.date(2001, 1, 1))),
 }
-TYPES = dict(
-    zip(CELLS, (pa.string(), pa.int64(), pa.float64(), pa.bool_(), pa.date32()), strict=True)
-)
+TYPES = dict(zip(CELLS, (pa.string(), pa.int64(), pa.float64(), pa.bool_(), pa.date32()), strict=True))
 
 
 def said(value: Any) -> tuple[int, bytes]:
@@ -62,9 +60,7 @@ def test_many_rows_of_mostly_distinct_cells() -> None:
     n = 20_000
     text = np.array([f"{v:020d}"[: 1 + v % 20] for v in rng.integers(0, 10**9, n)], object)
     text[rng.random(n) < 0.1] = None
-    rows = list(
-        zip(rng.integers(0, 3, n).tolist(), text, rng.random(n).round(3).tolist(), strict=True)
-    )
+    rows = list(zip(rng.integers(0, 3, n).tolist(), text, rng.random(n).round(3).tolist(), strict=True))
     table = pa.table([pa.array(c) for c in zip(*rows, strict=True)], ["a", "b", "c"])
     assert content_order(table).tolist() == expected(rows)
     late = table.select(["c", "b", "a"])

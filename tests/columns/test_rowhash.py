@@ -88,9 +88,7 @@ def two_tables(draw: Any) -> tuple[pa.Table, pa.Table]:
     """A table, and the same shuffled, with or without two cells of a column exchanged."""
     names = draw(st.lists(st.sampled_from(sorted(TYPES)), min_size=1, max_size=3, unique=True))
     n = draw(st.integers(1, 8))
-    columns = {
-        name: draw(st.lists(st.none() | TYPES[name][0], min_size=n, max_size=n)) for name in names
-    }
+    columns = {name: draw(st.lists(st.none() | TYPES[name][0], min_size=n, max_size=n)) for name in names}
     order = draw(st.permutations(range(n)))
     others = {name: [cells[i] for i in order] for name, cells in columns.items()}
     if draw(st.booleans()):
@@ -98,8 +96,7 @@ def two_tables(draw: Any) -> tuple[pa.Table, pa.Table]:
         cells = others[name]
         cells[i], cells[j] = cells[j], cells[i]
     one, other = (
-        pa.table({name: pa.array(cells, TYPES[name][1]) for name, cells in made.items()})
-        for made in (columns, others)
+        pa.table({name: pa.array(cells, TYPES[name][1]) for name, cells in made.items()}) for made in (columns, others)
     )
     return one, other
 

@@ -22,8 +22,7 @@ from hedgerow.io.read import read
 
 def same(a: Column, b: Column) -> bool:
     return (
-        (a.name, a.kind, a.unit, a.has_missing, a.infinite)
-        == (b.name, b.kind, b.unit, b.has_missing, b.infinite)
+        (a.name, a.kind, a.unit, a.has_missing, a.infinite) == (b.name, b.kind, b.unit, b.has_missing, b.infinite)
         and list(a.values) == list(b.values)
         and a.codes.tolist() == b.codes.tolist()
     )

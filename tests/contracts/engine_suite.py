@@ -73,41 +73,25 @@ ODD_TABLES: dict[str, Callable[[], OddTable]] = {
         Schema(quasi=_NAMES[:2], sensitive=_NAMES[2:]),
     ),
     "nulls": lambda: OddTable(
-        _people(
-            age=_cycle(30, None, 41, 52), job=_cycle("a", "b", None), pay=_cycle(1.5, 2.5, None, 7)
-        )
+        _people(age=_cycle(30, None, 41, 52), job=_cycle("a", "b", None), pay=_cycle(1.5, 2.5, None, 7))
     ),
-    "dates": lambda: OddTable(
-        _people(x=[dt.date(1899, 12, 30) + dt.timedelta(i * 997) for i in range(_ROWS)]), _MANY
-    ),
-    "times": lambda: OddTable(
-        _people(x=pa.array([_START + dt.timedelta(0, i) for i in range(_ROWS)])), _MANY
-    ),
+    "dates": lambda: OddTable(_people(x=[dt.date(1899, 12, 30) + dt.timedelta(i * 997) for i in range(_ROWS)]), _MANY),
+    "times": lambda: OddTable(_people(x=pa.array([_START + dt.timedelta(0, i) for i in range(_ROWS)])), _MANY),
     "times with a zone": lambda: OddTable(
-        _people(
-            x=pa.array(
-                [_START + dt.timedelta(i) for i in range(_ROWS)], pa.timestamp("ms", "Europe/Paris")
-            )
-        ),
+        _people(x=pa.array([_START + dt.timedelta(i) for i in range(_ROWS)], pa.timestamp("ms", "Europe/Paris"))),
         _MANY,
     ),
     "nanoseconds": lambda: OddTable(
         _people(x=pa.array([10**18 + i * 1001 for i in range(_ROWS)], pa.timestamp("ns"))), _MANY
     ),
-    "booleans": lambda: OddTable(
-        _people(x=_cycle(True, False, None), pay=_cycle(True, False)), _MANY
-    ),
+    "booleans": lambda: OddTable(_people(x=_cycle(True, False, None), pay=_cycle(True, False)), _MANY),
     "constants": lambda: OddTable(_people(age=[7] * _ROWS, job=["x"] * _ROWS, pay=[1.0] * _ROWS)),
     "one row": lambda: OddTable(_people(1)),
     "no rows": lambda: OddTable({n: pa.array(v)[:0] for n, v in _people().items()}),
     "unicode": lambda: OddTable(
-        _people(
-            job=_cycle("é́", "日本", "🦔", "", " edge ", "a+b", "c:3", "*", "line\nbreak", "=1+1")
-        )
+        _people(job=_cycle("é́", "日本", "🦔", "", " edge ", "a+b", "c:3", "*", "line\nbreak", "=1+1"))
     ),
-    "both zeros": lambda: OddTable(
-        _people(x=_cycle(0.0, -0.0, 1.0), pay=_cycle(-0.0, 0.0, 2.0)), _MANY
-    ),
+    "both zeros": lambda: OddTable(_people(x=_cycle(0.0, -0.0, 1.0), pay=_cycle(-0.0, 0.0, 2.0)), _MANY),
     "NaN and NULL": lambda: OddTable(
         _people(
             x=pa.array(_cycle(1.0, float("nan"), None, 2.0)),
@@ -128,20 +112,14 @@ ODD_TABLES: dict[str, Callable[[], OddTable]] = {
         _MANY,
     ),
     "decimals": lambda: OddTable(
-        _people(
-            x=[Decimal(i % 8) / 4 for i in range(_ROWS)], pay=_cycle(Decimal("0.10"), Decimal(3))
-        ),
+        _people(x=[Decimal(i % 8) / 4 for i in range(_ROWS)], pay=_cycle(Decimal("0.10"), Decimal(3))),
         _MANY,
     ),
     "narrow numbers": lambda: OddTable(
-        _people(
-            x=pa.array(range(_ROWS), pa.int8()), pay=pa.array(np.arange(_ROWS) / 4, pa.float32())
-        ),
+        _people(x=pa.array(range(_ROWS), pa.int8()), pay=pa.array(np.arange(_ROWS) / 4, pa.float32())),
         _MANY,
     ),
-    "dictionaries": lambda: OddTable(
-        _people(job=pa.array(_cycle("b", "a", None)).dictionary_encode())
-    ),
+    "dictionaries": lambda: OddTable(_people(job=pa.array(_cycle("b", "a", None)).dictionary_encode())),
     "ordered categories": lambda: OddTable(
         _people(
             job=pa.DictionaryArray.from_arrays(
@@ -149,16 +127,12 @@ ODD_TABLES: dict[str, Callable[[], OddTable]] = {
             )
         )
     ),
-    "long text": lambda: OddTable(
-        _people(job=pa.array([f"job {i % 20}" for i in range(_ROWS)], pa.large_string()))
-    ),
+    "long text": lambda: OddTable(_people(job=pa.array([f"job {i % 20}" for i in range(_ROWS)], pa.large_string()))),
     "all text differs": lambda: OddTable(
         _people(note=[f"note {i * 7919 % 1000}" for i in range(_ROWS)]),
         Schema(quasi=_QUASI, sensitive=_PAY, other=["note"]),
     ),
-    "wholly missing": lambda: OddTable(
-        _people(x=pa.nulls(_ROWS)), Schema(quasi=_QUASI, sensitive=_PAY, other=["x"])
-    ),
+    "wholly missing": lambda: OddTable(_people(x=pa.nulls(_ROWS)), Schema(quasi=_QUASI, sensitive=_PAY, other=["x"])),
     "bytes and clocks": lambda: OddTable(
         _people(x=_cycle(b"\x00", b"\xff", None), y=_cycle(dt.time(1), dt.time(2))),
         Schema(quasi=_QUASI, sensitive=_PAY, other=["x", "y"]),
@@ -170,9 +144,7 @@ ODD_TABLES: dict[str, Callable[[], OddTable]] = {
         _people(who=[f"P{i // 2}" for i in range(_ROWS)]),
         Schema(quasi=_QUASI, sensitive=_PAY, identifiers=["who"], unit="who"),
     ),
-    "rows alike": lambda: OddTable(
-        _people(age=_cycle(1, 2), job=_cycle("a", "b"), pay=_cycle(3, 4))
-    ),
+    "rows alike": lambda: OddTable(_people(age=_cycle(1, 2), job=_cycle("a", "b"), pay=_cycle(3, 4))),
     "identifiers": lambda: OddTable(
         _people(who=[f"P{i}" for i in range(_ROWS)], extra=1 + np.arange(_ROWS)),
         Schema(quasi=_QUASI, sensitive=_PAY, identifiers=["who"]),
@@ -213,9 +185,7 @@ METHODS: dict[str, Callable[[], Method]] = {
 """The methods that are tried on an engine, where they run there."""
 
 
-def engine_checks(
-    name: str, methods: Sequence[str] = tuple(METHODS)
-) -> Iterator[tuple[str, Callable[[Path], None]]]:
+def engine_checks(name: str, methods: Sequence[str] = tuple(METHODS)) -> Iterator[tuple[str, Callable[[Path], None]]]:
     """Yield the checks of an engine, each to be called with an empty folder.
 
     Parameters
@@ -289,8 +259,7 @@ def _check(name: str, title: str, odd: OddTable, folder: Path, methods: Sequence
                 del expected["rows"]
             for what in expected if isinstance(expected, dict) else ("error",):
                 one, other = (
-                    each[what] if isinstance(each, dict) else (type(each), str(each))
-                    for each in (expected, result)
+                    each[what] if isinstance(each, dict) else (type(each), str(each)) for each in (expected, result)
                 )
                 equal(f"{what} of {method} from {source.name}", one, other)
 

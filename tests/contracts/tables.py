@@ -39,9 +39,7 @@ def changed(n: int = 40, **columns: Any) -> pd.DataFrame:
 
 def _renamed() -> tuple[Any, Schema]:
     names = {"age": " the age.of it ", "job": 'job "quoted", with; all', "pay": "Gehalt (€) = 100%"}
-    return people().rename(columns=names), Schema(
-        quasi=[names["age"], names["job"]], sensitive=[names["pay"]]
-    )
+    return people().rename(columns=names), Schema(quasi=[names["age"], names["job"]], sensitive=[names["pay"]])
 
 
 def _dates() -> tuple[Any, Schema]:
@@ -51,11 +49,7 @@ def _dates() -> tuple[Any, Schema]:
         [1_600_000_000_000_000 + int(s) for s in rng.integers(0, 10**12, 40)],
         pa.timestamp("us", "UTC"),
     )
-    table = (
-        pa.Table.from_pandas(people())
-        .append_column("born", pa.array(day))
-        .append_column("seen", stamp)
-    )
+    table = pa.Table.from_pandas(people()).append_column("born", pa.array(day)).append_column("seen", stamp)
     return table, Schema(quasi=["born", "seen", "job"], sensitive=["pay"])
 
 
@@ -106,12 +100,8 @@ def _categories() -> tuple[Any, Schema]:
 
 def _categorical_type() -> tuple[Any, Schema]:
     frame = people()
-    frame["job"] = pd.Categorical(
-        frame["job"], categories=["unused", "nurse", "cook", SECRET_TEXT, "clerk"]
-    )
-    frame["rank"] = pd.Categorical(
-        ["low", "high"] * 20, categories=["low", "middle", "high"], ordered=True
-    )
+    frame["job"] = pd.Categorical(frame["job"], categories=["unused", "nurse", "cook", SECRET_TEXT, "clerk"])
+    frame["rank"] = pd.Categorical(["low", "high"] * 20, categories=["low", "middle", "high"], ordered=True)
     frame["grade"] = frame["rank"]
     return frame, Schema(quasi=["age", "job", "rank"], sensitive=["pay"])
 
@@ -121,9 +111,7 @@ def _mixed() -> tuple[Any, Schema]:
 
 
 def _nested() -> tuple[Any, Schema]:
-    table = pa.Table.from_pandas(people()).append_column(
-        "list", pa.array([[i, i] for i in range(40)])
-    )
+    table = pa.Table.from_pandas(people()).append_column("list", pa.array([[i, i] for i in range(40)]))
     return table, Schema(quasi=["age", "list"], sensitive=["pay"])
 
 

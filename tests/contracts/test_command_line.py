@@ -51,9 +51,7 @@ def folder(case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_a_release_with_its_report_that_python_gives_as_well(
-    case: Case, folder: Path, capsys: Any
-) -> None:
+def test_a_release_with_its_report_that_python_gives_as_well(case: Case, folder: Path, capsys: Any) -> None:
     assert run(words(case, "out")) == 0, capsys.readouterr().err
     told = capsys.readouterr()
     files = {path.name for path in Path("out").iterdir()}

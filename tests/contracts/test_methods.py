@@ -264,9 +264,7 @@ def test_the_kind_of_frame_that_comes_in_comes_out(case: Case, kind: str) -> Non
     if kind == "pandas":
         assert made.index.equals(X.index)
     names = list(method.get_feature_names_out())
-    assert names == (
-        [f"x{i}" for i in range(len(quasi.columns))] if kind == "numpy" else list(quasi)
-    )
+    assert names == ([f"x{i}" for i in range(len(quasi.columns))] if kind == "numpy" else list(quasi))
     whole = read(made)
     assert whole.n_rows == 40
     assert not read(X).arrow.equals(whole.arrow)

@@ -192,11 +192,7 @@ def table5() -> dict[str, Any]:
 @with_data
 def test_mart_leaves_more_uncertain_than_regression_mondrian(table4: dict[str, Any]) -> None:
     claims = table4["in_how_many_of_3_orders_the_claim_holds"]
-    fails = {
-        (r["data"], r["rule"], r["against"], r["k"])
-        for r in claims
-        if r["larger_rsd"] < mart.ORDERS
-    }
+    fails = {(r["data"], r["rule"], r["against"], r["k"]) for r in claims if r["larger_rsd"] < mart.ORDERS}
     # The mean over groups of formula (10), with multi-way splits, on the smaller set.
     assert fails == {("German Credit", mart.DEFAULT, mart.RM, k) for k in (20, 30)}
     assert len(claims) == 24
@@ -228,9 +224,7 @@ def test_mape_on_german_credit_by_the_tree(table4: dict[str, Any]) -> None:
 def test_fewer_quasi_identifiers_serve_linear_regression(table4: dict[str, Any]) -> None:
     for row in table4["half_of_the_columns_as_quasi_identifiers"]:
         if row["data"] == "German Credit":
-            assert row["mape_linear_original"] < row["mape_linear_half"] < row["mape_linear_all"], (
-                row["k"]
-            )
+            assert row["mape_linear_original"] < row["mape_linear_half"] < row["mape_linear_all"], row["k"]
 
 
 @with_data
@@ -258,11 +252,7 @@ def test_table_5_s_order(table5: dict[str, Any]) -> None:
     fails = {(r["measure"], r["order"]) for r in table5["order"] if not r["holds"]}
     # Datafly ends near the root here, where RSD is near 1; the two trees' MAPE is a tie.
     assert fails == {("RSD", "MART > Datafly"), ("MAPE tree", "MART < Regression Mondrian")}
-    tie = next(
-        r
-        for r in table5["order"]
-        if (r["measure"], r["order"]) == ("MAPE tree", "MART < Regression Mondrian")
-    )
+    tie = next(r for r in table5["order"] if (r["measure"], r["order"]) == ("MAPE tree", "MART < Regression Mondrian"))
     assert tie["p"] > 0.1
     census = {r["method"]: r for r in table5["results"]}
     assert census[mart.DEFAULT]["rsd_records"] > census[mart.RM]["rsd_records"] + 0.2

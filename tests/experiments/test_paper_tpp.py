@@ -50,10 +50,7 @@ def test_figures_are_flat_rows_and_pictures(monkeypatch):
     monkeypatch.setattr(
         tpp,
         "scaling",
-        lambda: {
-            n: [{k: 1, "seconds": 0.1}]
-            for n, k in (("figure15", "records"), ("figure16", "attributes"))
-        },
+        lambda: {n: [{k: 1, "seconds": 0.1}] for n, k in (("figure15", "records"), ("figure16", "attributes"))},
     )
     made = tpp.figures(leaves=(2,), folds=2, rows=800)
     assert len(made["adult_scores"]) == 3
@@ -114,9 +111,7 @@ def test_pictures_are_svg_and_the_same_twice():
 
 
 def test_the_encoder_reads_joined_cells_as_shares_and_drops_constants():
-    released = pd.DataFrame(
-        {"job": ["a+b", "c", "a+b", '"x+y":3+a:1'], "town": ["ALL"] * 4, "age": [1.0, 2, 2, 5]}
-    )
+    released = pd.DataFrame({"job": ["a+b", "c", "a+b", '"x+y":3+a:1'], "town": ["ALL"] * 4, "age": [1.0, 2, 2, 5]})
     encoder = Encoder().fit(released)
     made = encoder.transform(released)
     assert made.numbers.tolist() == [[1.0], [2.0], [2.0], [5.0]]

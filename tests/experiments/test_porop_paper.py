@@ -49,9 +49,7 @@ def test_scores_of_another_implementation(census, k, synthetic, perturbative):
 
 
 def test_remainders_are_told(census):
-    assert {r["k"]: r["remainder"] for r in census["synthetic"]["rows"]} == {
-        k: 14040 % k for k in CENSUS
-    }
+    assert {r["k"]: r["remainder"] for r in census["synthetic"]["rows"]} == {k: 14040 % k for k in CENSUS}
 
 
 def test_table_2_and_the_pictures_say_why_not(monkeypatch):

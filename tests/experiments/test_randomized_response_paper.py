@@ -5,9 +5,7 @@ import xml.etree.ElementTree as ElementTree
 
 import pytest
 
-pytestmark = pytest.mark.skipif(
-    "HEDGEROW_DATA" not in os.environ, reason="HEDGEROW_DATA is not set"
-)
+pytestmark = pytest.mark.skipif("HEDGEROW_DATA" not in os.environ, reason="HEDGEROW_DATA is not set")
 
 
 def test_table_5_uncertainty_coefficients():

@@ -123,9 +123,7 @@ def test_q_of_node_five_by_definition_five() -> None:
     five = {6, 7, 9, 11, 12, 10, 13, 8, 14}
 
     def q(leaves: list[set[int]]) -> float:
-        return (error(five) - sum(map(error, leaves))) / (
-            sum(map(digression, leaves)) - digression(five)
-        )
+        return (error(five) - sum(map(error, leaves))) / (sum(map(digression, leaves)) - digression(five))
 
     before = q([{6, 7}, {9, 11, 12}, {10, 13}, {8, 14}])
     after = q([{6, 7}, {9, 11, 12}, {10, 13, 8, 14}])
@@ -145,9 +143,7 @@ def test_every_measure_by_definition() -> None:
     for i, (_, node) in enumerate(table.iterrows()):
         records = {int(r) + 1 for r in tree.rows[tree.start[i] : tree.end[i]]}
         assert node["error"] == pytest.approx(measure["error"](records), rel=1e-7)
-        assert node["digression"] == pytest.approx(
-            measure["digression"](records), rel=1e-6, abs=1e-9
-        )
+        assert node["digression"] == pytest.approx(measure["digression"](records), rel=1e-6, abs=1e-9)
         rows = values[[r - 1 for r in sorted(records)]]
         apart = ((rows - rows.mean(0)) ** 2).sum(0) / ((rows - values.mean(0)) ** 2).sum(0)
         assert node["explained"] == pytest.approx(1 - apart.min(), abs=1e-7)
@@ -156,9 +152,7 @@ def test_every_measure_by_definition() -> None:
             assert node["p_value"] == 0
         elif len(records) < 14:
             ratio = np.log(np.linalg.det(covariance) / np.linalg.det(part))
-            statistic = (len(records) - 1) * (
-                ratio + np.trace(part @ np.linalg.inv(covariance)) - 2
-            )
+            statistic = (len(records) - 1) * (ratio + np.trace(part @ np.linalg.inv(covariance)) - 2)
             assert node["p_value"] == pytest.approx(chi2.sf(statistic, 3), rel=1e-6)
 
 
@@ -180,9 +174,7 @@ def cells(mart: MART) -> dict[tuple[str, ...], list[str]]:
     released = mart.transform(people[QUASI])
     return {
         tuple(map(str, was)): list(map(str, now))
-        for was, now in zip(
-            people.itertuples(index=False), released.itertuples(index=False), strict=True
-        )
+        for was, now in zip(people.itertuples(index=False), released.itertuples(index=False), strict=True)
     }
 
 

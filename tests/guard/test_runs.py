@@ -40,9 +40,7 @@ def closed(rows: list[tuple[float, int]], least: int, unit: float, each: bool) -
 @settings(max_examples=60)
 @given(rows=records, least=st.integers(2, 5), each=st.booleans())
 @example(rows=[(0.0, 0), (1.0, 0), (1.7e308, 1)], least=2, each=False)
-def test_runs_are_those_of_the_definition(
-    rows: list[tuple[float, int]], least: int, each: bool
-) -> None:
+def test_runs_are_those_of_the_definition(rows: list[tuple[float, int]], least: int, each: bool) -> None:
     if each:
         rows = [(value, i) for i, (value, _) in enumerate(rows)]
     rows = [(value + 0.0, person) for value, person in rows]  # no -0.0

@@ -265,9 +265,7 @@ def test_another_key(release: hr.Release) -> None:
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
 @pytest.mark.parametrize("guard", ["runs", "redraw", "rows"])
-def test_a_written_file_is_read_back(
-    guard: str, suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_written_file_is_read_back(guard: str, suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / f"people{suffix}"
     table, real = people(300), memory.write_table
     table.to_csv(path, index=False) if suffix == ".csv" else table.to_parquet(path)

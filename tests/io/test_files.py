@@ -119,8 +119,7 @@ def test_a_row_index_without_a_name_gets_one_and_a_caution(tmp_path, header, nam
     assert found.names == names
     given = [name for name in names if name.startswith("column") and name != header.split(",")[1]]
     assert heard == [
-        f"t.csv: the first columns are without a name, like a row index, and are called "
-        f"{', '.join(given)}"
+        f"t.csv: the first columns are without a name, like a row index, and are called {', '.join(given)}"
     ]
     assert found.column(names[-1]).values == ["cook", "nurse"]
 
@@ -264,9 +263,7 @@ def test_names_of_folders_are_no_columns(tmp_path, suffix):
     table = pa.table({"age": [30, 40], "job": ["cook", "nurse"]})
     write_table(table, folder / f"people{suffix}")
     assert read(folder / f"people{suffix}").arrow.to_pydict() == table.to_pydict()
-    release = hr.protect(
-        folder / f"people{suffix}", hr.Schema(quasi=["age"], sensitive=["job"]), hr.Mondrian(2)
-    )
+    release = hr.protect(folder / f"people{suffix}", hr.Schema(quasi=["age"], sensitive=["job"]), hr.Mondrian(2))
     written = release.write(folder / "out") / f"release{suffix}"
     assert read(written).names == ["age", "job"]
 
@@ -287,9 +284,7 @@ def test_a_header_with_line_breaks_is_released_and_audited(tmp_path, end, inside
 
 def test_whole_numbers_beyond_doubles_are_told_apart(tmp_path):
     numbers = [str(2**53 + i) for i in range(80)]
-    path = put(
-        tmp_path, "big.csv", "id,age,pay\n" + "".join(f"{n},{int(n) % 9},1\n" for n in numbers)
-    )
+    path = put(tmp_path, "big.csv", "id,age,pay\n" + "".join(f"{n},{int(n) % 9},1\n" for n in numbers))
     found = {column.name: column for column in hr.inspect(path).columns}
     assert "constant" not in str(found["id"]) + str(hr.inspect(path).warnings)
     assert read(path).column("id").n_values == 80

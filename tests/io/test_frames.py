@@ -133,9 +133,7 @@ def test_pyarrow_keeps_types_and_drops_what_pandas_noted():
 
 
 def test_duckdb_relation():
-    relation = duckdb.sql(
-        "SELECT 1 a, 'x'::ENUM('y', 'x') e, 1.5::DECIMAL(5,2) d, DATE '2020-01-01' t"
-    )
+    relation = duckdb.sql("SELECT 1 a, 'x'::ENUM('y', 'x') e, 1.5::DECIMAL(5,2) d, DATE '2020-01-01' t")
     table = read(relation)
     assert [table.kind(n) for n in table.names] == ["numeric", "categorical", "numeric", "date"]
     back = table.restore({"a": pa.array(["*"])}, drop=["e"])

@@ -39,9 +39,7 @@ def people() -> Any:
             "sex": [1.0 + i % 2 for i in rows],
             "educ": [(1.0, 2.0, 3.0, 9.0)[i % 4] for i in rows],
             "age": [20.0 + i % 30 for i in rows],
-            "income": [
-                None if i % 40 == 7 else 99998.0 if i % 10 == 0 else 1500.0 + 7 * i for i in rows
-            ],
+            "income": [None if i % 40 == 7 else 99998.0 if i % 10 == 0 else 1500.0 + 7 * i for i in rows],
             "region": ["NS"[i % 2] for i in rows],
             "town": ["Ulm" if i % 3 else "Bonn" for i in rows],
             "born": [dt.date(1990, 1, 1) + dt.timedelta(days=i % 5) for i in rows],
@@ -155,9 +153,7 @@ def test_the_released_file_reads_as_the_released_table(sav: Path, tmp_path: Path
     assert found.arrow.to_pylist() == release.table.to_pylist()
 
 
-def test_why_a_number_is_missing_is_released_where_somebody_says_so(
-    sav: Path, tmp_path: Path
-) -> None:
+def test_why_a_number_is_missing_is_released_where_somebody_says_so(sav: Path, tmp_path: Path) -> None:
     schema = SCHEMA.replace(other=["region"])
     with pytest.warns(UserWarning, match="does not name:.*income_missing"):
         made = protected(sav, tmp_path / "out", schema)
@@ -167,9 +163,7 @@ def test_why_a_number_is_missing_is_released_where_somebody_says_so(
     assert found.missing_ranges["income"] == [{"lo": 99990.0, "hi": 99999.0}]
 
 
-def test_the_same_release_has_the_same_bytes(
-    sav: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_same_release_has_the_same_bytes(sav: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     one = protected(sav, tmp_path / "one")
     assert dt.date.today().strftime("%d %b %y").encode() not in one.read_bytes()[:200]
     other = sav.with_name("shuffled.sav")
@@ -191,9 +185,7 @@ def test_the_same_release_has_the_same_bytes(
 def letters() -> Any:
     """The people, whose letters say why a number is missing."""
     frame = people()
-    frame["income"] = [
-        "a" if i % 10 == 0 else None if i % 40 == 7 else 1500 + 7 * i for i in range(N)
-    ]
+    frame["income"] = ["a" if i % 10 == 0 else None if i % 40 == 7 else 1500 + 7 * i for i in range(N)]
     for name in ("sex", "educ", "age", "person"):
         frame[name] = frame[name].astype(int)
     return frame
@@ -471,9 +463,7 @@ def test_a_damaged_file_is_told(tmp_path: Path, ending: str) -> None:
     assert "SECRET" not in str(caught.value)
 
 
-def test_a_missing_package_is_named_with_its_extra(
-    sav: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_missing_package_is_named_with_its_extra(sav: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import sys
 
     monkeypatch.setitem(sys.modules, "pyreadstat", None)
@@ -496,9 +486,7 @@ cat(as.character(class(d$born))[1], "\\n")
 def _haven(script: str) -> list[str]:
     if not shutil.which("Rscript"):
         pytest.skip("R is not installed")
-    done = subprocess.run(
-        ["Rscript", "--vanilla", "-e", script], capture_output=True, text=True, check=False
-    )
+    done = subprocess.run(["Rscript", "--vanilla", "-e", script], capture_output=True, text=True, check=False)
     if "no package called" in done.stderr:
         pytest.skip("R has no package haven")
     assert done.returncode == 0, done.stderr
@@ -513,9 +501,7 @@ def test_haven_reads_what_was_written(sav: Path, tmp_path: Path) -> None:
     assert kind == "Date"
 
 
-def test_letters_of_sas_say_why_a_number_is_missing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_letters_of_sas_say_why_a_number_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """SAS data sets cannot be written here, so what pyreadstat reads of one stands for the file."""
     path = tmp_path / "t.sas7bdat"
     path.write_bytes(b"x")

@@ -20,10 +20,7 @@ SECRET = "Köchin"
 
 def people(path: Path, every: int, n: int = 3000, encoding: str = "cp1252") -> Path:
     """One record of so many has a word with an umlaut; the first of them in line `every` + 1."""
-    rows = [
-        f"{20 + i * 7 % 60},{SECRET if i % every == 0 else 'nurse'},{1000 + i * 37 % 900}"
-        for i in range(1, n + 1)
-    ]
+    rows = [f"{20 + i * 7 % 60},{SECRET if i % every == 0 else 'nurse'},{1000 + i * 37 % 900}" for i in range(1, n + 1)]
     path.write_bytes("\n".join(["age,job,income", *rows, ""]).encode(encoding))
     return path
 
@@ -36,9 +33,7 @@ def heard(work: object) -> list[str]:
 
 
 @pytest.mark.parametrize("engine", ["memory", "duckdb"])
-def test_a_file_in_another_encoding_is_told_by_its_line_and_named_in_its_release(
-    tmp_path: Path, engine: str
-) -> None:
+def test_a_file_in_another_encoding_is_told_by_its_line_and_named_in_its_release(tmp_path: Path, engine: str) -> None:
     path, out = people(tmp_path / "people.csv", 5), tmp_path / "out"
 
     def work() -> None:

@@ -61,9 +61,7 @@ def test_a_german_file_is_read_for_what_it_says(tmp_path: Path) -> None:
         (";", ["1,234", "2,5"], [1.234, 2.5]),
     ],
 )
-def test_thousands(
-    tmp_path: Path, delimiter: str, cells: list[str], numbers: list[float | None]
-) -> None:
+def test_thousands(tmp_path: Path, delimiter: str, cells: list[str], numbers: list[float | None]) -> None:
     path = tmp_path / "people.csv"
     path.write_text(f"a{delimiter}pay\n" + "".join(f"x{delimiter}{cell}\n" for cell in cells))
     assert read(path).arrow.column("pay").to_pylist() == numbers
@@ -80,9 +78,7 @@ def test_what_is_no_number_and_no_day_stays_text(tmp_path: Path, cells: list[str
 
 
 def test_a_release_is_written_in_the_style_of_its_file(tmp_path: Path) -> None:
-    schema = hr.Schema(
-        quasi=["PLZ"], sensitive=["Gehalt"], other=["Geburtsdatum", "Miete"], identifiers=["Nummer"]
-    )
+    schema = hr.Schema(quasi=["PLZ"], sensitive=["Gehalt"], other=["Geburtsdatum", "Miete"], identifiers=["Nummer"])
     release = hr.protect(german(tmp_path), schema, hr.MART(k=5, max_disclosure=1.0))
     folder = tmp_path / "out"
     release.write(folder)
@@ -93,9 +89,7 @@ def test_a_release_is_written_in_the_style_of_its_file(tmp_path: Path) -> None:
     again = read(folder / "release.csv").arrow
     before = read(tmp_path / "people.csv").arrow
     for name in ("Geburtsdatum", "Gehalt", "Miete"):
-        one, other = (
-            pc.array_sort_indices(t.column(name).combine_chunks()) for t in (again, before)
-        )
+        one, other = (pc.array_sort_indices(t.column(name).combine_chunks()) for t in (again, before))
         assert again.column(name).take(one).equals(before.column(name).take(other))
 
 
@@ -110,9 +104,7 @@ def test_german_birth_dates_are_coarsened_and_never_joined(tmp_path: Path) -> No
 
 @pytest.mark.parametrize("engine", ["memory", "duckdb"])
 @pytest.mark.parametrize("style", ["%Y-%m-%d", "%d.%m.%Y"])
-def test_days_that_are_text_are_told_where_their_style_changes(
-    tmp_path: Path, style: str, engine: str
-) -> None:
+def test_days_that_are_text_are_told_where_their_style_changes(tmp_path: Path, style: str, engine: str) -> None:
     days = [f"{dt.date(1990, 1, 1) + dt.timedelta(40 * i):{style}}" for i in range(60)]
     table = pa.table({"since": days, "pay": list(range(60))})
     pq.write_table(table, tmp_path / "people.parquet")
@@ -167,9 +159,7 @@ def test_numbers_keep_how_many_decimals_their_column_has(tmp_path: Path) -> None
         made = tmp_path / engine
         hr.protect(source, schema, hr.Mondrian(k=5), engine=engine).write(made)
         rows = [r.split(";") for r in (made / "release.csv").read_text().splitlines()[1:]]
-        assert sorted(row[1] for row in rows) == sorted(
-            f"{26_060 + i},{i % 4 * 25:02d}" for i in range(40)
-        )
+        assert sorted(row[1] for row in rows) == sorted(f"{26_060 + i},{i % 4 * 25:02d}" for i in range(40))
         assert {row[2] for row in rows} == {f"1{i:03d},0" for i in range(40)}
         assert {"0", "1,1"} <= {row[3] for row in rows}  # decimals of several lengths: the shortest
 
@@ -237,13 +227,10 @@ def test_numbers_that_can_be_read_in_two_ways_are_told_and_settled(tmp_path: Pat
 @pytest.mark.parametrize("engine", ["memory", "duckdb"])
 def test_words_for_missing_are_missing_in_every_column(tmp_path: Path, engine: str) -> None:
     rows = "".join(
-        f"{20 + i};{('k.A.', 'cook', 'nurse')[i % 3]};{('999', '1.200', '2.400')[i % 3]};{i},5\n"
-        for i in range(30)
+        f"{20 + i};{('k.A.', 'cook', 'nurse')[i % 3]};{('999', '1.200', '2.400')[i % 3]};{i},5\n" for i in range(30)
     )
     path = frame(tmp_path, "age;job;pay;rate\n" + rows)
-    schema = hr.Schema(
-        quasi=["age", "job"], sensitive=["pay"], other=["rate"], missing=["k.A.", "999"]
-    )
+    schema = hr.Schema(quasi=["age", "job"], sensitive=["pay"], other=["rate"], missing=["k.A.", "999"])
     release = hr.protect(path, schema, hr.Mondrian(k=3), engine=engine)
     assert release.original.column("job").values == ["cook", "nurse"]
     assert release.original.column("pay").values.tolist() == [1200.0, 2400.0]

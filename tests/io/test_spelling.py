@@ -35,9 +35,7 @@ def told(table: Any, name: str = "code") -> set[Any]:
     return set(table.arrow.column(name).to_pylist())
 
 
-@pytest.mark.parametrize(
-    ("sign", "point"), [(",", "."), (";", "."), (";", ","), ("\t", "."), ("|", ".")]
-)
+@pytest.mark.parametrize(("sign", "point"), [(",", "."), (";", "."), (";", ","), ("\t", "."), ("|", ".")])
 @pytest.mark.parametrize(
     "declared",
     [
@@ -47,9 +45,7 @@ def told(table: Any, name: str = "code") -> set[Any]:
         {"hierarchies": {"code": {c: (c, "*") for c in CODES[:-2]}}},
     ],
 )
-def test_declared_codes_are_read_as_text(
-    tmp_path: Path, declared: Any, sign: str, point: str
-) -> None:
+def test_declared_codes_are_read_as_text(tmp_path: Path, declared: Any, sign: str, point: str) -> None:
     codes = [c for c in CODES if point == "." or c != "1e3"]
     path = write(tmp_path / "people.csv", codes, sign, point)
     if point == ",":
@@ -112,11 +108,7 @@ def test_codes_come_out_as_they_came_in(tmp_path: Path, name: str, role: str) ->
     schema = hr.Schema(quasi=quasi, sensitive=sensitive, kinds={"code": "categorical"})
     release = hr.protect(path, schema, METHODS[name], guard=None)
     folder = release.write(tmp_path / "out", mapping=True)
-    shown = {
-        cell
-        for cell in release.table.column("code").to_pylist()
-        if cell in {*codes, "250", "401.9"}
-    }
+    shown = {cell for cell in release.table.column("code").to_pylist() if cell in {*codes, "250", "401.9"}}
     assert shown <= set(codes)
     if role == "sensitive" and name not in ("anatomy", "pram"):
         assert sorted(release.table.column("code").to_pylist()) == sorted(codes * 45)
@@ -148,10 +140,7 @@ def test_the_command_line_keeps_codes_as_well(tmp_path: Path) -> None:
     (tmp_path / "schema.toml").write_text(schema)
     roles = ["--schema", str(tmp_path / "schema.toml")]
     out = tmp_path / "out"
-    assert (
-        run(["protect", str(path), *roles, "--method", "mondrian", "-k", "5", "--out", str(out)])
-        == 0
-    )
+    assert run(["protect", str(path), *roles, "--method", "mondrian", "-k", "5", "--out", str(out)]) == 0
     assert {line.split(",")[0] for line in (out / "release.csv").read_text().splitlines()[1:]} == {
         "250.1",
         "250.10",

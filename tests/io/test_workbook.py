@@ -269,9 +269,7 @@ def test_a_directory_that_lies_about_what_is_packed(tmp_path: Path) -> None:
         read(path)
 
 
-def test_a_workbook_for_which_there_is_no_memory(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_workbook_for_which_there_is_no_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = packed(tmp_path / "t.xlsx", b" " * 1_000_000)
     monkeypatch.setattr(workbook, "memory_of", lambda _: 1_000_000)
     with pytest.raises(InputError, match="for which there is too little memory"):
@@ -293,9 +291,7 @@ def test_older_workbooks_are_refused_with_what_to_do(tmp_path: Path) -> None:
         read(tmp_path / "people.xls")
 
 
-def test_a_missing_package_is_named_with_its_extra(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_missing_package_is_named_with_its_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import sys
 
     people(tmp_path / "people.xlsx")
@@ -339,6 +335,4 @@ def test_numbers_stored_as_text_are_proposed_by_what_they_say(tmp_path: Path) ->
     schema = hr.Schema(quasi=["ward"], sensitive=["Gehalt"], kinds={"Gehalt": "numeric"})
     release = hr.protect(path, schema, hr.Mondrian(k=5))
     release.write(tmp_path / "out")
-    assert set(read(tmp_path / "out/release.xlsx").arrow.column("Gehalt").to_pylist()) == {
-        row[0] for row in rows[1:]
-    }
+    assert set(read(tmp_path / "out/release.xlsx").arrow.column("Gehalt").to_pylist()) == {row[0] for row in rows[1:]}

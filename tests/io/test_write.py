@@ -157,9 +157,7 @@ dialects = st.sampled_from(
 )
 
 
-@settings(
-    suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60, deadline=None
-)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60, deadline=None)
 @given(st.lists(st.tuples(words, st.integers(-9, 9), words), min_size=1, max_size=6), dialects)
 def test_any_text_survives_any_dialect(tmp_path, records, dialect):
     (tmp_path / "in.csv").write_text(dialect)
@@ -235,9 +233,7 @@ def tables(draw):
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
-@settings(
-    suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=25, deadline=None
-)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=25, deadline=None)
 @given(tables())
 def test_any_table_survives_any_format(tmp_path, suffix, table):
     write_table(table, tmp_path / f"t{suffix}")
@@ -341,18 +337,14 @@ print(file.size, (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) *
 
 def test_cells_that_list_thousands_of_categories_take_little_memory() -> None:
     """Two texts of 16,000 letters over 65,536 rows are 700 MB in the file alone."""
-    told = subprocess.run(
-        [sys.executable, "-c", LONG], capture_output=True, text=True, check=True
-    )
+    told = subprocess.run([sys.executable, "-c", LONG], capture_output=True, text=True, check=True)
     written, memory = map(int, told.stdout.split())
     assert written > 690_000_000
     assert memory < 0.8 * written
 
 
 @pytest.mark.parametrize("suffix", [".csv"])
-def test_long_cells_in_pieces_are_the_same_bytes(
-    suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_long_cells_in_pieces_are_the_same_bytes(suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     texts = [None, "", "=1", 'a "b", c', "d" * 3_000, "e\nf"]
     table = pa.table(
         {
@@ -381,9 +373,7 @@ def test_text_that_no_column_holds_stays_a_dictionary() -> None:
     assert table.restore({"a": pa.chunked_array([short])}).column("a").type == pa.string()
 
 
-def test_long_rows_are_read_a_few_at_a_time(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_long_rows_are_read_a_few_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "t.csv"
     path.write_text("a,b\n" + "".join(f"{i},{'x' * 100}\n" for i in range(20_000)))
     _, batches = read_csv_batches(path, 1 << 17, "utf-8")

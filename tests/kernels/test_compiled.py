@@ -78,9 +78,7 @@ def test_damaged_files_are_made_again(tmp_path: Path, harm: str) -> None:
         data = bytearray(path.read_bytes())
         if harm == "turned":
             data[len(data) // 2] ^= 0xFF
-        path.write_bytes(
-            {"cut": data[: len(data) // 2], "emptied": b"", "text": b"hello"}.get(harm, data)
-        )
+        path.write_bytes({"cut": data[: len(data) // 2], "emptied": b"", "text": b"hello"}.get(harm, data))
     made = run(SOURCE, **kept)
     assert made.returncode == 0, made.stderr
     assert made.stdout.split() == [number, "0"]
@@ -88,9 +86,7 @@ def test_damaged_files_are_made_again(tmp_path: Path, harm: str) -> None:
 
 
 def test_a_full_disk_stops_nothing(tmp_path: Path) -> None:
-    small = (
-        "import resource\nresource.setrlimit(resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))\n"
-    )
+    small = "import resource\nresource.setrlimit(resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))\n"
     made = run(SOURCE, small + RUN, NUMBA_CACHE_DIR=str(tmp_path))
     assert made.returncode == 0, made.stderr
     assert made.stdout.split()[1] == "0"

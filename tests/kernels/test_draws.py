@@ -63,9 +63,7 @@ def test_order_and_partition_do_not_matter_and_the_key_does():
     whole = draw(codes, ids, KEY, 0.4, 6)
     order = rng.permutation(1000)
     assert np.array_equal(draw(codes[order], ids[order], KEY, 0.4, 6), whole[order])
-    halves = [
-        draw(codes[part], ids[part], KEY, 0.4, 6) for part in (slice(0, 400), slice(400, None))
-    ]
+    halves = [draw(codes[part], ids[part], KEY, 0.4, 6) for part in (slice(0, 400), slice(400, None))]
     assert np.array_equal(np.concatenate(halves), whole)
     other = draw(codes, ids, (KEY[0] + 1, KEY[1]), 0.4, 6)
     assert (other != whole).mean() > 0.3

@@ -12,9 +12,7 @@ from hedgerow.kernels.threads import WORTH, in_parts, side_by_side
 
 
 @pytest.mark.parametrize("processors", [None, 1, 2, 64])
-def test_at_most_one_thread_for_every_processor(
-    monkeypatch: pytest.MonkeyPatch, processors: int | None
-) -> None:
+def test_at_most_one_thread_for_every_processor(monkeypatch: pytest.MonkeyPatch, processors: int | None) -> None:
     monkeypatch.setattr(os, "cpu_count", lambda: processors)
     at_work = most = 0
     lock = threading.Lock()

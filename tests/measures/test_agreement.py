@@ -27,11 +27,7 @@ def test_patterns_and_links_of_all_pairs(seed: int, d: int, bits: int) -> None:
     within = np.array([2.0, 1.0, 0.0][: (1 << bits) - 1])
     patterns = near_patterns(np.ascontiguousarray(records.T), people, within, bits)
     expected = [
-        [
-            sum(int((abs(r[c] - q[c]) <= within).sum()) << bits * c for c in range(d))
-            for r in records
-        ]
-        for q in people
+        [sum(int((abs(r[c] - q[c]) <= within).sum()) << bits * c for c in range(d)) for r in records] for q in people
     ]
     assert patterns.tolist() == expected
     counts = np.zeros(1 << bits * d, int)
@@ -76,9 +72,7 @@ def test_weights_of_patterns() -> None:
     assert plain[1] == pytest.approx(np.log2(9) + np.log2(0.8 / 0.6))
     assert plain[2] == pytest.approx(np.log2(0.1 / 0.9) - 1)
     # the second column agrees less often where it should: it says nothing
-    assert pattern_weights(m, u, informative=True) == pytest.approx(
-        [np.log2(0.1 / 0.9), np.log2(9)] * 2
-    )
+    assert pattern_weights(m, u, informative=True) == pytest.approx([np.log2(0.1 / 0.9), np.log2(9)] * 2)
     four = np.array([[0.4, 0.1, 0.2, 0.3]]), np.array([[0.2, 0.4, 0.3, 0.1]])
     assert pattern_weights(*four) == pytest.approx(np.log2([2, 1 / 4, 2 / 3, 3]))
     assert pattern_weights(*four, informative=True) == pytest.approx([0, 0, 0, np.log2(3)])

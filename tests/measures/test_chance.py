@@ -31,9 +31,7 @@ def test_one_score_tells_one_in_n() -> None:
 @pytest.mark.parametrize("skewed", [False, True])
 def test_the_worst_of_a_number_s_scores_tells_more(skewed: bool) -> None:
     made = np.random.default_rng(1).normal(size=N)
-    ten, fifteen, thirty = (
-        of_random_groups(np.exp(made) if skewed else made, n) for n in (10, 15, 30)
-    )
+    ten, fifteen, thirty = (of_random_groups(np.exp(made) if skewed else made, n) for n in (10, 15, 30))
     for told, n in ((ten, 10), (fifteen, 15), (thirty, 30)):
         assert 1.3 < told.mean() * n < 1.9
     assert 1 / 6.5 < np.mean(ten > 0.2) < 1 / 3
@@ -54,9 +52,7 @@ def test_what_a_rare_value_may_be_had_by(cap: float, flag: int, many: int) -> No
         elsewhere = np.concatenate([np.repeat("rare", 100 - held), public[100:]])
         value = np.concatenate([rare, others[: 100 - held], elsewhere]).astype(object)
         group = np.repeat(["a", "b"], [100, len(value) - 100])
-        made = Classes.from_table(
-            read(pd.DataFrame({"group": group, "value": value})), ["group"], ["value"]
-        )
+        made = Classes.from_table(read(pd.DataFrame({"group": group, "value": value})), ["group"], ["value"])
         return float(disclosure.column_disclosure(made.sensitive["value"])[0])
 
     plain = np.repeat("no", 100_000)

@@ -32,14 +32,10 @@ def test_counts_of_rows(made: list[tuple[int, int, int]], n_values: int) -> None
     codes = np.array([c for _, _, c in made], np.uint16)
     groups = group([labels])
     counts = Counts.from_codes(groups, codes, n_values)
-    assert cells(counts) == Counter(
-        (int(g), int(c)) for g, c in zip(groups.labels, codes, strict=True)
-    )
+    assert cells(counts) == Counter((int(g), int(c)) for g, c in zip(groups.labels, codes, strict=True))
     assert counts.sizes.tolist() == groups.sizes.tolist()
     assert counts.totals.tolist() == np.bincount(codes, minlength=n_values).tolist()
-    assert counts.starts.tolist() == [
-        int((counts.groups < g).sum()) for g in range(groups.n_groups + 1)
-    ]
+    assert counts.starts.tolist() == [int((counts.groups < g).sum()) for g in range(groups.n_groups + 1)]
     full = np.zeros((groups.n_groups, n_values), np.int64)
     np.add.at(full, (groups.labels, codes), 1)
     assert cells(Counts.dense(full)) == cells(counts)

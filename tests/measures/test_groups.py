@@ -21,9 +21,7 @@ def test_classes_are_numbered_by_their_codes(seed: int, n: int, p: int) -> None:
     for j in range(p):
         kind = KINDS[j % 4]
         # wide codes: six columns overflow 64 bits several times
-        columns.append(
-            (rng.integers(0, 3, n) * (np.iinfo(kind).max >> 34 * (j % 4 == 3)) // 2).astype(kind)
-        )
+        columns.append((rng.integers(0, 3, n) * (np.iinfo(kind).max >> 34 * (j % 4 == 3)) // 2).astype(kind))
     found = group(columns, n)
     rows = [tuple(int(c[i]) for c in columns) for i in range(n)]
     distinct = sorted(set(rows))

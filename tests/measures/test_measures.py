@@ -35,9 +35,7 @@ def by_class(rows: list[tuple[int, int]]) -> list[list[int]]:
 
 @settings(max_examples=80, deadline=None)
 @given(labelled, st.integers(0, 2**32 - 1))
-def test_sums_over_classes_are_numpys_to_the_last_bit(
-    rows: list[tuple[int, int]], seed: int
-) -> None:
+def test_sums_over_classes_are_numpys_to_the_last_bit(rows: list[tuple[int, int]], seed: int) -> None:
     counts, rng = make(rows), np.random.default_rng(seed)
     apart, floor = rng.normal(size=6), float(rng.random())
     away = counts.counts * apart[counts.values]
@@ -65,9 +63,7 @@ def test_diversity_closeness_and_likeness_equal_their_definitions(
         q = [members.count(v) / len(members) for v in range(6)]
         present = [x for x in q if x > 0]
         assert class_measures.distinct(counts)[g] == len(present)
-        assert class_measures.entropy_l(counts)[g] == pytest.approx(
-            math.exp(-sum(x * math.log(x) for x in present))
-        )
+        assert class_measures.entropy_l(counts)[g] == pytest.approx(math.exp(-sum(x * math.log(x) for x in present)))
         assert class_measures.largest_share(counts)[g] == pytest.approx(max(q))
         assert class_measures.frequency_l(counts)[g] == pytest.approx(1 / max(q))
         falling = sorted(Counter(members).values(), reverse=True)
@@ -104,9 +100,7 @@ def test_closeness_is_the_least_work_of_moving_shares(ordered: bool) -> None:
     rng = np.random.default_rng(3)
     for _ in range(12):
         n = int(rng.integers(3, 40))
-        rows = list(
-            zip(rng.integers(0, 4, n).tolist(), rng.integers(0, 6, n).tolist(), strict=True)
-        )
+        rows = list(zip(rng.integers(0, 4, n).tolist(), rng.integers(0, 6, n).tolist(), strict=True))
         found = (class_measures.ordered_distance if ordered else class_measures.equal_distance)(make(rows))
         public = [sum(b == v for _, b in rows) / n for v in range(6)]
         for g, members in enumerate(by_class(rows)):
@@ -173,9 +167,7 @@ SCALES = {
 
 @settings(max_examples=40, deadline=None)
 @given(labelled, st.sampled_from(sorted(SCALES)))
-def test_disclosure_of_numbers_is_exact_at_every_scale(
-    rows: list[tuple[int, int]], scale: str
-) -> None:
+def test_disclosure_of_numbers_is_exact_at_every_scale(rows: list[tuple[int, int]], scale: str) -> None:
     values = SCALES[scale]
     exact = [Fraction(v) for v in values]
     found = disclosure.number_disclosure(make(rows), np.array([*values, np.nan]))
@@ -234,14 +226,10 @@ def test_disclosure_at_its_ends() -> None:
 
 def test_disclosure_summed_up() -> None:
     one = Disclosed.from_classes(np.array([0.0, 0.6]), np.array([30, 10]))
-    assert (one.mean_over_groups, one.mean_over_records, one.worst) == pytest.approx(
-        (0.3, 0.15, 0.6)
-    )
+    assert (one.mean_over_groups, one.mean_over_records, one.worst) == pytest.approx((0.3, 0.15, 0.6))
     both = Disclosed.over_columns([one, Disclosed(0.5, 0.25, 0.5)])
     assert both is not None
-    assert vars(both) == pytest.approx(
-        {"mean_over_groups": 0.4, "mean_over_records": 0.2, "worst": 0.6}
-    )
+    assert vars(both) == pytest.approx({"mean_over_groups": 0.4, "mean_over_records": 0.2, "worst": 0.6})
     assert Disclosed.over_columns([]) is None
     assert Disclosed.from_classes(np.zeros(0), np.zeros(0, np.int64)).worst == 0
 
@@ -271,9 +259,7 @@ def test_compiled_formulas_equal_their_plain_form(seed: int, m: int) -> None:
     assert measures.largest(row, 1, 1) == 0
     share = inside[inside > 0] / n
     assert measures.entropy(row, 1, m + 1, n) == pytest.approx(-(share * np.log(share)).sum())
-    assert measures.brier_terms(row, padded, 1, m + 1, 0.1) == pytest.approx(
-        plain_terms(inside, public, 0.1)
-    )
+    assert measures.brier_terms(row, padded, 1, m + 1, 0.1) == pytest.approx(plain_terms(inside, public, 0.1))
     z = rng.normal(size=n)
     told, error = measures.number_terms(n, z.sum(), (z**2).sum())
     left = ((z - z.mean()) ** 2).sum() / (z**2).sum()
@@ -292,9 +278,7 @@ def test_formulas_read_full_and_sparse_counts_alike(rows: list[tuple[int, int]])
     for g, row in enumerate(full):
         told, error = measures.brier_terms(row, public, 0, 6, 0.0)
         assert sparse[g] == pytest.approx(told / error if error else 0, abs=1e-12)
-        assert measures.entropy(row, 0, 6, row.sum()) == pytest.approx(
-            math.log(class_measures.entropy_l(counts)[g])
-        )
+        assert measures.entropy(row, 0, 6, row.sum()) == pytest.approx(math.log(class_measures.entropy_l(counts)[g]))
 
 
 # Sizes.
@@ -342,20 +326,14 @@ def test_the_expected_risk_is_the_mean_of_what_populations_give() -> None:
 
 
 @settings(max_examples=60, deadline=None)
-@given(
-    st.lists(
-        st.tuples(st.integers(0, 2), st.integers(0, 2), st.integers(0, 2)), min_size=1, max_size=25
-    )
-)
+@given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2), st.integers(0, 2)), min_size=1, max_size=25))
 def test_wildcards_match_anything(rows: list[tuple[int, int, int]]) -> None:
     codes = [np.array(c) for c in zip(*rows, strict=True)]
     wild = [c == 2 for c in codes]
     groups = group(codes)
     found = sizes.wildcard_sizes(groups, codes, wild)
     for i, row in enumerate(rows):
-        fits = sum(
-            all(a == b or 2 in (a, b) for a, b in zip(row, other, strict=True)) for other in rows
-        )
+        fits = sum(all(a == b or 2 in (a, b) for a, b in zip(row, other, strict=True)) for other in rows)
         assert found[groups.labels[i]] == fits
     for candidates in (1, 1000):
         assert sizes.wildcard_k(groups, codes, wild, candidates) == found.min()
@@ -367,14 +345,9 @@ def test_a_class_that_tells_all_is_told_as_exactly_one() -> None:
     for seed in range(80):
         rng = np.random.default_rng(seed)
         n = int(rng.integers(6, 40))
-        rows = [
-            (int(g), int(v))
-            for g, v in zip(rng.integers(1, 4, n), rng.integers(1, 6, n), strict=True)
-        ]
+        rows = [(int(g), int(v)) for g, v in zip(rng.integers(1, 4, n), rng.integers(1, 6, n), strict=True)]
         counts = make([*rows, (0, 0)])
-        values = ValueCounts(
-            "pay", "numeric", "", rng.lognormal(8, 1, 6).cumsum(), counts.totals, 0
-        )
+        values = ValueCounts("pay", "numeric", "", rng.lognormal(8, 1, 6).cumsum(), counts.totals, 0)
         names = ValueCounts("job", "categorical", "", list("abcdef"), counts.totals)
         for public in (Public(values), Public(names)):
             told = ColumnScores(public, counts).worst

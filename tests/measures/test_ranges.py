@@ -35,9 +35,7 @@ def people(n: int = 900) -> Table:
 
 
 @pytest.mark.parametrize("at_once", [1, 40, 10**6])
-def test_ranges_of_classes_say_what_all_say(
-    at_once: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_ranges_of_classes_say_what_all_say(at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
     table = people()
     groups = group([table.column("group").codes])
     columns = [table.column("pay"), table.column("ill")]

@@ -94,8 +94,7 @@ def test_the_slide_negative_binomial_gives_the_samples_classes_of_one_and_two():
 
     most = 400
     made = {
-        s: sum(chance(j) * math.comb(j, s) * f**s * (1 - f) ** (j - s) for j in range(s, most))
-        for s in range(1, 60)
+        s: sum(chance(j) * math.comb(j, s) * f**s * (1 - f) ** (j - s) for j in range(s, most)) for s in range(1, 60)
     }
     count = np.array([round(classes * made[s]) for s in made])
     size = np.array(list(made))[count > 0]

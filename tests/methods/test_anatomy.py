@@ -52,24 +52,16 @@ def test_both_tables_are_released_and_joined(tmp_path):
     assert release.table.column("age").equals(original.column("age"))
     release.write(tmp_path / "out")
     assert (tmp_path / "out" / "sensitive.parquet").exists()
-    made = join(
-        tmp_path / "out" / "release.parquet", tmp_path / "out" / "sensitive.parquet", "ill", ["sex"]
-    )
+    made = join(tmp_path / "out" / "release.parquet", tmp_path / "out" / "sensitive.parquet", "ill", ["sex"])
     frame = made.to_pandas()
     assert frame["count"].sum() == pytest.approx(300)
     true = table.to_pandas()
-    assert frame.groupby("ill")["count"].sum().to_dict() == pytest.approx(
-        true["ill"].value_counts().to_dict()
-    )
-    assert frame.groupby("sex")["count"].sum().to_dict() == pytest.approx(
-        true["sex"].value_counts().to_dict()
-    )
+    assert frame.groupby("ill")["count"].sum().to_dict() == pytest.approx(true["ill"].value_counts().to_dict())
+    assert frame.groupby("sex")["count"].sum().to_dict() == pytest.approx(true["sex"].value_counts().to_dict())
     # By its definition: every record of a group takes each value with its share there.
     group, ill = release.method.group_, np.array(table.column("ill").to_pylist())
     sex = np.array(table.column("sex").to_pylist())
-    want = sum(
-        (ill[group == g] == "a").mean() * (sex[group == g] == "f").sum() for g in np.unique(group)
-    )
+    want = sum((ill[group == g] == "a").mean() * (sex[group == g] == "f").sum() for g in np.unique(group))
     got = frame[(frame.sex == "f") & (frame.ill == "a")]["count"].item()
     assert got == pytest.approx(want)
 
@@ -81,11 +73,7 @@ def test_groups_do_not_depend_on_the_order_of_rows():
     one = hr.protect(table, SCHEMA, method).table.to_pandas()
     two = hr.protect(table.take(pa.array(order)), SCHEMA, method).table.to_pandas()
     key = ["age", "sex", "ill"]
-    assert (
-        one.sort_values(key)
-        .reset_index(drop=True)
-        .equals(two.sort_values(key).reset_index(drop=True))
-    )
+    assert one.sort_values(key).reset_index(drop=True).equals(two.sort_values(key).reset_index(drop=True))
     for other in (
         hr.Anatomy(l=3, random_state=5),
         hr.Anatomy(l=3),
@@ -147,10 +135,7 @@ def test_reference_utilities_on_adult():
     found = data("ESGRO", "train")
     reference = {3: (0.0474, 0.25, 0.248, 1.17, 1.15), 7: (0.0561, 0.37, 0.351, 1.49, 1.50)}
     for l, expected in reference.items():
-        got = [
-            list(measures(found.shares, anatomy_shares(found, l, seed)).values())
-            for seed in range(3)
-        ]
+        got = [list(measures(found.shares, anatomy_shares(found, l, seed)).values()) for seed in range(3)]
         np.testing.assert_allclose(np.mean(got, axis=0), expected, rtol=0.05)
 
 

@@ -70,9 +70,7 @@ def test_the_textbook_table_becomes_k_anonymous_and_diverse():
     release = hr.protect(PATIENTS, SCHEMA, hr.Incognito(k=2, hierarchies=HIERARCHIES))
     assert classes(release.table).size().min() >= 2
     homogeneous = classes(release.table).nunique().min()
-    diverse = hr.protect(
-        PATIENTS, SCHEMA, hr.Incognito(k=2, l=3, diversity="distinct", hierarchies=HIERARCHIES)
-    )
+    diverse = hr.protect(PATIENTS, SCHEMA, hr.Incognito(k=2, l=3, diversity="distinct", hierarchies=HIERARCHIES))
     assert classes(diverse.table).nunique().min() >= 3 > homogeneous
     assert diverse.method.loss_ >= release.method.loss_
 
@@ -100,9 +98,7 @@ def test_minimal_nodes_are_all_given_and_the_best_is_taken():
     method = hr.Incognito(k=3, hierarchies=HIERARCHIES, search="minimal")
     fitted = hr.protect(PATIENTS, SCHEMA, method).method
     nodes = [tuple(one["node"].values()) for one in fitted.minimal_]
-    assert not any(
-        a != b and all(x <= y for x, y in zip(a, b, strict=True)) for a in nodes for b in nodes
-    )
+    assert not any(a != b and all(x <= y for x, y in zip(a, b, strict=True)) for a in nodes for b in nodes)
     assert fitted.loss_ == min(one["loss"] for one in fitted.minimal_)
     optimal = hr.protect(PATIENTS, SCHEMA, hr.Incognito(k=3, hierarchies=HIERARCHIES)).method
     assert optimal.loss_ == pytest.approx(fitted.loss_)
@@ -120,9 +116,7 @@ def test_datafly_generalises_the_column_with_the_most_values_first():
 def test_suppressed_rows_are_stars_and_form_a_class_of_their_own():
     ages = [20] * 5 + [30] * 5 + [80] * 2 + [90]
     table = pa.table({"age": ages, "ill": ["a", "b"] * 6 + ["a"]})
-    method = hr.Incognito(
-        k=3, hierarchies={"age": Hierarchy.from_intervals(ages, [100])}, suppression=0.3
-    )
+    method = hr.Incognito(k=3, hierarchies={"age": Hierarchy.from_intervals(ages, [100])}, suppression=0.3)
     schema = hr.Schema(quasi=["age"], sensitive=["ill"])
     release = hr.protect(table, schema, method, keep_order=True)
     assert release.table.column("age").to_pylist() == ["20"] * 5 + ["30"] * 5 + ["*"] * 3
@@ -132,9 +126,7 @@ def test_suppressed_rows_are_stars_and_form_a_class_of_their_own():
 def test_a_small_rest_is_filled_up_so_that_it_too_has_k_records():
     ages = [20] * 6 + [30] * 4 + [80]
     table = pa.table({"age": ages, "ill": ["a", "b"] * 5 + ["a"]})
-    method = hr.Incognito(
-        k=4, hierarchies={"age": Hierarchy.from_intervals(ages, [100])}, suppression=0.5
-    )
+    method = hr.Incognito(k=4, hierarchies={"age": Hierarchy.from_intervals(ages, [100])}, suppression=0.5)
     schema = hr.Schema(quasi=["age"], sensitive=["ill"])
     release = hr.protect(table, schema, method, keep_order=True)
     assert release.table.column("age").to_pylist() == ["20"] * 6 + ["*"] * 5
@@ -186,8 +178,7 @@ def test_plans_save_load_and_apply(tmp_path):
     )
     expected = mapped_rows(plan.recoding, rows)
     got = [
-        tuple(map(str, row))
-        for row in zip(*(release.table.column(n).to_pylist() for n in ("zip", "age")), strict=True)
+        tuple(map(str, row)) for row in zip(*(release.table.column(n).to_pylist() for n in ("zip", "age")), strict=True)
     ]
     assert got == [tuple(map(str, row)) for row in expected]
 
@@ -270,9 +261,7 @@ def test_a_built_hierarchy_takes_values_that_look_like_signs(jobs, k, method):
     with duckdb.connect() as connection:
         connection.register("people", people)
         made = connection.execute(release.plan.to_sql("people")).fetchall()
-    assert Counter(row[0] for row in made) == Counter(
-        None if pd.isna(cell) else cell for cell in release.table["job"]
-    )
+    assert Counter(row[0] for row in made) == Counter(None if pd.isna(cell) else cell for cell in release.table["job"])
 
 
 @pytest.mark.parametrize("method", [hr.Incognito(k=5), hr.Datafly(k=5)])
@@ -328,9 +317,7 @@ def scattered(columns, rows, values):
     rng = np.random.default_rng(0)
     names = [f"c{i}" for i in range(columns)]
     table = {name: rng.integers(0, values, rows) for name in names}
-    return pa.table({**table, "s": rng.integers(0, 5, rows)}), hr.Schema(
-        quasi=names, sensitive=["s"]
-    )
+    return pa.table({**table, "s": rng.integers(0, 5, rows)}), hr.Schema(quasi=names, sensitive=["s"])
 
 
 @pytest.mark.parametrize("search", ["optimal", "minimal"])

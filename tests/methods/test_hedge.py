@@ -78,18 +78,14 @@ def test_means_are_told_from_k_people() -> None:
 @pytest.mark.parametrize("whose", [{"unit": "person"}, {"household": "home"}, {"unit": "person", "household": "home"}])
 @pytest.mark.parametrize("numeric", ["mean", "median"])
 @pytest.mark.parametrize("seed", range(5))
-def test_a_number_that_whole_groups_lack_is_told_from_k_people(
-    whose: dict[str, str], numeric: str, seed: int
-) -> None:
+def test_a_number_that_whole_groups_lack_is_told_from_k_people(whose: dict[str, str], numeric: str, seed: int) -> None:
     """A laboratory value is there for people of 50 and more alone, and not for all of them."""
     n, rng = 600, np.random.default_rng(seed)
     table = people(n, seed).assign(row=np.arange(n), person=np.arange(n) // (2 if "unit" in whose else 1))
     table["home"] = table["person"] // 3
     table["lab"] = rng.normal(5, 1, n).round(1)
     table.loc[(table["age"] < 50) | (rng.random(n) < 0.3), "lab"] = np.nan
-    schema = hr.Schema(
-        quasi=["age", "lab"], sensitive=["pay"], identifiers=["person", "home"], other=["row"], **whose
-    )
+    schema = hr.Schema(quasi=["age", "lab"], sensitive=["pay"], identifiers=["person", "home"], other=["row"], **whose)
     method = hr.Hedge(5, numeric=numeric, screen=False, max_disclosure=None)
     release = made(table, schema, method).table
     there = table.loc[release["row"]].reset_index(drop=True)

@@ -47,18 +47,14 @@ def brute(lattice: Lattice):
         hists = {key: lattice.hist[gs].sum(axis=0) for key, gs in groups.items()}
 
         def good(size, hist):
-            return size >= lattice.k and bool(
-                lattice.accept(np.array([size]), np.asarray(hist)[None, :])[0]
-            )
+            return size >= lattice.k and bool(lattice.accept(np.array([size]), np.asarray(hist)[None, :])[0])
 
         bad = {key for key in groups if not good(sizes[key], hists[key])}
         total = sum(sizes[key] for key in bad)
         if total > lattice.limit:
             continue
         firsts = {key: tuple(lattice.codes[min(gs)]) for key, gs in groups.items()}
-        rest = sorted(
-            (key for key in groups if key not in bad), key=lambda x: (sizes[x], firsts[x])
-        )
+        rest = sorted((key for key in groups if key not in bad), key=lambda x: (sizes[x], firsts[x]))
         while bad and not good(total, sum(hists[key] for key in bad)):
             if not rest or total + sizes[rest[0]] > lattice.limit:
                 bad = None
@@ -78,10 +74,7 @@ def brute(lattice: Lattice):
                     )
             loss /= n * m
         elif lattice.loss == "precision":
-            part = (
-                sum(v / (h - 1) if h > 1 else 0 for v, h in zip(node, lattice.heights, strict=True))
-                / m
-            )
+            part = sum(v / (h - 1) if h > 1 else 0 for v, h in zip(node, lattice.heights, strict=True)) / m
             loss = ((n - total) * part + total) / n
         elif lattice.loss == "height":
             loss = sum(node)
@@ -229,8 +222,7 @@ def test_adult_optimum_equals_all_12960_nodes(share):
     people = pq.read_table(folder / "adult_train.parquet").drop_null()
     files = {name: "salary-class" if name == "income" else name for name in ADULT}
     hierarchies = {
-        name: Hierarchy.from_csv(folder / "hierarchies" / "adult" / f"{file}.csv")
-        for name, file in files.items()
+        name: Hierarchy.from_csv(folder / "hierarchies" / "adult" / f"{file}.csv") for name, file in files.items()
     }
     limit = int(share * people.num_rows)
     lattice = build(read(people), Schema(quasi=ADULT), hierarchies, 5, limit=limit)

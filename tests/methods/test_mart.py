@@ -105,9 +105,7 @@ def test_parameters_out_of_range(parameters: dict[str, Any]) -> None:
         fit(**parameters)
 
 
-@pytest.mark.parametrize(
-    "criterion", [LDiversity(2, "distinct"), LDiversity(2, "recursive", c=1.0), TCloseness(0.2)]
-)
+@pytest.mark.parametrize("criterion", [LDiversity(2, "distinct"), LDiversity(2, "recursive", c=1.0), TCloseness(0.2)])
 def test_criteria_that_cannot_be_kept_while_growing(criterion: Any) -> None:
     with pytest.raises(UnsupportedError):
         fit(y=["ill"], criteria=[criterion])
@@ -209,9 +207,7 @@ def test_the_same_kind_of_frame_and_nothing_changed(kind: str) -> None:
     assert mart.fit(X, y) is mart
     assert frame.equals(before)
     names = released.column_names if kind == "arrow" else list(released.columns)
-    assert (
-        names == QUASI == mart.get_feature_names_out().tolist() == mart.feature_names_in_.tolist()
-    )
+    assert names == QUASI == mart.get_feature_names_out().tolist() == mart.feature_names_in_.tolist()
     assert mart.n_features_in_ == 2
     reference = MART(k=10).fit_transform(people()[QUASI], people()[["pay"]])
     for name in QUASI:
@@ -228,11 +224,7 @@ def test_every_way_to_give_the_sensitive_column(y: str) -> None:
         "array": frame["pay"].to_numpy(),
         "list": frame["pay"].tolist(),
     }[y]
-    assert (
-        MART().fit(frame[QUASI], given).tree_.n_leaves
-        == MART().fit(frame[QUASI], frame["pay"]).tree_.n_leaves
-        > 1
-    )
+    assert MART().fit(frame[QUASI], given).tree_.n_leaves == MART().fit(frame[QUASI], frame["pay"]).tree_.n_leaves > 1
 
 
 def test_a_sensitive_column_may_have_the_name_of_a_quasi_identifier() -> None:
@@ -255,9 +247,7 @@ def test_in_a_pipeline_under_cross_validation(kind: str) -> None:
     pipeline = make_pipeline(MART(k=10), OneHotEncoder(handle_unknown="ignore"), LinearRegression())
     scores = cross_val_score(pipeline, frame[QUASI], frame["pay"], cv=5)
     assert np.isfinite(scores).all()
-    assert (
-        scores.mean() > 0.3
-    )  # age and job explain most of pay; released groups still most of that
+    assert scores.mean() > 0.3  # age and job explain most of pay; released groups still most of that
 
 
 def test_columns_that_lack_at_transform() -> None:
@@ -305,9 +295,7 @@ def test_diverse_groups(diversity: str) -> None:
         (["pay", "ill"], LDiversity(1.2, columns=("nowhere",)), ParameterError),
     ],
 )
-def test_diversity_that_cannot_be(
-    y: list[str], criterion: LDiversity, error: type[Exception]
-) -> None:
+def test_diversity_that_cannot_be(y: list[str], criterion: LDiversity, error: type[Exception]) -> None:
     with pytest.raises(error):
         fit(y=y, criteria=[criterion])
 
@@ -332,9 +320,7 @@ HIERARCHY = Hierarchy(
 )
 
 
-def mixed(
-    numeric: str = "range", categorical: str = "concatenate", quasi: list[str] | None = None
-) -> pd.DataFrame:
+def mixed(numeric: str = "range", categorical: str = "concatenate", quasi: list[str] | None = None) -> pd.DataFrame:
     quasi = quasi or ["job", "age", "born"]
     mart = MART(
         k=4,
@@ -413,9 +399,7 @@ def test_groups_whose_means_read_alike_are_told_as_one(style: str) -> None:
 def test_a_centre_lies_within_its_group(style: str) -> None:
     """Three times 0.1, divided by three, is more than 0.1 in doubles."""
     frame = pd.DataFrame({"x": [0.1] * 3 + [1.7e308] * 2 + [1.6e308]})
-    released = ExactMeans(k=3, numeric=style, max_disclosure=None).fit_transform(
-        frame, [1, 2, 3, 9, 8, 9]
-    )
+    released = ExactMeans(k=3, numeric=style, max_disclosure=None).fit_transform(frame, [1, 2, 3, 9, 8, 9])
     assert released["x"].tolist()[:3] == [0.1] * 3
     assert 1.6e308 < released["x"].iloc[3] <= 1.7e308
 

@@ -106,9 +106,7 @@ def test_numeric_methods_name_every_column_at_fault(method):
 def test_mdav_loss_equals_the_reference(name, losses):
     table = hr.datasets.load_casc(name)
     for k, loss in zip((3, 4, 5, 10), losses, strict=True):
-        assert Microaggregation(k).fit(table).facts_["loss_percent"] == pytest.approx(
-            loss, abs=5e-4
-        )
+        assert Microaggregation(k).fit(table).facts_["loss_percent"] == pytest.approx(loss, abs=5e-4)
 
 
 @pytest.mark.parametrize("grouping", ["mdav", "v-mdav"])
@@ -122,9 +120,7 @@ def test_groups_of_k_are_averaged(n, k, grouping):
         mine = method.groups_ == g
         assert np.allclose(made[mine], frame[mine].mean().to_numpy())
         assert made[mine].nunique().max() == 1
-    release = hr.protect(
-        frame, hr.Schema(quasi=list(frame)), Microaggregation(k, grouping=grouping)
-    )
+    release = hr.protect(frame, hr.Schema(quasi=list(frame)), Microaggregation(k, grouping=grouping))
     assert release.summary()["groups"]["smallest"] >= k
 
 

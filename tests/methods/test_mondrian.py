@@ -129,10 +129,7 @@ def test_loss_takes_the_best_first_cut(people: Table) -> None:
         for c in range(last):
             left = codes <= c
             if k <= left.sum() <= 60 - k:
-                every.append(
-                    plain_loss(quasi, np.flatnonzero(left))
-                    + plain_loss(quasi, np.flatnonzero(~left))
-                )
+                every.append(plain_loss(quasi, np.flatnonzero(left)) + plain_loss(quasi, np.flatnonzero(~left)))
     assert reached == pytest.approx(min(every), rel=1e-12)
 
 
@@ -151,10 +148,7 @@ def test_every_objective_keeps_k_whatever_the_row_order(people: Table, objective
 
 def test_loss_beats_median(people: Table) -> None:
     schema = Schema(quasi=QUASI)
-    made = {
-        o: groups(Mondrian(k=5, objective=o).fit_table(people, schema), people)[2]
-        for o in ("median", "loss")
-    }
+    made = {o: groups(Mondrian(k=5, objective=o).fit_table(people, schema), people)[2] for o in ("median", "loss")}
     assert made["loss"] < made["median"]
 
 

@@ -198,9 +198,7 @@ def test_the_search_keeps_what_is_given_and_tells_what_it_tried():
     assert method.facts_["degrees"] == sorted(set(best["degrees"]))
     rescored = [row for row in method.search_ if row["held_out"] is not None]
     assert best["held_out"] == min(row["held_out"] for row in rescored)
-    assert len({(row["block_size"], tuple(row["degrees"])) for row in method.search_}) == len(
-        method.search_
-    )
+    assert len({(row["block_size"], tuple(row["degrees"])) for row in method.search_}) == len(method.search_)
     assert any(len(set(row["degrees"])) > 1 for row in method.search_)
     fixed = PoROP(90, random_state=5).fit(frame)
     assert {row["block_size"] for row in fixed.search_} == {90}

@@ -29,16 +29,12 @@ from hedgerow.methods.randomized_response import verify
 from hedgerow.plan import Plan
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
-SCHEMA = hr.Schema(
-    quasi=["sex", "job", "age"], sensitive=["ill"], identifiers=["id"], other=["note"]
-)
+SCHEMA = hr.Schema(quasi=["sex", "job", "age"], sensitive=["ill"], identifiers=["id"], other=["note"])
 
 
 def people(n=2000, seed=0) -> pa.Table:
     rng = np.random.default_rng(seed)
-    job = np.array(["nurse", "cook", "clerk", None], object)[
-        rng.choice(4, n, p=[0.4, 0.3, 0.2, 0.1])
-    ]
+    job = np.array(["nurse", "cook", "clerk", None], object)[rng.choice(4, n, p=[0.4, 0.3, 0.2, 0.1])]
     ill = np.array(["flu", "cold", "none", "HIV"])[rng.choice(4, n, p=[0.3, 0.3, 0.35, 0.05])]
     return pa.table(
         {
@@ -132,9 +128,7 @@ def test_the_same_key_and_table_draw_alike_in_any_order_and_others_independently
         hr.RandomizedResponse(l=6, bins=3, row_id="id", key=hr.Key.new()),
         hr.RandomizedResponse(l=6, bins=3, key=path),
     )
-    parts = [
-        apply_plan(whole.plan, table.slice(a, 1000), key, keep_order=True).table for a in (0, 1000)
-    ]
+    parts = [apply_plan(whole.plan, table.slice(a, 1000), key, keep_order=True).table for a in (0, 1000)]
     first, *rest = (hr.protect(table, SCHEMA, m, keep_order=True).table for m in (method, *others))
     for made in (*rest, pa.concat_tables(parts)):
         ages = (t.column("age").to_pylist() for t in (made, first))
@@ -246,9 +240,7 @@ def test_small_groups_are_never_described():
 def test_the_two_relaxations_report_who_is_left_unprotected():
     table = people()
     schema = hr.Schema(quasi=["sex", "job"], sensitive=["ill"])
-    half = hr.protect(
-        table, schema, hr.RandomizedResponse(l=8, target="sensitive", relax="halfway")
-    )
+    half = hr.protect(table, schema, hr.RandomizedResponse(l=8, target="sensitive", relax="halfway"))
     assert 0 < half.method.unprotected_ <= 1
     assert half.method.p_["ill"] < 1
     free = hr.protect(table, schema, hr.RandomizedResponse(l=8, exempt=["none", "flu", "cold"]))
@@ -273,11 +265,7 @@ def test_caps_of_their_own_for_values_and_groups():
 def test_known_negations_ask_for_more_noise():
     schema = hr.Schema(quasi=["sex", "job"], sensitive=["ill"])
     p = [
-        min(
-            hr.protect(
-                people(), schema, hr.RandomizedResponse(l=2, known_negations=w)
-            ).method.p_.values()
-        )
+        min(hr.protect(people(), schema, hr.RandomizedResponse(l=2, known_negations=w)).method.p_.values())
         for w in (0, 1)
     ]
     assert p[1] < p[0]
@@ -286,9 +274,7 @@ def test_known_negations_ask_for_more_noise():
 
 
 def test_several_sensitive_attributes_are_all_capped():
-    table = people().append_column(
-        "income", pa.array(np.random.default_rng(3).lognormal(10, 1, 2000))
-    )
+    table = people().append_column("income", pa.array(np.random.default_rng(3).lognormal(10, 1, 2000)))
     schema = hr.Schema(quasi=["sex", "job"], sensitive=["ill", "income"])
     for target in ("quasi", "both"):
         release = hr.protect(table, schema, hr.RandomizedResponse(l=2.5, target=target, bins=4))
@@ -320,13 +306,9 @@ def test_bad_parameters(parameters, message):
 
 def test_too_many_cells_say_which_column_to_coarsen():
     n = 3000
-    table = pa.table(
-        {c: [f"{c}{i}" for i in range(n)] for c in "abc"} | {"ill": ["x", "y", "z"] * 1000}
-    )
+    table = pa.table({c: [f"{c}{i}" for i in range(n)] for c in "abc"} | {"ill": ["x", "y", "z"] * 1000})
     with pytest.raises(ParameterError, match="coarsen 'a'"):
-        hr.protect(
-            table, hr.Schema(quasi=["a", "b", "c"], sensitive=["ill"]), hr.RandomizedResponse()
-        )
+        hr.protect(table, hr.Schema(quasi=["a", "b", "c"], sensitive=["ill"]), hr.RandomizedResponse())
 
 
 def test_infinities_and_empty_columns_are_refused():
@@ -391,9 +373,7 @@ def test_scikit_learn_conventions():
 
 def test_a_tampered_release_is_refused():
     release = hr.protect(people(), SCHEMA, hr.RandomizedResponse(l=6, bins=4))
-    release.table = release.table.set_column(
-        release.table.column_names.index("job"), "job", pa.array(["nurse"] * 2000)
-    )
+    release.table = release.table.set_column(release.table.column_names.index("job"), "job", pa.array(["nurse"] * 2000))
     with pytest.raises(PromiseError, match="share of values kept"):
         release.verify()
 
@@ -443,11 +423,7 @@ def test_reference_optima_on_adult():
     assert all(r["p"]["occupation"] == 1 for r in esgro)
     infeasible = [r for r in result["rows"] if r["scenario"] == "RR-S"]
     assert all(not r["feasible"] and r["floor"] == 1 for r in infeasible)
-    success = {
-        r["l"]: r["operational_success"]
-        for r in compared
-        if r["set"] == "EMGRW" and r["scenario"] == "RR-QI"
-    }
+    success = {r["l"]: r["operational_success"] for r in compared if r["set"] == "EMGRW" and r["scenario"] == "RR-QI"}
     assert success[2] == pytest.approx(0.930, abs=5e-4)
     assert success[7] == pytest.approx(0.779, abs=5e-4)
 

@@ -69,27 +69,17 @@ def test_mode_products_are_kronecker_products(modes, seed):
     x = np.random.default_rng(seed).normal(size=int(np.prod(dims)))
     channel, p = Channel(dims, t), kron(dims, t)
     scale = np.abs(np.linalg.inv(p)).sum(axis=1).max()
-    np.testing.assert_allclose(
-        channel.forward(x), p @ x, rtol=0, atol=1e-12 * max(1, np.abs(x).sum())
-    )
-    np.testing.assert_allclose(
-        channel.square(x), (p * p) @ x, rtol=0, atol=1e-12 * max(1, np.abs(x).sum())
-    )
-    np.testing.assert_allclose(
-        channel.inverse(p @ x), x, rtol=0, atol=1e-12 * scale * np.abs(x).sum()
-    )
+    np.testing.assert_allclose(channel.forward(x), p @ x, rtol=0, atol=1e-12 * max(1, np.abs(x).sum()))
+    np.testing.assert_allclose(channel.square(x), (p * p) @ x, rtol=0, atol=1e-12 * max(1, np.abs(x).sum()))
+    np.testing.assert_allclose(channel.inverse(p @ x), x, rtol=0, atol=1e-12 * scale * np.abs(x).sum())
     inverse = np.linalg.inv(p)
-    np.testing.assert_allclose(
-        channel.inverse_square(x), (inverse * inverse) @ x, rtol=1e-9, atol=1e-10 * scale**2
-    )
+    np.testing.assert_allclose(channel.inverse_square(x), (inverse * inverse) @ x, rtol=1e-9, atol=1e-10 * scale**2)
 
 
 def test_a_large_right_block_is_tiled_correctly():
     dims, t = (3, 700), np.array([0.3, 1.0])
     x = np.random.default_rng(1).random(2100)
-    np.testing.assert_allclose(
-        Channel(dims, t).forward(x), (matrix(3, 0.3) @ x.reshape(3, 700)).ravel(), atol=1e-12
-    )
+    np.testing.assert_allclose(Channel(dims, t).forward(x), (matrix(3, 0.3) @ x.reshape(3, 700)).ravel(), atol=1e-12)
 
 
 @pytest.mark.parametrize("target", ["quasi", "sensitive", "both"])
@@ -132,9 +122,7 @@ def test_monte_carlo_reconstruction_agrees_with_eta_and_zeta(p_share):
 def test_monte_carlo_risk_with_a_randomized_sensitive_attribute(t, target):
     """Pick a record of the group, then reconstruct what it holds: the product of Result 1."""
     gender = np.repeat([0, 1], [600, 400])
-    ill = np.concatenate(
-        [np.repeat([0, 1, 2], [300, 200, 100]), np.repeat([0, 1, 2], [40, 60, 300])]
-    )
+    ill = np.concatenate([np.repeat([0, 1, 2], [300, 200, 100]), np.repeat([0, 1, 2], [40, 60, 300])])
     made = build([gender], [2], [ill], [3], target, 0.5)
     level = np.full(2 if target == "both" else 1, t)
     risk = Risk(made, target).full(level)[0]

@@ -30,9 +30,7 @@ def mapped(column: ColumnMap, value: float | str | None) -> Released:
     return known.get(value, column.default)
 
 
-def mapped_rows(
-    maps: Maps, rows: Sequence[Sequence[float | str | None]]
-) -> list[tuple[Released, ...]]:
+def mapped_rows(maps: Maps, rows: Sequence[Sequence[float | str | None]]) -> list[tuple[Released, ...]]:
     """The released rows of column maps; rows of suppressed classes are hidden."""
     hidden = set(maps.suppressed)
     out = []

@@ -66,9 +66,7 @@ def mixed() -> Partition:
         style="range",
         cells=(Cell("[1970-01-01/1970-01-11]", 0, 10), Cell("[1970-01-12/1999-12-31]", 11, 10956)),
     )
-    mean = Recoded(
-        "height", "quasi", "numeric", style="mean", cells=(Cell(170.25, 150, 180), Cell(0.1, 0, 1))
-    )
+    mean = Recoded("height", "quasi", "numeric", style="mean", cells=(Cell(170.25, 150, 180), Cell(0.1, 0, 1)))
     return Partition(
         columns=(age, job, born, mean),
         split=(0, 1, -1, -1, 2, -1, -1),
@@ -100,7 +98,4 @@ def leaf_of(tree: Partition, record: dict[str, Any]) -> int:
 
 def recoded(tree: Partition, record: dict[str, Any]) -> dict[str, Any]:
     leaf = leaf_of(tree, record)
-    return {
-        c.name: c.cells[cells[leaf]].label
-        for c, cells in zip(tree.columns, tree.leaf_cells, strict=True)
-    }
+    return {c.name: c.cells[cells[leaf]].label for c, cells in zip(tree.columns, tree.leaf_cells, strict=True)}

@@ -168,9 +168,7 @@ def test_a_large_tree_is_as_small_as_its_arrays() -> None:
 
 
 @pytest.mark.parametrize(("first", "second"), [(2, 3), (2, 4), (3, 3), (3, 4)])
-def test_nodes_that_share_a_child_are_refused_though_their_number_is_right(
-    first: int, second: int
-) -> None:
+def test_nodes_that_share_a_child_are_refused_though_their_number_is_right(first: int, second: int) -> None:
     """Two splits over three leaves stand in pre-order with right children 4 and 3 alone."""
 
     def tree(*right: int) -> Partition:
@@ -186,8 +184,7 @@ def test_nodes_that_share_a_child_are_refused_though_their_number_is_right(
 def test_a_cut_of_numbers_that_points_to_a_subset_is_refused() -> None:
     """Whoever follows it would read beside the table of that subset."""
     columns = tuple(
-        Recoded(name, "quasi", kind, cells=(Cell("all"),))
-        for name, kind in (("x", "numeric"), ("job", "categorical"))
+        Recoded(name, "quasi", kind, cells=(Cell("all"),)) for name, kind in (("x", "numeric"), ("job", "categorical"))
     )
 
     def tree(*subset: int) -> Partition:

@@ -87,9 +87,7 @@ def test_sql_makes_the_same_release_in_duckdb():
         ColumnMap("day", "quasi", "date", "day", cuts=(18628.5,), labels=("early", "late")),
         ColumnMap("shoe", "quasi", "numeric", categories=("40", "41", "42"), labels=("s", "s", "m")),
     ))  # fmt: skip
-    plan = Plan(
-        "X", {}, tuple(PlanColumn(c.name, "quasi", c.kind, c.unit) for c in maps.columns), maps
-    )
+    plan = Plan("X", {}, tuple(PlanColumn(c.name, "quasi", c.kind, c.unit) for c in maps.columns), maps)
     with duckdb.connect() as connection:
         connection.register("people", people)
         made = connection.sql(plan.to_sql()).to_arrow_table()

@@ -35,9 +35,7 @@ def tables(draw: Any) -> tuple[pa.Table, list[str], list[str]]:
         elif kind == "decimal":
             values = rng.lognormal(0, draw(st.sampled_from([0.3, 2.0])), n)
         elif kind == "date":
-            values = np.array(
-                [dt.date(2000, 1, 1) + dt.timedelta(int(d)) for d in rng.integers(0, 999, n)]
-            )
+            values = np.array([dt.date(2000, 1, 1) + dt.timedelta(int(d)) for d in rng.integers(0, 999, n)])
         elif kind == "boolean":
             values = rng.random(n) < 0.4
         else:
@@ -50,9 +48,7 @@ def tables(draw: Any) -> tuple[pa.Table, list[str], list[str]]:
                 )
             )
             values = np.array(names, object)[rng.integers(0, len(names), n)]
-        return pa.array(
-            values.tolist(), mask=rng.random(n) < draw(st.sampled_from([0.0, 0.0, 0.2]))
-        )
+        return pa.array(values.tolist(), mask=rng.random(n) < draw(st.sampled_from([0.0, 0.0, 0.2])))
 
     quasi = draw(
         st.lists(
@@ -61,9 +57,7 @@ def tables(draw: Any) -> tuple[pa.Table, list[str], list[str]]:
             max_size=4,
         )
     )
-    sensitive = draw(
-        st.lists(st.sampled_from(["number", "decimal", "text", "boolean"]), min_size=1, max_size=3)
-    )
+    sensitive = draw(st.lists(st.sampled_from(["number", "decimal", "text", "boolean"]), min_size=1, max_size=3))
     for i, kind in enumerate(quasi):
         made[f"q{i}"] = column(kind)
     for i, kind in enumerate(sensitive):
@@ -114,9 +108,7 @@ def worst(groups: list[Any], values: list[Any]) -> Fraction:
     alpha=st.sampled_from([None, None, 0.1]),
     categorical=st.sampled_from(["concatenate", "weighted", "suppress"]),
 )
-@settings(
-    max_examples=100, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much]
-)
+@settings(max_examples=100, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
 def test_promises_hold_on_the_released_table(
     made: Any, k: int, cap: float | None, alpha: float | None, categorical: str
 ) -> None:
@@ -137,21 +129,15 @@ def test_promises_hold_on_the_released_table(
         if cap is not None:
             assert worst(rows, table.column(name).to_pylist()) <= Fraction(repr(cap))
     for name in quasi:
-        number = pa.types.is_integer(table.column(name).type) or pa.types.is_floating(
-            table.column(name).type
-        )
+        number = pa.types.is_integer(table.column(name).type) or pa.types.is_floating(table.column(name).type)
         dated = pa.types.is_date(table.column(name).type)
         style = "range" if number or dated else categorical
-        for cell, value in zip(
-            released.column(name).to_pylist(), table.column(name).to_pylist(), strict=True
-        ):
+        for cell, value in zip(released.column(name).to_pylist(), table.column(name).to_pylist(), strict=True):
             assert covers(cell, value, style)
 
 
 @given(made=tables(), k=st.integers(2, 5), seed=st.integers(0, 99))
-@settings(
-    max_examples=50, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much]
-)
+@settings(max_examples=50, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
 def test_shuffled_rows_give_the_same_plan(made: Any, k: int, seed: int) -> None:
     table, quasi, sensitive = made
     schema = Schema(quasi=quasi, sensitive=sensitive)

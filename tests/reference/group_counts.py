@@ -20,9 +20,7 @@ BINS, STEPS, ROUNDS, SETTLED = 16, 40, 5, 1e-4
 def binned(column, categories=None):
     """Return the bin of each cell of a column, and the number of bins."""
     if categories is not None:
-        return [categories.index(v) if v is not None else len(categories) for v in column], (
-            len(categories) + 1
-        )
+        return [categories.index(v) if v is not None else len(categories) for v in column], (len(categories) + 1)
     known = sorted(v for v in column if v is not None)
     # the first value that at least b sixteenths of the records do not exceed
     cuts = sorted({known[math.ceil(b * len(known) / BINS) - 1] for b in range(1, BINS)})

@@ -82,17 +82,14 @@ class Column:
 class Centred:
     """Vectors less their mean, as whole numbers in one unit, and their sum of squares."""
 
-    def __init__(
-        self, vectors: Sequence[tuple[Fraction, ...] | None], spread: Fraction | None = None
-    ) -> None:
+    def __init__(self, vectors: Sequence[tuple[Fraction, ...] | None], spread: Fraction | None = None) -> None:
         known = [v for v in vectors if v is not None]
         unit = math.lcm(*(x.denominator for v in known for x in v))
         whole = [None if v is None else tuple(int(x * unit) for x in v) for v in vectors]
         self.width = len(known[0]) if known else 0
         sums = self._sum(whole)
         self.rows = [
-            None if v is None else tuple(len(known) * x - s for x, s in zip(v, sums, strict=True))
-            for v in whole
+            None if v is None else tuple(len(known) * x - s for x, s in zip(v, sums, strict=True)) for v in whole
         ]
         self.sst: Fraction | int = sum(x * x for v in self.rows if v is not None for x in v)
         if spread is not None:  # in the unit of the rows
@@ -170,9 +167,7 @@ def candidates(column: Column, members: Members, like: Likeness) -> Iterator[set
         yield {c}
 
 
-def split(
-    members: Members, quasi: Sequence[Column], like: Likeness, k: int
-) -> tuple[Members, Members] | None:
+def split(members: Members, quasi: Sequence[Column], like: Likeness, k: int) -> tuple[Members, Members] | None:
     """Return the two sides of the best split, in the order of their numbers."""
     best, sides = Fraction(0), None
     for column in quasi:
@@ -325,9 +320,7 @@ def cell(column: Column, members: Members, k: int) -> Hashable:
     return (mean, len(known), missing) if missing else mean
 
 
-def merged_by_cell(
-    groups: Sequence[Members], quasi: Sequence[Column], k: int
-) -> dict[tuple[Hashable, ...], Members]:
+def merged_by_cell(groups: Sequence[Members], quasi: Sequence[Column], k: int) -> dict[tuple[Hashable, ...], Members]:
     """Return groups by their released cells; those of equal cells are one."""
     while True:
         found: dict[tuple[Hashable, ...], Members] = {}

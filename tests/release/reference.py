@@ -109,8 +109,7 @@ def holds(plan: Plan, people: list[Row], released: list[Row]) -> dict[str, bool]
     odd = {
         name
         for name in wanted[0]
-        if Counter(seen(row[name]) for row in wanted)
-        != Counter(seen(row[name]) for row in released)
+        if Counter(seen(row[name]) for row in wanted) != Counter(seen(row[name]) for row in released)
     }
     recoding = plan.recoding
     tells = isinstance(recoding, Partition) and any(c.style == "mean" for c in recoding.columns)

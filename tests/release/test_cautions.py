@@ -52,8 +52,7 @@ def test_a_group_that_gives_away_all_without_being_of_one_value() -> None:
     people = PEOPLE.assign(pay=[10, 10, None, 13, 14, 15, 16, 17, 18])
     said = told(hr.Mondrian(k=3), ROLES.replace(sensitive=["pay"]), people)
     assert said == [
-        "pay: 2 of 3 groups give away more than half of it, the worst 1.000 of 1 (6 records), and no "
-        "cap was promised"
+        "pay: 2 of 3 groups give away more than half of it, the worst 1.000 of 1 (6 records), and no cap was promised"
     ]
 
 
@@ -88,18 +87,14 @@ def test_numbers_and_dates_that_arrive_as_text_are_told(texts: list[str]) -> Non
     roles = hr.Schema(quasi=["age"], sensitive=["pay"])
     (said,) = told(hr.Mondrian(k=10), roles, people)
     n = sum(text[0].isdigit() for text in texts) * 6
-    assert said.startswith(
-        f"pay: judged as categories, but {n} of its 60 values look like numbers or dates"
-    )
+    assert said.startswith(f"pay: judged as categories, but {n} of its 60 values look like numbers or dates")
     assert not any(text in said for text in texts)
     declared = roles.replace(kinds={"pay": "categorical"})  # who says so has looked
     assert told(hr.Mondrian(k=10), declared, people) == []
 
 
 def test_dates_that_arrive_as_text_get_no_ranges() -> None:
-    people = pd.DataFrame(
-        {"born": [f"{i % 28 + 1}.12.{1960 + i % 9}" for i in range(60)], "pay": range(60)}
-    )
+    people = pd.DataFrame({"born": [f"{i % 28 + 1}.12.{1960 + i % 9}" for i in range(60)], "pay": range(60)})
     roles = hr.Schema(quasi=["born"], sensitive=["pay"])
     said = [text for text in told(hr.MART(k=10), roles, people) if text.startswith("born")]
     assert said[0].startswith("born: 60 of its 60 values look like dates")
@@ -134,17 +129,13 @@ def test_altered_records_that_tell_one_value_together_are_counted() -> None:
     roles = ROLES.replace(sensitive=["ill"])
     people = PEOPLE.assign(age=[20, 21, 22, 30, 31, 32, 40, 41, 42])
     said = told(Microaggregation(3), roles, people)
-    assert said == [
-        "ill: in 2 of 3 groups everybody has the same value, which the group reveals (6 records)"
-    ]
+    assert said == ["ill: in 2 of 3 groups everybody has the same value, which the group reveals (6 records)"]
 
 
 def test_records_that_masking_hardly_moves_are_counted() -> None:
     people = pd.DataFrame({"age": [i * 1.5 for i in range(40)], "ill": ["a", "b"] * 20})
     roles = hr.Schema(quasi=["age"], sensitive=["ill"])
-    words = (
-        "of 40 records keep all their quasi-identifiers (numbers to a thousandth of their spread)"
-    )
+    words = "of 40 records keep all their quasi-identifiers (numbers to a thousandth of their spread)"
     assert told(NoiseAddition(1e-9, random_state=1), roles, people) == [f"40 {words}"]
     assert told(NoiseAddition(0.5, random_state=1), roles, people) == []
     (said,) = told(TopBottomCoding(top_share=0.1), roles, people)
@@ -224,16 +215,13 @@ def test_a_cap_that_chance_breaks_is_told(method: Any) -> None:
         return [text for text in made.cautions if "drawn at random" in text]
 
     assert said(10, 0.2) == [
-        "k = 10 with max_disclosure = 0.2: even 10 records drawn at random often exceed that cap; "
-        "use k of at least 15"
+        "k = 10 with max_disclosure = 0.2: even 10 records drawn at random often exceed that cap; use k of at least 15"
     ]
     assert said(15, 0.2) == said(10, 0.3) == said(10, None) == []
     assert "records are too few for a k" in said(10, 1e-300)[0]
 
 
-def test_extremes_that_few_have_are_told_wherever_a_release_is(
-    here: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_extremes_that_few_have_are_told_wherever_a_release_is(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """One person of 109 and one of 3 stand in ranges of their groups, five to a group."""
     people = pd.DataFrame({"age": [3, *range(20, 70, 5), 109] * 1, "pay": range(12)})
     people = pd.concat([people, people.iloc[1:-1], people.iloc[1:-1]], ignore_index=True)

@@ -92,9 +92,7 @@ def test_what_came_in_comes_out(kind: str, tmp_path: Path) -> None:
         "plan.json",
         "release.csv" if kind == "csv" else "release.parquet",
     ]
-    assert written(tmp_path) == sorted(
-        ["out"] + ([source.name] if isinstance(source, Path) else [])
-    )
+    assert written(tmp_path) == sorted(["out"] + ([source.name] if isinstance(source, Path) else []))
 
 
 def test_groups_have_k_records_by_a_plain_count(release: Any) -> None:
@@ -193,9 +191,7 @@ def test_a_cell_that_does_not_cover_its_original_is_found() -> None:
     ages = release.table.column("age").to_pylist()
     first, second = sorted({a for a in ages if a is not None})[:2]
     change(release, "age", ages.index(first), second)
-    with pytest.raises(
-        PromiseError, match=r"covered: required 0, reached 1 \(.*1 in age\)|k-anonymity"
-    ):
+    with pytest.raises(PromiseError, match=r"covered: required 0, reached 1 \(.*1 in age\)|k-anonymity"):
         release.verify()
 
 
@@ -248,9 +244,7 @@ def test_no_threshold_of_the_plan_reaches_the_recipient(release: Any) -> None:
     from hedgerow.release.recipient import recipient
 
     text = recipient(release.plan, release.summary(), "release.csv", RecipientNotes())
-    cells = {
-        c for c in read(release.table).column("age", kind="categorical").values if c.startswith("[")
-    }
+    cells = {c for c in read(release.table).column("age", kind="categorical").values if c.startswith("[")}
     assert cells
     assert not any(cell in text for cell in cells)
 
@@ -265,9 +259,7 @@ def test_formulas_are_escaped_in_csv(tmp_path: Path, escape: bool) -> None:
     assert "=1+1" in text
 
 
-def test_an_existing_folder_is_replaced_only_when_forced_and_only_a_release(
-    release: Any, tmp_path: Path
-) -> None:
+def test_an_existing_folder_is_replaced_only_when_forced_and_only_a_release(release: Any, tmp_path: Path) -> None:
     folder = tmp_path / "out"
     release.write(folder)
     (folder / "audit.json").write_text("old")
@@ -285,12 +277,8 @@ def test_an_existing_folder_is_replaced_only_when_forced_and_only_a_release(
     assert written(mine) == ["letter.txt"]
 
 
-@pytest.mark.parametrize(
-    ("folder", "words"), [("no/such/out", "there is no folder"), ("file", "is not a folder")]
-)
-def test_places_that_cannot_be_written(
-    release: Any, tmp_path: Path, folder: str, words: str
-) -> None:
+@pytest.mark.parametrize(("folder", "words"), [("no/such/out", "there is no folder"), ("file", "is not a folder")])
+def test_places_that_cannot_be_written(release: Any, tmp_path: Path, folder: str, words: str) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(OutputError, match=words):
         release.write(tmp_path / folder)
@@ -358,19 +346,14 @@ def test_a_file_that_does_not_hold_the_release_is_not_kept(
         real(table.slice(1), *args, **kwargs)
 
     monkeypatch.setattr(module, "write_table", short)
-    with pytest.raises(
-        PromiseError, match=r"the written file release.parquet .* rows: required 400, reached 399"
-    ):
+    with pytest.raises(PromiseError, match=r"the written file release.parquet .* rows: required 400, reached 399"):
         release.write(tmp_path / "out")
     assert written(tmp_path) == []
 
 
 def test_apply_recodes_others_and_refuses_what_falls_outside(release: Any, tmp_path: Path) -> None:
     others = people(50, seed=3)
-    assert (
-        release.plan.apply(people().to_pandas())["age"].tolist()
-        == release.table.to_pandas()["age"].tolist()
-    )
+    assert release.plan.apply(people().to_pandas())["age"].tolist() == release.table.to_pandas()["age"].tolist()
     old = others.set_column(1, "age", pa.array([150.0] * 50))
     for apply in (release.plan.apply, lambda given: apply_plan(release.plan, given)):
         with pytest.raises(PlanError, match=r"cells fall outside the plan's cells") as refused:
@@ -400,9 +383,7 @@ def test_pseudonyms_link_records_under_one_key_alone() -> None:
     assert made[:N] == made[N:]
     assert len(set(made)) == N
     assert not set(made) & set(table.column("name").to_pylist())
-    other = hr.protect(
-        table, SCHEMA, hr.MART(k=5, max_disclosure=None), pseudonym_key=b"another key of 16 bytes"
-    )
+    other = hr.protect(table, SCHEMA, hr.MART(k=5, max_disclosure=None), pseudonym_key=b"another key of 16 bytes")
     assert not set(other.table.column("name").to_pylist()) & set(made)
     with pytest.raises(ParameterError, match="at least 16"):
         hr.protect(table, SCHEMA, hr.MART(k=5), pseudonym_key=b"short")
@@ -414,9 +395,7 @@ def test_pseudonyms_are_those_of_the_definition_and_differ_by_column() -> None:
     table = pa.table({"ssn": [f"p{i}" for i in range(n)], "age": range(n), "pay": [1.0, 2.0] * 20})
     table = table.append_column("card", table.column("ssn"))
     schema = hr.Schema(quasi=["age"], sensitive=["pay"], identifiers=["ssn", "card"])
-    release = hr.protect(
-        table, schema, hr.MART(k=5, max_disclosure=None), pseudonym_key=key, keep_order=True
-    )
+    release = hr.protect(table, schema, hr.MART(k=5, max_disclosure=None), pseudonym_key=key, keep_order=True)
     for name in ("ssn", "card"):
         assert release.table.column(name).to_pylist() == [
             hmac.digest(key, f"{name}\0p{i}".encode(), "sha256").hex()[:16] for i in range(n)

@@ -38,9 +38,7 @@ EXTRA = (
 MAPS = Maps(
     (
         ColumnMap("age", "quasi", "numeric", cuts=(40.0,), labels=("-39", "40-"), missing="?"),
-        ColumnMap(
-            "job", "quasi", "categorical", categories=("nurse", "a+b"), labels=("health", "other")
-        ),
+        ColumnMap("job", "quasi", "categorical", categories=("nurse", "a+b"), labels=("health", "other")),
         ColumnMap("born", "quasi", "date", "day", cuts=(11.0,), labels=("early", "late")),
         ColumnMap("height", "quasi", "numeric", cuts=(0.5, 160.0), labels=(0.0, 80.0, 170.0)),
     ),
@@ -109,9 +107,7 @@ def tampered(rows: list[dict[str, Any]], how: str, rng: random.Random) -> list[d
     how=st.sampled_from(TAMPERINGS),
     seed=st.integers(0, 1000),
 )
-def test_every_check_is_the_references(
-    plan: Plan, rows: list[dict[str, Any]], how: str, seed: int
-) -> None:
+def test_every_check_is_the_references(plan: Plan, rows: list[dict[str, Any]], how: str, seed: int) -> None:
     rows = [{name: row[name] for name in TYPES} for row in rows]
     wanted, _ = reference.expected(plan, rows)
     released = tampered(wanted, how, random.Random(seed))
@@ -260,11 +256,7 @@ def test_the_order_of_the_rows_is_free(method: str, tmp_path: Path) -> None:
 def test_written_files_hold_in_every_format(suffix: str, method: str, tmp_path: Path) -> None:
     from hedgerow.io.write import write_table
 
-    table = (
-        people()
-        if suffix != ".csv"
-        else replaced(people(), "note", lambda c: [v or None for v in c])
-    )
+    table = people() if suffix != ".csv" else replaced(people(), "note", lambda c: [v or None for v in c])
     write_table(table, tmp_path / f"people{suffix}")
     release = protected(method, tmp_path / f"people{suffix}")
     folder = release.write(tmp_path / "out")
@@ -286,9 +278,7 @@ def test_a_tampered_file_is_found(
     release = protected(method, tmp_path / f"people{suffix}")
     order = pa.array(np.random.default_rng(1).permutation(300))
     change, words = (lambda t: t.take(order), "") if how == "shuffled rows" else TAMPERED[how]
-    monkeypatch.setattr(
-        room, "write_table", lambda table, *args, **kwargs: real(change(table), *args, **kwargs)
-    )
+    monkeypatch.setattr(room, "write_table", lambda table, *args, **kwargs: real(change(table), *args, **kwargs))
     if how == "shuffled rows":
         release.write(tmp_path / "out")
         return
@@ -318,9 +308,7 @@ def test_a_frame_that_is_changed_in_place_is_found(frame: str, tmp_path: Path) -
     if frame == "pandas":
         release.table.isetitem(list(release.table).index("income"), np.arange(300.0))
     else:
-        release.table.replace_column(
-            release.table.columns.index("income"), pl.Series("income", np.arange(300.0))
-        )
+        release.table.replace_column(release.table.columns.index("income"), pl.Series("income", np.arange(300.0)))
     with pytest.raises(PromiseError, match="columns that changed: income"):
         release.write(tmp_path / "other")
     with pytest.raises(PromiseError, match="columns that changed: income"):
@@ -402,10 +390,7 @@ def test_faults_in_every_part_of_the_rows_are_counted(monkeypatch: pytest.Monkey
 def test_the_key_of_the_sums_is_new_each_time() -> None:
     """Whoever knew it could make other rows of the same sum."""
     release = protected("ranges")
-    one, two = (
-        verify(release.plan, release.original, release.released, rows=release.rows).expected
-        for _ in range(2)
-    )
+    one, two = (verify(release.plan, release.original, release.released, rows=release.rows).expected for _ in range(2))
     assert one is not None
     assert two is not None
     assert one.sums.whole != two.sums.whole
@@ -440,13 +425,9 @@ def untrue_means(ages: list[int | None], label: Any) -> int:
     return untrue(column, source, np.array([0]), np.zeros(len(ages), np.int64))
 
 
-@pytest.mark.parametrize(
-    "change", [lambda label: label.replace(":", ":1", 1), lambda label: label + "+nobody:0"]
-)
+@pytest.mark.parametrize("change", [lambda label: label.replace(":", ":1", 1), lambda label: label + "+nobody:0"])
 def test_shares_beside_ranges_are_held_against_their_group(change: Any) -> None:
-    release = hr.protect(
-        people(), SCHEMA, hr.MART(k=5, max_disclosure=None, categorical="weighted")
-    )
+    release = hr.protect(people(), SCHEMA, hr.MART(k=5, max_disclosure=None, categorical="weighted"))
     release.plan = forged(
         release.plan,
         1,
@@ -490,9 +471,7 @@ def test_a_plan_of_other_splits_is_found() -> None:
     release = protected("ranges")
     tree: Any = release.plan.recoding
     moved = [t + 7 for t in tree.threshold]
-    release.plan = dataclasses.replace(
-        release.plan, recoding=dataclasses.replace(tree, threshold=moved)
-    )
+    release.plan = dataclasses.replace(release.plan, recoding=dataclasses.replace(tree, threshold=moved))
     with pytest.raises(PromiseError, match=r"mapped|covered|whole rows"):
         release.verify()
 
@@ -543,9 +522,7 @@ def test_pseudonyms_swapped_between_two_people_are_seen(tmp_path: Path) -> None:
     assert b"0123456789abcdef" not in pickle.dumps(release._secret)
 
 
-def test_two_spellings_of_one_value_are_two_texts_to_a_reader(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_two_spellings_of_one_value_are_two_texts_to_a_reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """k is counted on what stands in the file: 30 and 30.0 would be two groups of a CSV."""
     real = room.write_table
     real(people(), tmp_path / "people.csv")

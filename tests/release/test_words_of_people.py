@@ -64,9 +64,7 @@ def test_pseudonyms_of_what_is_no_key_of_people_are_counted() -> None:
 
 
 def test_pseudonyms_that_tell_every_record_apart_are_no_groups(tmp_path: Path) -> None:
-    release = hr.protect(
-        visits(), ROLES.replace(identifiers=["visit"]), hr.Mondrian(k=10), pseudonym_key=KEY
-    )
+    release = hr.protect(visits(), ROLES.replace(identifiers=["visit"]), hr.Mondrian(k=10), pseudonym_key=KEY)
     assert not any("pseudonym" in text for text in release.cautions)
 
 

@@ -53,11 +53,7 @@ def found(data, side, wanted):
     kept = range(len(data[side]["n"]))
     for j, code in wanted.items():
         keys, column = data[side]["keys"][j], data["columns"][j]
-        kept = [
-            i
-            for i in kept
-            if (keys[i] == code if side == "before" else covered(column, keys[i], code))
-        ]
+        kept = [i for i in kept if (keys[i] == code if side == "before" else covered(column, keys[i], code))]
     return kept
 
 
@@ -94,10 +90,7 @@ def test_who_fits_a_description_is_counted_as_by_hand(made):
             own = people[names[j]]
             fits &= own.isna() if gone else own == value
             may &= [holds(cell, value) for cell in table[names[j]]]
-        count = {
-            side: sum(data[side]["n"][i] for i in found(data, side, wanted))
-            for side in ("before", "after")
-        }
+        count = {side: sum(data[side]["n"][i] for i in found(data, side, wanted)) for side in ("before", "after")}
         assert count == {"before": fits.sum(), "after": may.sum()}, wanted
 
 
@@ -110,9 +103,7 @@ def test_what_is_known_of_who_fits_is_that_of_the_groups(made):
     told = zip(data["after"]["n"], pay, strict=True)
     told = np.array(sorted((n, square**0.5) for n, (_, _, square) in told))
     assert told == pytest.approx(spread, rel=1e-6)
-    assert sorted(max(times) for _, times in ill) == sorted(
-        g.ill.value_counts(dropna=False).max() for _, g in groups
-    )
+    assert sorted(max(times) for _, times in ill) == sorted(g.ill.value_counts(dropna=False).max() for _, g in groups)
 
 
 def test_the_page_counts_in_a_browser(made, tmp_path):
@@ -200,9 +191,7 @@ def test_the_cap_and_what_was_not_promised_are_said(made):
     assert "the cap, 40%" in page
     assert "Does not hold" not in page
     broken = [check if check.name != "k-anonymity" else None for check in capped.checks]
-    broken = [c for c in broken if c] + [
-        hr.guarantees.Check("k-anonymity", 10, 3, False, "1 small")
-    ]
+    broken = [c for c in broken if c] + [hr.guarantees.Check("k-anonymity", 10, 3, False, "1 small")]
     page = render(audit.to_dict(), plan=capped.plan, checks=broken)
     assert 'class="card bad"' in page
     assert "Does not hold.</strong>" in page
@@ -221,9 +210,7 @@ def test_shares_of_records_by_disclosure_add_up(made):
 
 
 def test_columns_released_as_they_are_are_measured():
-    table = read(
-        pd.DataFrame({"age": [1, 1, 1, 1], "note": ["a", "b", "b", "b"], "pay": [1, 2, 3, 4]})
-    )
+    table = read(pd.DataFrame({"age": [1, 1, 1, 1], "note": ["a", "b", "b", "b"], "pay": [1, 2, 3, 4]}))
     schema = hr.Schema(quasi=["age"], sensitive=["pay"], other=["note"])
     assert other_columns(table, schema) == {
         "columns": ["note"], "unique": 0.25, "by_quasi": 0.0, "together": 0.25,

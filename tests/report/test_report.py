@@ -50,9 +50,7 @@ class Reader(HTMLParser):
             self.images.append(found)
         if tag == "a" and found.get("href", "").startswith("#"):
             self.targets.append(found["href"][1:])
-        self.outside += [
-            v for k, v in attrs if k in ("src", "href") and not v.startswith(("data:", "#"))
-        ]
+        self.outside += [v for k, v in attrs if k in ("src", "href") and not v.startswith(("data:", "#"))]
         self.scripts += tag == "script"
         if re.fullmatch("h[1-6]", tag):
             self.levels.append(int(tag[1]))

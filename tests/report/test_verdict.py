@@ -183,8 +183,7 @@ def by_scores(values):
 
     def of(rows):
         return max(
-            len(rows) * ((v[rows].mean(axis=0) - public) ** 2).sum() / loss[rows].sum()
-            for v, public, loss in scores
+            len(rows) * ((v[rows].mean(axis=0) - public) ** 2).sum() / loss[rows].sum() for v, public, loss in scores
         )
 
     return of
@@ -218,19 +217,12 @@ def test_groups_of_altered_rows_that_give_away_much_are_counted():
     assert set(said) <= set(release.cautions)
     page = render(found.to_dict(), plan=release.plan, checks=release.checks)
     assert not verdict(page)[1]
-    assert (
-        outcome(release, found)[0]
-        == "Meets what was asked, but not everything is bounded."
-    )
+    assert outcome(release, found)[0] == "Meets what was asked, but not everything is bounded."
 
 
-@pytest.mark.parametrize(
-    "method", [hr.NoiseAddition(0.2, random_state=1), hr.RankSwapping(random_state=1)]
-)
+@pytest.mark.parametrize("method", [hr.NoiseAddition(0.2, random_state=1), hr.RankSwapping(random_state=1)])
 def test_rows_that_are_altered_one_by_one_form_no_groups_that_are_counted(method):
-    table = (
-        hr.datasets.make_people(300, seed=1).to_pandas()[["age", "income"]].astype(float).fillna(0)
-    )
+    table = hr.datasets.make_people(300, seed=1).to_pandas()[["age", "income"]].astype(float).fillna(0)
     schema = hr.Schema(quasi=["age"], sensitive=["income"])
     release = hr.protect(table, schema, method)
     said = [*hr.audit(table, release, **QUICK).unbounded, *release.summary()["unbounded"]]

@@ -101,8 +101,4 @@ def axe(page: Any) -> list[str]:
     script = resources.files("axe_playwright_python").joinpath("axe.min.js").read_text()
     page.evaluate(script)
     found = page.evaluate("axe.run()")["violations"]
-    return [
-        f"{v['id']}: {v['nodes'][0]['html'][:120]}"
-        for v in found
-        if v["impact"] in ("serious", "critical")
-    ]
+    return [f"{v['id']}: {v['nodes'][0]['html'][:120]}" for v in found if v["impact"] in ("serious", "critical")]

@@ -129,9 +129,7 @@ CANCELLED = {"kind": "Cancelled", "message": "Stopped.", "hint": None}
 
 @pytest.mark.parametrize("ask", ["attack", "look_up", "write"])
 def test_what_is_asked_for_does_not_wait_for_trials(desk: Desk, ask: str) -> None:
-    step, begun = {"write": ("release", "write"), "look_up": ("compare", "lookup")}.get(
-        ask, ("compare", "measure")
-    )
+    step, begun = {"write": ("release", "write"), "look_up": ("compare", "lookup")}.get(ask, ("compare", "measure"))
     desk.need("compare")
     desk.work.answer({"rows": 1})
     desk.need("protect")

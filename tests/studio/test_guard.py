@@ -53,9 +53,7 @@ def test_nothing_is_read_without_the_cookie(browser: Browser, path: str) -> None
 
 
 @pytest.mark.parametrize("path", POSTS)
-def test_nothing_is_done_without_the_cookie_or_for_another_site(
-    browser: Browser, desk: Desk, path: str
-) -> None:
+def test_nothing_is_done_without_the_cookie_or_for_another_site(browser: Browser, desk: Desk, path: str) -> None:
     before = desk.turn, list(desk.work.asked)
     for origin in ("https://evil.example", "null", f"http://evil.example:{PORT}",
                    f"https://127.0.0.1:{PORT}", "http://127.0.0.1:1", None):  # fmt: skip
@@ -66,12 +64,8 @@ def test_nothing_is_done_without_the_cookie_or_for_another_site(
     assert (desk.turn, desk.work.asked) == before
 
 
-@pytest.mark.parametrize(
-    "host", ["evil.example", f"evil.example:{PORT}", "127.0.0.1", f"127.0.0.1:{PORT + 1}", ""]
-)
-def test_a_name_that_was_pointed_here_gets_nothing(
-    browser: Browser, desk: Desk, host: str
-) -> None:
+@pytest.mark.parametrize("host", ["evil.example", f"evil.example:{PORT}", "127.0.0.1", f"127.0.0.1:{PORT + 1}", ""])
+def test_a_name_that_was_pointed_here_gets_nothing(browser: Browser, desk: Desk, host: str) -> None:
     assert browser("GET", "/table", headers={"host": host}).status_code == 403
     first = Browser(desk)
     token = first.app.token
@@ -145,9 +139,7 @@ def test_the_system_tells_whose_a_connection_is(family: socket.AddressFamily) ->
                 assert owner(there, port) == -1  # not root, as the system's table has it
 
 
-def test_the_tables_of_the_system_are_read_as_they_are_written(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_tables_of_the_system_are_read_as_they_are_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # lines as proc(5) shows them, of a machine whose lowest byte comes first
     told = tmp_path / "tcp"
     told.write_text(

@@ -46,9 +46,7 @@ def test_without_the_extra_it_says_what_to_install(
     assert "pip install 'hedgerow[studio]'" in capsys.readouterr().err
 
 
-def test_a_table_that_is_not_there_is_told_at_once(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_table_that_is_not_there_is_told_at_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["studio", str(tmp_path / "people.csv"), "--no-browser"]) == 2
     assert "there is no file" in capsys.readouterr().err
 

@@ -150,9 +150,7 @@ def written(folder: Path) -> dict[str, Any]:
     return {"folder": str(folder), "files": files, "checks": 9, "promised": []}
 
 
-def test_nothing_is_downloaded_before_it_was_verified(
-    browser: Browser, desk: Desk, tmp_path: Path
-) -> None:
+def test_nothing_is_downloaded_before_it_was_verified(browser: Browser, desk: Desk, tmp_path: Path) -> None:
     made = written(tmp_path)
     for path in ("/download/release.csv", "/report/open"):
         assert browser("GET", path).status_code == 409
@@ -193,9 +191,7 @@ def test_what_is_looked_up_stands_in_no_address(browser: Browser, desk: Desk) ->
     assert desk.work.asked[-1][1]["wanted"] == {"age": "31"}
 
 
-def test_a_fault_of_the_studio_tells_no_value(
-    browser: Browser, desk: Desk, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_fault_of_the_studio_tells_no_value(browser: Browser, desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(step: str) -> None:
         raise RuntimeError("Ann earns 2100")
 
@@ -225,9 +221,7 @@ def test_no_sensitive_column_is_told_on_every_step(browser: Browser, desk: Desk)
         assert 'id="no-sensitive"' in browser("GET", f"/{step}").text
 
 
-def test_a_key_is_made_in_private_and_never_shown(
-    browser: Browser, desk: Desk, tmp_path: Path
-) -> None:
+def test_a_key_is_made_in_private_and_never_shown(browser: Browser, desk: Desk, tmp_path: Path) -> None:
     path = tmp_path / "my.key"
     browser("POST", "/key", data={"turn": str(desk.turn), "key": str(path), "pseudonyms": "1"})
     assert (desk.choices.key, desk.choices.pseudonyms) == (str(path), True)
@@ -290,9 +284,7 @@ def test_a_standard_is_taken_with_a_method_that_has_no_k(browser: Browser, desk:
     assert (answer.status_code, desk.choices.profile) == (303, "wp216")
 
 
-def test_hierarchies_are_taken_by_path_and_by_copy(
-    browser: Browser, desk: Desk, tmp_path: Path
-) -> None:
+def test_hierarchies_are_taken_by_path_and_by_copy(browser: Browser, desk: Desk, tmp_path: Path) -> None:
     above = tmp_path / "jobs.csv"
     above.write_text("nurse;health;*\ncook;service;*\n")
     browser("POST", "/hierarchies", data={"turn": str(desk.turn), "hierarchy-1": str(above)})
@@ -358,9 +350,7 @@ def upload(browser: Browser, desk: Desk, body: bytes, **more: str) -> Any:
     return browser("POST", "/hierarchy", content=body, headers=head)
 
 
-def test_a_hierarchy_that_was_mended_is_taken_anew(
-    browser: Browser, desk: Desk, tmp_path: Path
-) -> None:
+def test_a_hierarchy_that_was_mended_is_taken_anew(browser: Browser, desk: Desk, tmp_path: Path) -> None:
     upload(browser, desk, b"nurse;health;*\ncook;service;*\n")
     first, turn = desk.choices.hierarchies["job"], desk.turn
     upload(browser, desk, b"nurse;work;*\ncook;work;*\n")
@@ -401,9 +391,7 @@ def test_work_that_an_old_page_asks_for_is_not_done(browser: Browser, desk: Desk
     assert [p for p in desk.folder.rglob("*") if p.name == "jobs.csv"] == []
 
 
-def test_what_is_entered_as_a_path_is_no_fault_of_the_studio(
-    browser: Browser, desk: Desk, tmp_path: Path
-) -> None:
+def test_what_is_entered_as_a_path_is_no_fault_of_the_studio(browser: Browser, desk: Desk, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.toml")  # nobody writes into it: reading would never end
     large = tmp_path / "large.toml"
     with open(large, "wb") as file:
@@ -463,9 +451,7 @@ def test_a_table_whose_name_is_like_an_option_is_no_option(browser: Browser, des
     assert desk.results["script"]["command"] == "hedgerow protect ./-x.csv"
 
 
-def test_a_file_that_was_refused_is_read_again_in_the_encoding_that_is_named(
-    browser: Browser, desk: Desk
-) -> None:
+def test_a_file_that_was_refused_is_read_again_in_the_encoding_that_is_named(browser: Browser, desk: Desk) -> None:
     desk.open("old.csv")
     desk.work.answer(error={"kind": "InputError", "message": "old.csv is UTF-8 but for 1", "hint": ""})
     assert desk.path is None

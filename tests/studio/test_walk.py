@@ -182,9 +182,7 @@ def test_by_keyboard_alone(studio: Served) -> None:
     [(360, 1.0, "dark"), (640, 2.0, "light")],
     ids=["360px and dark", "200%"],
 )
-def test_nothing_is_cut_off(
-    studio: Served, chromium: Any, width: int, scale: float, colours: str
-) -> None:
+def test_nothing_is_cut_off(studio: Served, chromium: Any, width: int, scale: float, colours: str) -> None:
     page = studio.other(chromium, width, scale, colours)
     for step in STEPS:
         page.goto(f"{studio.home}/{step}")
@@ -253,9 +251,7 @@ def test_out_of_memory_is_told_and_can_be_tried_again(studio: Served) -> None:
     page.locator("#columns").wait_for()
 
 
-def test_what_is_wrong_is_told_where_it_is(
-    studio: Served, chromium: Any, tmp_path: Path
-) -> None:
+def test_what_is_wrong_is_told_where_it_is(studio: Served, chromium: Any, tmp_path: Path) -> None:
     page = studio.go("table", "#roles")
     # a name that says no format, then a broken table, then one without anything sensitive
     (tmp_path / "notes.docx").write_text("hello")

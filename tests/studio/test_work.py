@@ -115,9 +115,7 @@ def test_a_worker_is_stopped_killed_and_replaced(people: Path) -> None:
         first_tried = work.ask("frontier", "Trying", ask(people, tried=[10, [0.5]]))
         assert first_tried.done.wait(120)
         assert first_tried.result is not None
-        assert [p["parameters"] for p in first_tried.result["points"]] == [
-            {"k": 10, "max_disclosure": 0.5}
-        ]
+        assert [p["parameters"] for p in first_tried.result["points"]] == [{"k": 10, "max_disclosure": 0.5}]
         caps = [c / 100 for c in range(2, 100)]
         trying = work.ask("frontier", "Trying", ask(people, tried=[5, caps]))
         work.stop()
@@ -159,8 +157,7 @@ def test_promises_keys_and_hierarchies_reach_the_command(people: Path, tmp_path:
     for text in made["script"].values():
         assert secret not in text
         assert str(key) in text
-    for words in ("--max-inference 0.9", "--pseudonyms", "--profile ihsn-k5",
-                  '[hierarchies."education"]'):
+    for words in ("--max-inference 0.9", "--pseudonyms", "--profile ihsn-k5", '[hierarchies."education"]'):
         assert words in made["script"]["command"]
     # the command in a shell makes the same bytes
     command = made["script"]["command"].replace(str(tmp_path / "out"), str(tmp_path / "again"))

@@ -28,14 +28,8 @@ class Stats:
     rows: list[int]
 
     def __add__(self, other: Stats) -> Stats:
-        numbers = [
-            tuple(map(sum, zip(a, b, strict=True)))
-            for a, b in zip(self.numbers, other.numbers, strict=True)
-        ]
-        classes = [
-            [x + y for x, y in zip(a, b, strict=True)]
-            for a, b in zip(self.classes, other.classes, strict=True)
-        ]
+        numbers = [tuple(map(sum, zip(a, b, strict=True))) for a, b in zip(self.numbers, other.numbers, strict=True)]
+        classes = [[x + y for x, y in zip(a, b, strict=True)] for a, b in zip(self.classes, other.classes, strict=True)]
         return Stats(self.n + other.n, numbers, classes, self.rows + other.rows)
 
 
@@ -87,8 +81,7 @@ class Grower:
             z = [self.z[i][j] for i in known]
             numbers.append((len(known), sum(z), sum(v * v for v in z)))
         counts = [
-            [sum(self.classes[i][j] == c for i in rows) for c in range(size)]
-            for j, size in enumerate(self.sizes)
+            [sum(self.classes[i][j] == c for i in rows) for c in range(size)] for j, size in enumerate(self.sizes)
         ]
         return Stats(len(rows), numbers, counts, rows)
 
@@ -130,11 +123,7 @@ class Grower:
                 told = sum((p - q) ** 2 for p, q in zip(p_known, public, strict=True))
                 if not here:
                     told = Fraction(0)
-                outside = (
-                    1
-                    - 2 * sum(p * q for p, q in zip(p_known, public, strict=True))
-                    + sum(q * q for q in public)
-                )
+                outside = 1 - 2 * sum(p * q for p, q in zip(p_known, public, strict=True)) + sum(q * q for q in public)
                 if outside > 0 and told / outside > self.rules.cap[self.r + j]:
                     return False
             if self.rules.share[j] < 1 and max(share) > self.rules.share[j]:
@@ -174,9 +163,7 @@ class Grower:
             mean = {c: by_code[c].numbers[j] for c in present}
             channels.append(
                 [
-                    float(self.weight[j]) ** 0.5 * (mean[c][1] / mean[c][0] - z / known)
-                    if mean[c][0]
-                    else 0.0
+                    float(self.weight[j]) ** 0.5 * (mean[c][1] / mean[c][0] - z / known) if mean[c][0] else 0.0
                     for c in present
                 ]
             )
@@ -223,9 +210,7 @@ class Grower:
                     best, column, chosen = gain, c, self.oriented(c, codes, by_code, left, right)
         return best, column, chosen
 
-    def oriented(
-        self, column: int, codes: set[int], by_code: dict[int, Stats], left: Stats, right: Stats
-    ) -> set[int]:
+    def oriented(self, column: int, codes: set[int], by_code: dict[int, Stats], left: Stats, right: Stats) -> set[int]:
         """Categories whose summed responses have the smaller mean go left."""
         if self.ordered[column]:
             return codes
@@ -282,10 +267,7 @@ class Scored(Grower):
         loss = [sum(x * x for x in v) for v in apart]
         least = sum(loss) / len(loss) / 4
         self.scores.append(
-            {
-                i: (np.array(v, float), float(max(own, least)))
-                for i, v, own in zip(rows, apart, loss, strict=True)
-            }
+            {i: (np.array(v, float), float(max(own, least))) for i, v, own in zip(rows, apart, loss, strict=True)}
         )
 
     def admissible(self, s: Stats) -> bool:

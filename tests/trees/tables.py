@@ -63,9 +63,7 @@ class Sensitive:
         return NodeRows.of(given.predictors, codes, self.responses, mine, **options)
 
 
-def predictors(
-    rng: np.random.Generator, n: int, columns: str, n_codes: int = 6, missing: bool = False
-) -> Given:
+def predictors(rng: np.random.Generator, n: int, columns: str, n_codes: int = 6, missing: bool = False) -> Given:
     """One column a letter: o ordered, c categorical, w categorical with many categories.
 
     Capitals have so many codes that they take 16 (O, C) or 32 bits (W).

@@ -33,9 +33,7 @@ def test_scaling_rounds_to_units_and_centres(values: list[float], seed: int) -> 
     for value, unit in zip(ordered.tolist(), made.units.tolist(), strict=False):
         exact = (Fraction(value) - low) / span * SIZE
         assert abs(unit + made.middle - exact) <= 1
-    assert (
-        abs(int(made.units[:-1].astype(np.int64) @ counts)) <= counts.sum()
-    )  # the mean is off by less than a unit
+    assert abs(int(made.units[:-1].astype(np.int64) @ counts)) <= counts.sum()  # the mean is off by less than a unit
     assert made.units[-1] == 0
     assert made.units[0] + made.middle == 0
     assert made.units[-2] + made.middle == SIZE

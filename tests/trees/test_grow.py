@@ -104,9 +104,7 @@ CLASS_RULES = {
 @pytest.mark.parametrize("kinds", ["n", "nn", "nnn"])
 @pytest.mark.parametrize("columns", ["oo", "oc", "cc"])
 def test_numeric_responses(columns: str, kinds: str, missing: bool, asked: str) -> None:
-    rng = np.random.default_rng(
-        [len(columns), len(kinds), missing, ord(columns[0]), ord(columns[1])]
-    )
+    rng = np.random.default_rng([len(columns), len(kinds), missing, ord(columns[0]), ord(columns[1])])
     given = predictors(rng, 70, columns, missing=missing)
     made = responses(rng, given, kinds, missing=missing)
     assert check(given, made, rules(made, **RULES[asked])).n_nodes > 1
@@ -261,10 +259,7 @@ def test_the_principal_axis_finds_what_no_single_response_shows() -> None:
 
 def signature(grown: Grown, given: Given, order: Any) -> list[Any]:
     """Everything about a tree that must not depend on the order of the rows."""
-    rows = [
-        sorted(order[grown.rows[grown.start[i] : grown.end[i]]].tolist())
-        for i in range(grown.n_nodes)
-    ]
+    rows = [sorted(order[grown.rows[grown.start[i] : grown.end[i]]].tolist()) for i in range(grown.n_nodes)]
     subsets = [
         grown.subset(i).tolist() if c != LEAF and not given.ordered[c] else []
         for i, c in enumerate(grown.column.tolist())
@@ -293,9 +288,7 @@ def test_neither_row_order_nor_threads_nor_repetition_matter(kinds: str) -> None
 
     def again(order: Any) -> list[Any]:
         mixed = made[order]
-        return signature(
-            grow(mixed.rows(given[order]), mixed.responses, layout, asked), given, order
-        )
+        return signature(grow(mixed.rows(given[order]), mixed.responses, layout, asked), given, order)
 
     with ThreadPoolExecutor(2) as pool:
         found = list(pool.map(again, orders))
@@ -315,9 +308,7 @@ def test_large_tables_grow_alike_on_any_number_of_threads(kinds: str) -> None:
     def grown(threads: int, rows: Any) -> list[Any]:
         mixed = made[rows]
         made_rows = mixed.rows(given[rows])
-        return signature(
-            grow(made_rows, mixed.responses, layout, asked, threads=threads), given, rows
-        )
+        return signature(grow(made_rows, mixed.responses, layout, asked, threads=threads), given, rows)
 
     flat = grown(1, np.arange(n))
     order = rng.permutation(n)
@@ -334,7 +325,4 @@ def test_nothing_that_was_given_changes() -> None:
     before = given.codes.copy(), made.z.copy(), made.classes.copy()
     layout = StatisticsLayout.of(made.responses)
     grow(made.rows(given), made.responses, layout, rules(made))
-    assert all(
-        np.array_equal(a, b)
-        for a, b in zip(before, (given.codes, made.z, made.classes), strict=True)
-    )
+    assert all(np.array_equal(a, b) for a, b in zip(before, (given.codes, made.z, made.classes), strict=True))

@@ -40,9 +40,7 @@ def columns_of(rng: Any, n: int, kinds: str, n_classes: int, missing: bool = Fal
         gone = rng.random(n) < 0.1 * missing
         made[f"y{j}"] = pa.array(rng.normal(size=n) if kind == "n" else [f"{c:05}" for c in codes])
         if kind != "n":
-            made[f"y{j}"] = pa.array(
-                [None if g else v.as_py() for v, g in zip(made[f"y{j}"], gone, strict=True)]
-            )
+            made[f"y{j}"] = pa.array([None if g else v.as_py() for v, g in zip(made[f"y{j}"], gone, strict=True)])
     table = read(pa.table(made))
     return Sensitive(tuple(table.column(name) for name in made))
 
@@ -55,9 +53,7 @@ def both_trees(given: Given, made: Sensitive, **asked: Any) -> list[Any]:
         rule = replace(rule, cap=np.concatenate([rule.cap, caps]))
     found = []
     for counted in (None, 0):
-        layout = StatisticsLayout.of(
-            made.responses, rule.gain, squares=rule.cap.min() < 1, counted=counted
-        )
+        layout = StatisticsLayout.of(made.responses, rule.gain, squares=rule.cap.min() < 1, counted=counted)
         found.append((grow(made.rows(given), made.responses, layout, rule), layout))
     return found
 
@@ -70,9 +66,7 @@ def without_statistics(grown: Any, given: Given) -> list[Any]:
 @pytest.mark.parametrize("asked", ASKED)
 @pytest.mark.parametrize("columns", ["o", "c", "Cw", "ocw"])
 @pytest.mark.parametrize("kinds", ["c", "z", "cz", "nz"])
-def test_the_same_tree_as_where_every_class_is_counted(
-    kinds: str, columns: str, asked: str
-) -> None:
+def test_the_same_tree_as_where_every_class_is_counted(kinds: str, columns: str, asked: str) -> None:
     if asked == "information" and "n" in kinds:
         pytest.skip("entropy is of classes alone")
     sizes = []

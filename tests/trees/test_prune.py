@@ -21,9 +21,7 @@ from .tables import Sensitive, predictors, responses
 from .test_grow import rules
 
 
-def tree(
-    seed: int, kinds: str, n: int = 200, min_leaf: int = 3, missing: bool = False
-) -> tuple[Tree, Sensitive]:
+def tree(seed: int, kinds: str, n: int = 200, min_leaf: int = 3, missing: bool = False) -> tuple[Tree, Sensitive]:
     rng = np.random.default_rng(seed)
     given = predictors(rng, n, "ooc", missing=missing)
     made = responses(rng, given, kinds, missing=missing)
@@ -70,19 +68,12 @@ def test_error_and_digression_by_definition(kinds: str) -> None:
 
     whole = scatter(np.arange(len(y)))
     weight = 1 / np.diag(whole) if mixed else np.ones(len(whole))
-    error = [
-        float((np.diag(scatter(rows_of(made, i))) * weight).sum())
-        for i in range(made.grown.n_nodes)
-    ]
-    digression = [
-        float(np.linalg.det(whole - scatter(rows_of(made, i)))) for i in range(made.grown.n_nodes)
-    ]
+    error = [float((np.diag(scatter(rows_of(made, i))) * weight).sum()) for i in range(made.grown.n_nodes)]
+    digression = [float(np.linalg.det(whole - scatter(rows_of(made, i)))) for i in range(made.grown.n_nodes)]
     m = made.measures
     np.testing.assert_allclose(m.error, error, rtol=1e-6, atol=1e-8)
     size = np.prod(np.diag(whole))  # of which rounding is a share
-    np.testing.assert_allclose(
-        m.digression / size, np.array(digression) / size, rtol=1e-6, atol=1e-8
-    )
+    np.testing.assert_allclose(m.digression / size, np.array(digression) / size, rtol=1e-6, atol=1e-8)
     for i in range(made.grown.n_nodes):
         below = leaves_below(made, i)
         e, d = sum(error[t] for t in below), sum(digression[t] for t in below)
@@ -112,9 +103,7 @@ def test_p_values_against_scipy(kinds: str) -> None:
             there = seen > 0
             statistic += 2 * (seen[there] * np.log(seen[there] / (len(rows) * shares[there]))).sum()
             freedom += len(response.classes) - 1
-        assert made.measures.p_value[i] == pytest.approx(
-            chi2.sf(statistic, freedom), rel=1e-5, abs=1e-12
-        )
+        assert made.measures.p_value[i] == pytest.approx(chi2.sf(statistic, freedom), rel=1e-5, abs=1e-12)
     assert made.measures.p_value[0] == 1
 
 
@@ -138,14 +127,7 @@ def test_disclosure_of_a_node_is_that_of_the_criteria(kinds: str, missing: bool)
         f"y{j}": rng.lognormal(size=150) if kind == "n" else rng.integers(0, 3, 150).astype(str)
         for j, kind in enumerate(kinds)
     }
-    table = read(
-        pa.table(
-            {
-                name: pa.array(v, mask=(rng.random(150) < 0.2) & missing)
-                for name, v in values.items()
-            }
-        )
-    )
+    table = read(pa.table({name: pa.array(v, mask=(rng.random(150) < 0.2) & missing) for name, v in values.items()}))
     columns = [table.column(name) for name in values]
     made = Sensitive(tuple(columns))
     layout = StatisticsLayout.of(made.responses)
@@ -163,9 +145,7 @@ def test_disclosure_of_a_node_is_that_of_the_criteria(kinds: str, missing: bool)
 @pytest.mark.parametrize("kinds", ["n", "nn", "nc"])
 @pytest.mark.parametrize("k", [0, 3, 7, 20])
 @pytest.mark.parametrize("alpha", [None, 0.05, 0.4])
-def test_pruning_is_that_of_looking_at_every_node_again(
-    kinds: str, k: int, alpha: float | None
-) -> None:
+def test_pruning_is_that_of_looking_at_every_node_again(kinds: str, k: int, alpha: float | None) -> None:
     for seed in range(3):
         made, _ = tree(seed, kinds, min_leaf=2)
         g, m = made.grown, made.measures
@@ -211,9 +191,7 @@ def test_the_path_prunes_the_smallest_ratio_each_time(seed: int) -> None:
         assert row["error"] == pytest.approx(sub.measures.error[leaf].sum(), rel=1e-9)
         assert row["r2"] == pytest.approx(1 - sub.measures.error[leaf].sum() / m.error[0], abs=1e-9)
         assert row["explained_mean_over_groups"] == pytest.approx(told.mean(), rel=1e-9)
-        assert row["explained_mean_over_records"] == pytest.approx(
-            np.average(told.mean(axis=1), weights=n), rel=1e-9
-        )
+        assert row["explained_mean_over_records"] == pytest.approx(np.average(told.mean(axis=1), weights=n), rel=1e-9)
         assert row["explained_worst"] == told.max()
     assert before == {1}
 

@@ -34,9 +34,7 @@ def test_row_numbers_grow_past_four_billion() -> None:
     assert few.number[0] == LONG
     assert many.number == (WORD, 0)
     assert many.quantities.tolist() == [2]  # behind the 64-bit number
-    made = NodeRows(
-        predictors(np.random.default_rng(0), 3, "o").predictors, many, np.zeros((3, 2), "u8")
-    )
+    made = NodeRows(predictors(np.random.default_rng(0), 3, "o").predictors, many, np.zeros((3, 2), "u8"))
     made.words[:, 0] = 2**40 + np.arange(3, dtype=np.uint64)
     assert made.numbers().tolist() == [2**40, 2**40 + 1, 2**40 + 2]
 

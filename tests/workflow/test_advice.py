@@ -9,8 +9,7 @@ from hedgerow.workflow.advice import advise
 
 def carried(**columns: tuple[float, float]) -> dict[str, Any]:
     rows = [
-        {"column": name, "original": {"tree": tree, "without": without}}
-        for name, (tree, without) in columns.items()
+        {"column": name, "original": {"tree": tree, "without": without}} for name, (tree, without) in columns.items()
     ]
     return {"influence": rows, "sensitive": ["income", "assets"]}
 

@@ -86,9 +86,7 @@ def test_what_flags_cannot_say_stands_in_a_schema_file(here: Path) -> None:
         other=["postcode"],
         kinds={"age, in years": "categorical"},
         categories={"-level": sorted(frame["-level"].dropna().unique(), reverse=True)},
-        hierarchies={
-            " job": hr.Hierarchy({str(j): (str(j), "*") for j in frame[" job"].dropna().unique()})
-        },
+        hierarchies={" job": hr.Hierarchy({str(j): (str(j), "*") for j in frame[" job"].dropna().unique()})},
     )
     session = hr.Session("my people.csv")
     session.choose(roles, hr.Datafly(k=5, suppression=0.3))
@@ -111,9 +109,7 @@ def test_what_flags_cannot_say_stands_in_a_schema_file(here: Path) -> None:
 @pytest.mark.parametrize("unit", ["person_id", None, "none"])
 def test_who_is_a_person_is_repeated(unit: str | None, here: Path) -> None:
     frame = pd.read_csv("people.csv").rename(columns={"person_id": unit or "person_id"})
-    frame.iloc[::2].reset_index(drop=True).pipe(lambda half: pd.concat([half, half])).to_csv(
-        "people.csv", index=False
-    )
+    frame.iloc[::2].reset_index(drop=True).pipe(lambda half: pd.concat([half, half])).to_csv("people.csv", index=False)
     schema = hr.Schema(quasi=["age"], sensitive=["income"], identifiers=["postcode"], unit=unit)
     session = hr.Session("people.csv")
     session.choose(schema, hr.MART(k=10))
@@ -134,9 +130,7 @@ def test_who_is_a_person_is_repeated(unit: str | None, here: Path) -> None:
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
-def test_pseudonyms_attacks_and_escapes_are_repeated(
-    here: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_pseudonyms_attacks_and_escapes_are_repeated(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_private("k.bin", "a secret of 32 bytes, and no more")
     session = hr.Session("people.csv")
     session.choose(ROLES, hr.Mondrian(k=20), pseudonym_key="k.bin")

@@ -172,9 +172,7 @@ def _period(text: str) -> tuple[int | None, int | None]:
         if year:
             stars = text.count("*")
             first = int(year[1]) * 10**stars
-            return _since_1970(dt.datetime(first, 1, 1)), _since_1970(
-                dt.datetime(first + 10**stars, 1, 1)
-            )
+            return _since_1970(dt.datetime(first, 1, 1)), _since_1970(dt.datetime(first + 10**stars, 1, 1))
         if month:
             first, at = int(month[1]), int(month[2])
             after = dt.datetime(first + at // 12, at % 12 + 1, 1)

@@ -100,9 +100,7 @@ def scatter(sizes: IntArray, disclosure: FloatArray) -> dict[str, Any]:
         return {"sizes": sizes[order].tolist(), "disclosure": disclosure[order].round(6).tolist()}
     top = int(np.ceil(np.log2(float(sizes.max()) + 1)))
     x_edges = np.unique(
-        np.concatenate(
-            [[float(sizes.min())], np.geomspace(max(float(sizes.min()), 1.0), 2.0**top, 25)]
-        )
+        np.concatenate([[float(sizes.min())], np.geomspace(max(float(sizes.min()), 1.0), 2.0**top, 25)])
     )
     y_edges = np.linspace(0, 1, 21)
     table, _, _ = np.histogram2d(sizes, disclosure, [x_edges, y_edges])
@@ -148,10 +146,7 @@ class Comparison:
             {
                 "column": self.column,
                 "kind": self.kind,
-                "rows": [
-                    {"what": what, "before": before, "after": after}
-                    for what, before, after in self.rows
-                ],
+                "rows": [{"what": what, "before": before, "after": after} for what, before, after in self.rows],
                 "moved": self.moved,
             }
         )
@@ -199,11 +194,7 @@ class Comparison:
 def _text(value: Any, share: bool) -> str:
     if value is None:
         return "-"
-    return (
-        percent(value)
-        if share
-        else cell(float(f"{value:.4g}") if isinstance(value, float) else value)
-    )
+    return percent(value) if share else cell(float(f"{value:.4g}") if isinstance(value, float) else value)
 
 
 def moved_share(shape: Mapping[str, Any]) -> float:

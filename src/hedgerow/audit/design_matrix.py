@@ -127,9 +127,7 @@ def feature_columns(released: Sequence[ReleasedColumn]) -> IntArray:
     widths = []
     for column in released:
         number = column.is_number
-        widths.append(
-            1 + column.original.has_missing if number else indicators(column.original).shape[1]
-        )
+        widths.append(1 + column.original.has_missing if number else indicators(column.original).shape[1])
     return np.repeat(np.arange(len(widths)), widths)
 
 

@@ -123,9 +123,7 @@ def methods_by_name(methods: Any) -> dict[str, Any]:
     return out
 
 
-def settings_of(
-    methods: Mapping[str, Any], values_by_name: Mapping[str, Iterable[Any]]
-) -> tuple[Setting, ...]:
+def settings_of(methods: Mapping[str, Any], values_by_name: Mapping[str, Iterable[Any]]) -> tuple[Setting, ...]:
     """Return every combination of the requested values, for each method in turn.
 
     A parameter is varied only for methods that have it. Parameters that decide how much a method
@@ -270,9 +268,7 @@ class Trial:
             figures["utility"] = float(np.mean([s["explained"] for s in rule])) if complete else None
         return figures
 
-    def _optimum(
-        self, method: Any, share: float | None, floor_ratio: float | None
-    ) -> dict[str, float | None]:
+    def _optimum(self, method: Any, share: float | None, floor_ratio: float | None) -> dict[str, float | None]:
         """Compare a release with the best possible one under the same cap or the same k."""
         cap = cap_of(method.plan_.promises)
         most = loss = least = reached = None
@@ -618,9 +614,7 @@ class Frontier:
 
     def release(self, point: Point) -> Any:
         """Protect the table with a point's settings, and return a verified `Release`."""
-        return facade.protect(
-            self.people, self.schema, self.method(point), max_inference=self.max_inference
-        )
+        return facade.protect(self.people, self.schema, self.method(point), max_inference=self.max_inference)
 
     @takes(point=_POINT)
     def method(self, point: Point) -> Any:
@@ -650,10 +644,7 @@ class Frontier:
         return (*head, ""), rows
 
     def _impossible(self) -> list[str]:
-        return [
-            f"not possible: {f['method']} {in_words(f['parameters'])}: {f['reason']}"
-            for f in self.infeasible
-        ]
+        return [f"not possible: {f['method']} {in_words(f['parameters'])}: {f['reason']}" for f in self.infeasible]
 
     def __str__(self) -> str:
         """Return the settings as a text table."""
@@ -740,9 +731,7 @@ class Prepared:
         roles = schema.replace(categories=declared | dict(schema.categories))
         return cls(table, schema, Table(rows), roles)
 
-    def trial(
-        self, utility: str, disclosure: str, max_inference: float | None, random_state: int
-    ) -> Trial:
+    def trial(self, utility: str, disclosure: str, max_inference: float | None, random_state: int) -> Trial:
         """Return the `Trial` for these axes; its cache is shared by all searches."""
         axes = utility, disclosure, max_inference, random_state
         return self._trials.setdefault(axes, Trial(self.rows, self.roles, *axes))

@@ -54,6 +54,7 @@ MOST_ASKED = 5_000
 # fewest people in a cell of the tree that the worst tenth is looked for in
 CELL = 10
 
+
 @dataclass(frozen=True)
 class Inference:
     """The share of each sensitive column that learners can infer from a release.
@@ -92,11 +93,7 @@ class Inference:
     def reached(self) -> float:
         """Return the largest share any learner explains of any column, over all members or the worst tenth."""
         return max(
-            (
-                c[who]["explained"]
-                for c in self.columns.values()
-                for who in ("members", "worst_tenth")
-            ),
+            (c[who]["explained"] for c in self.columns.values() for who in ("members", "worst_tenth")),
             default=0.0,
         )
 
@@ -123,9 +120,7 @@ class Inference:
 def in_words(column: Mapping[str, Any]) -> str:
     """Return one line on what is inferred about members and strangers in a column."""
     members, worst = column["members"], figure(column["worst_tenth"]["explained"])
-    sentence = text(
-        "inference", "members", members=_share_in_words(members), learner=members["learner"], worst=worst
-    )
+    sentence = text("inference", "members", members=_share_in_words(members), learner=members["learner"], worst=worst)
     if column["strangers"] is None:
         return text("inference", "no_strangers", members=sentence)
     strangers, advantage = map(_share_in_words, (column["strangers"], column["advantage"]))
@@ -293,9 +288,7 @@ def infer(
         try:
             parts: Iterable[Outside] = without
             if refit is not None and not without:
-                parts = left_out(
-                    sides, refit, folds=folds, random_state=random_state, progress=trial.report
-                )
+                parts = left_out(sides, refit, folds=folds, random_state=random_state, progress=trial.report)
             losses_outside = trial.losses_left_out(sides, members, parts)
         except HedgerowError as error:
             notes.append(text("inference", "refit_failed", why=error.message))
@@ -308,8 +301,7 @@ def infer(
         ends = np.cumsum([len(each) for each in truth])[:-1]
         losses = trial.losses(training, sensitive, everybody, everybody.values[j])
         by_people = [
-            {name: np.split(every, ends)[i][some] for name, every in losses.items()}
-            for i, some in enumerate(there)
+            {name: np.split(every, ends)[i][some] for name, every in losses.items()} for i, some in enumerate(there)
         ]
         theirs: Mapping[str, FloatArray] | None = None
         if losses_outside is not None:
@@ -350,9 +342,7 @@ def training_set(sides: TablePair, j: int, members: IntArray) -> TrainingSet | N
     """Return the training data for sensitive column j; None if the release shows none of its values."""
     column = sides.sensitive[j]
     target = shown_values(column, sides.released_sensitive[j])
-    training = TrainingSet.from_tables(
-        sides, sides.released_quasi, j, target, column.is_number, members
-    )
+    training = TrainingSet.from_tables(sides, sides.released_quasi, j, target, column.is_number, members)
     return training if training.counts.n_groups else None
 
 
@@ -390,18 +380,13 @@ class _Losses:
         """Return the losses on members under releases made without them, by column and learner."""
         place = np.full(pair.n_rows, -1)
         place[members] = np.arange(len(members))
-        out = {
-            c.name: {learner: np.full(len(members), np.nan) for learner in self.learners}
-            for c in pair.sensitive
-        }
+        out = {c.name: {learner: np.full(len(members), np.nan) for learner in self.learners} for c in pair.sensitive}
         for outside in without:
             rows = np.flatnonzero(place[outside.places] >= 0)
             if not len(rows):
                 continue
             part, people = outside.sides, outside.people
-            people_asked = Asked(
-                people.values_for(part.released_quasi, rows), (), np.full(len(rows), OUTSIDE)
-            )
+            people_asked = Asked(people.values_for(part.released_quasi, rows), (), np.full(len(rows), OUTSIDE))
             for j, column in enumerate(part.sensitive):
                 training = training_set(part, j, np.zeros(0, np.int64))
                 truth = true_values(people.sensitive[j], rows)
@@ -434,11 +419,7 @@ def _tree_cells(before: TablePair, name: str, rows: IntArray) -> IntArray:
         return np.zeros(len(rows), np.int64)
     people = Table(before.original.arrow.take(rows))
     schema = before.schema
-    quasi = [
-        n
-        for n, c in zip(schema.quasi, before.quasi, strict=True)
-        if (c.codes[rows] < c.n_values).any()
-    ]
+    quasi = [n for n, c in zip(schema.quasi, before.quasi, strict=True) if (c.codes[rows] < c.n_values).any()]
     if not quasi:
         return np.zeros(len(rows), np.int64)
     tree = MART(k=CELL, max_disclosure=None).fit_table(
@@ -500,9 +481,7 @@ def _resampled(base: FloatArray, random_state: int) -> Callable[[FloatArray], Fl
     """Return a function from per-person losses to the share explained: for all people, then per bootstrap sample."""
     n = len(base)
     # one set of samples for all learners: differences between them are paired
-    draws = np.random.default_rng(random_state).multinomial(
-        n, np.full(n, 1 / max(n, 1)), size=REPEATS if n else 0
-    )
+    draws = np.random.default_rng(random_state).multinomial(n, np.full(n, 1 / max(n, 1)), size=REPEATS if n else 0)
     # the first row weighs everybody once: the figure itself stands before its bootstrap samples
     weights = np.vstack([np.ones((1, n)), draws])
     spread = weights @ base

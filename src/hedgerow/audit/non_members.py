@@ -55,8 +55,8 @@ class Outside:
 def refitting(method: Any, schema: Schema, guard: Guard | None = None, random_state: int = 0) -> Refit:
     """Return a function that refits a method, with its guard, on part of the people and pairs the result."""
     # strangers and members must be attacked in releases that are guarded alike
-    options = None if guard is None else GuardOptions(
-        guard.form, guard.people, Key.of(random_state=random_state), guard.rows
+    options = (
+        None if guard is None else GuardOptions(guard.form, guard.people, Key.of(random_state=random_state), guard.rows)
     )
 
     def refit(part: Table) -> Pair:

@@ -239,9 +239,7 @@ def same(a: Column, b: Column) -> bool:
     return bool((b.codes_in(a, unknown=-1) == a.codes).all())
 
 
-def join(
-    column: Column, numbered: Column, second: Table, others: Sequence[npt.NDArray[Any]]
-) -> tuple[Column, Groups]:
+def join(column: Column, numbered: Column, second: Table, others: Sequence[npt.NDArray[Any]]) -> tuple[Column, Groups]:
     """Join a column with its second table, distributing each group's values over its rows by a hash.
 
     Parameters

@@ -123,9 +123,7 @@ def _row(criterion: Criterion, figure: float | None, detail: str) -> dict[str, A
     }
 
 
-def _measured(
-    criterion: Criterion, audit: Mapping[str, Any], columns: Identifiers | None
-) -> Finding:
+def _measured(criterion: Criterion, audit: Mapping[str, Any], columns: Identifiers | None) -> Finding:
     """Return the figure that answers a criterion (None if not measured), with a detail in words."""
     kind, _, what = criterion.statistic.partition(":")
     if kind == "columns" and columns is not None and what in columns.sure:
@@ -250,11 +248,7 @@ def _attacks(audit: Mapping[str, Any]) -> Finding:
 
 def _gain(attacks: Any, kinds: tuple[str, ...]) -> Finding:
     """Return the highest lower bound on the gain of the given attacks over their control, with the attack's name."""
-    gains = {
-        f"{a['attack']} ({a['learner']}; {a['target']})": _least(a)
-        for a in attacks
-        if a["attack"] in kinds
-    }
+    gains = {f"{a['attack']} ({a['learner']}; {a['target']})": _least(a) for a in attacks if a["attack"] in kinds}
     measured = {name: gain for name, gain in gains.items() if gain is not None}
     if not measured:
         return None, text("criterion", "no_attack")
@@ -297,6 +291,4 @@ def unmet(profile: Mapping[str, Any]) -> list[str]:
 def check_met(profile: Mapping[str, Any] | None) -> None:
     """Raise PromiseError if a release does not meet the profile it was compared with."""
     if profile and (broken := unmet(profile)):
-        raise PromiseError(
-            "; ".join(broken), hint="nothing was written: choose a stronger method, or another profile"
-        )
+        raise PromiseError("; ".join(broken), hint="nothing was written: choose a stronger method, or another profile")

@@ -56,9 +56,7 @@ class Reach:
         self._share = np.concatenate([_shares(column) for column in released])
         self._scales = np.concatenate([np.full(c.n_cells, _scale(c)) for c in released])
         # who links by many columns asks of each whether it agrees wholly
-        self._within = np.array(
-            [_levels(column)[-((1 << self._bits) - 1) :] for column in released]
-        )
+        self._within = np.array([_levels(column)[-((1 << self._bits) - 1) :] for column in released])
 
     def sums(self, people: Known, person: int) -> FloatArray:
         """Return one person's distance from each row, summed over the columns; shape (n,)."""

@@ -336,9 +336,7 @@ def read_released(
         low, high = reader.extent
         outside = np.flatnonzero((hi < low) | (lo > high)).tolist()
     names = [None if t is None else t if isinstance(t, str) else repr(t) for t in texts]
-    column = ReleasedColumn(
-        original, codes, names, lo, hi, tuple(members), tuple(weights), missing, anything, general
-    )
+    column = ReleasedColumn(original, codes, names, lo, hi, tuple(members), tuple(weights), missing, anything, general)
     return CellReading(column, tuple(unread), tuple(outside))
 
 
@@ -545,9 +543,7 @@ class _Reader:
         for read in (self._trimmed, self._set, self._masked, self._numbered, self._ordered):
             codes = read(label)
             if codes:
-                return Meaning(
-                    dict.fromkeys(codes, 1.0), general=len(codes) > 1 or read != self._trimmed
-                )
+                return Meaning(dict.fromkeys(codes, 1.0), general=len(codes) > 1 or read != self._trimmed)
         return None
 
     def _trimmed(self, label: str) -> list[int]:

@@ -274,10 +274,7 @@ class Audit:
         return schema
 
     def __repr__(self) -> str:
-        return (
-            f"Audit({self.table['rows']:,} rows, judged by {self.table['yardstick']}, "
-            f"{len(self.attacks)} attacks)"
-        )
+        return f"Audit({self.table['rows']:,} rows, judged by {self.table['yardstick']}, {len(self.attacks)} attacks)"
 
     def _repr_html_(self) -> str:
         """Return the main figures as HTML for notebooks: only shares and counts, no person's value."""

@@ -424,7 +424,6 @@ def round_numbers(numbers: list[int]) -> bool:
     return sum(n % _ROUND == 0 for n in numbers) > _ROUNDED * len(numbers)
 
 
-
 def whole_number(cell: Any) -> int | None:
     if isinstance(cell, bool):
         return None

@@ -163,8 +163,7 @@ def unprotected(
         "quasi": schema.quasi,
         "sensitive": schema.sensitive,
         "classes": sizes.summary(groups.sizes),
-        "reidentification": sizes.attackers(groups.sizes, None, THRESHOLD, people)
-        | {"threshold": THRESHOLD},
+        "reidentification": sizes.attackers(groups.sizes, None, THRESHOLD, people) | {"threshold": THRESHOLD},
     }
     if not attacks or not schema.sensitive:
         return Unprotected(**figures)

@@ -85,9 +85,7 @@ def copies(
         schema, plan = schema or released.schema, plan or released.plan
     if plan is not None and plan.parameters.get("keep_order") and not keyed and original is not None:
         raise UnsupportedError(**refusal("order_on_cluster"))
-    original, released = (
-        _copied_here(each, memory) for each in (original, released)
-    )
+    original, released = (_copied_here(each, memory) for each in (original, released))
     return original, released, schema, plan
 
 

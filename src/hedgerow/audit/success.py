@@ -119,8 +119,7 @@ def _spread(column: Column) -> float:
         return 0.0
     running = np.cumsum(counts)
     low, high = (
-        column.values[min(int(np.searchsorted(running, q * running[-1])), column.n_values - 1)]
-        for q in (0.05, 0.95)
+        column.values[min(int(np.searchsorted(running, q * running[-1])), column.n_values - 1)] for q in (0.05, 0.95)
     )
     return float(high - low)
 

@@ -210,9 +210,7 @@ class Engine(Protocol):
         """Return the table with some columns replaced and some dropped, its rows sorted by their content."""
         ...
 
-    def write(
-        self, table: Table, file: Path, *, like: Table, escape: bool = True, parts: bool = False
-    ) -> None:
+    def write(self, table: Table, file: Path, *, like: Table, escape: bool = True, parts: bool = False) -> None:
         """Write a released table to one file or, with `parts`, to a folder of Parquet files.
 
         Parameters
@@ -303,9 +301,7 @@ class RemoteEngine(Engine, Protocol):
 def engine(name: str = "memory") -> Engine:
     """Return the engine with the given name, or raise ParameterError if there is none."""
     if name not in ENGINES:
-        raise ParameterError(
-            f"unknown engine {name!r}", hint=f"the engines are {', '.join(['auto', *ENGINES])}"
-        )
+        raise ParameterError(f"unknown engine {name!r}", hint=f"the engines are {', '.join(['auto', *ENGINES])}")
     module: Engine = import_module(f".{ENGINES[name]}", __package__)
     return module
 
@@ -329,8 +325,7 @@ def transform(plan: Plan, table: Table, key: Key | None = None) -> Transformed:
     differing = [c.name for c in times if bool(table.column(c.name, kind="date").zone) != bool(c.zone)]
     if differing:
         raise PlanError(
-            "times have a zone in the plan or in the table, and none in the other: "
-            f"{', '.join(map(repr, differing))}",
+            f"times have a zone in the plan or in the table, and none in the other: {', '.join(map(repr, differing))}",
             hint="give the table's times a zone, or take it away, as in the table of the plan",
         )
     return engine(table.engine).execute(plan, table, key)
@@ -348,9 +343,7 @@ def sensitive_column(column: PlanColumn, released: Table) -> Column:
 Executors = Mapping[str, Callable[..., Transformed]]
 
 
-def execute_by(
-    executors: Executors, plan: Plan, table: Table, key: Key | None = None
-) -> Transformed:
+def execute_by(executors: Executors, plan: Plan, table: Table, key: Key | None = None) -> Transformed:
     """Execute a plan with the executor for its type of recoding; raise UnsupportedError if none is registered."""
     kind, keys = plan.recoding.kind, (key,) if plan.recoding.draws else ()
     if kind not in executors:

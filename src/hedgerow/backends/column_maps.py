@@ -32,9 +32,7 @@ def recode(maps: Maps, table: Table, changed: Sequence[str] = ()) -> Transformed
     codes: list[NDArray[Any]] = [column.coded.codes for column in columns]
     # a window at a time, because grouping keys takes eight bytes per row and column
     if maps.suppressed:  # suppressed rows get a code of their own
-        codes = [
-            table.allocate((table.n_rows,), smallest(len(column.places) + 1)) for column in columns
-        ]
+        codes = [table.allocate((table.n_rows,), smallest(len(column.places) + 1)) for column in columns]
         for rows in slices(table.n_rows, _WINDOW):
             labels = [column.by_code[column.coded.codes[rows]] for column in columns]
             hidden = suppressed(maps, [column.numbers for column in columns], labels)
@@ -141,15 +139,11 @@ def _places(column: ColumnMap, table: Table) -> tuple[Column, Ints]:
     else:
         coded = table.column(column.name, kind="categorical")
         place_of = {category: i for i, category in enumerate(column.categories)}
-        place = np.array(
-            [place_of.get(value, _unknown(column)) for value in coded.values], dtype=np.int64
-        )
+        place = np.array([place_of.get(value, _unknown(column)) for value in coded.values], dtype=np.int64)
     return coded, np.append(place, len(column.labels) + 1)
 
 
-def suppressed(
-    maps: Maps, numbers: Sequence[Mapping[Released, int]], coded: Sequence[Ints]
-) -> NDArray[np.bool_]:
+def suppressed(maps: Maps, numbers: Sequence[Mapping[Released, int]], coded: Sequence[Ints]) -> NDArray[np.bool_]:
     """Return for each row whether its combination of released values is suppressed.
 
     `numbers` gives a number to each released value of a column, `coded` the number for each row.
@@ -163,9 +157,7 @@ def suppressed(
     if not keys:
         return np.zeros(n, dtype=bool)
     # suppressed keys come first and are grouped with the rows, so no key is looked up row by row
-    groups = group(
-        [np.concatenate([[key[i] for key in keys], codes]) for i, codes in enumerate(coded)]
-    )
+    groups = group([np.concatenate([[key[i] for key in keys], codes]) for i, codes in enumerate(coded)])
     hidden = np.zeros(groups.n_groups, dtype=bool)
     hidden[groups.labels[: len(keys)]] = True
     return np.asarray(hidden[groups.labels[len(keys) :]])

@@ -79,9 +79,7 @@ def release(table: Table, change: Change) -> ReleasedTable:
     return ReleasedTable(released.relation() if table.is_relation else released, rows, released)
 
 
-def _written(
-    table: ChunkedTable, ordered: Ordered, rows: NDArray[Any] | None, size: int
-) -> list[Path]:
+def _written(table: ChunkedTable, ordered: Ordered, rows: NDArray[Any] | None, size: int) -> list[Path]:
     """Write the release in files of `size` rows, and the input row of each to `rows`; return their paths."""
     paths: list[Path] = []
     tables = ordered.tables(ROW_GROUP, rows)
@@ -105,9 +103,7 @@ def _as_it_is(table: ChunkedTable, name: str) -> ReleasedCodes:
     return ReleasedCodes(name, table.types.field(name).type, coding.entries, coding.codes, place)
 
 
-def write(
-    table: Table, file: Path, *, like: Table, escape: bool = True, parts: bool = False
-) -> None:
+def write(table: Table, file: Path, *, like: Table, escape: bool = True, parts: bool = False) -> None:
     """Write a table that is stored in Parquet files as one Parquet or CSV file, or as a folder of parts.
 
     Raises

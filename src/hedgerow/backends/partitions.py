@@ -148,9 +148,7 @@ def recode(recoding: Partition, table: Table) -> Transformed:
 
     return Transformed(
         released,
-        lambda: sum(
-            int(np.count_nonzero(where)) for j in range(len(columns)) for _, where in outside(j)
-        ),
+        lambda: sum(int(np.count_nonzero(where)) for j in range(len(columns)) for _, where in outside(j)),
         lambda: {name: suppressed(j, column) for j, (name, column) in enumerate(released.items())},
     )
 

@@ -104,9 +104,7 @@ class Ordered:
         Leave the rows where they stand.
     """
 
-    def __init__(
-        self, columns: Sequence[ReleasedCodes], workspace: Workspace, keep_order: bool = False
-    ) -> None:
+    def __init__(self, columns: Sequence[ReleasedCodes], workspace: Workspace, keep_order: bool = False) -> None:
         self._columns, self._workspace, self._keep = columns, workspace, keep_order
         sources = {id(c.numbers): c.numbers for c in columns}
         self._at = {key: i for i, key in enumerate(sources)}
@@ -122,10 +120,7 @@ class Ordered:
     def tables(self, size: int, rows: NDArray[Any] | None = None) -> Iterator[pa.Table]:
         """Yield the release in tables of `size` rows, writing the input row of each released row to `rows`."""
         # pieces are as large as memory allows; row groups have the size that is best for a file
-        pieces = (
-            pa.table({str(i): numbers for i, numbers in enumerate(piece)})
-            for piece in self._pieces()
-        )
+        pieces = (pa.table({str(i): numbers for i, numbers in enumerate(piece)}) for piece in self._pieces())
         done = 0
         for piece in regrouped(pieces, size):
             numbers = [one_piece(column).to_numpy() for column in piece.columns]
@@ -157,10 +152,7 @@ class Ordered:
     @cached_property
     def _counts(self) -> list[Ints]:
         """Return the number of rows with each code, for every distinct array of codes."""
-        sizes = [
-            max(len(c.place) for c in self._columns if c.numbers is numbers)
-            for numbers in self._sources
-        ]
+        sizes = [max(len(c.place) for c in self._columns if c.numbers is numbers) for numbers in self._sources]
         return [tally(numbers, n) for numbers, n in zip(self._sources, sizes, strict=True)]
 
     @cached_property

@@ -69,15 +69,11 @@ def opened(
     return table
 
 
-def chosen(
-    source: Any, runs_on: Sequence[str], what: str, *, name: str = "auto", memory: Any = None
-) -> str:
+def chosen(source: Any, runs_on: Sequence[str], what: str, *, name: str = "auto", memory: Any = None) -> str:
     """Return the name of the engine that `opened` uses."""
     holder = source.engine if isinstance(source, Table) else None
     if holder is not None and name not in ("auto", holder):
-        raise UnsupportedError(
-            f"the table was opened by the engine {holder!r}, not {name!r}", hint="open it again"
-        )
+        raise UnsupportedError(f"the table was opened by the engine {holder!r}, not {name!r}", hint="open it again")
     if name == "auto" and holder is None and is_frame(source) and "spark" in runs_on:
         name = "spark"
     elif name == "auto":

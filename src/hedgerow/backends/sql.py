@@ -135,10 +135,7 @@ class SqlRequest:
         """Return the released columns as SQL, some of which are replaced by `expressions` or told as runs."""
         guarded = {c.name: _run(c, self) for c in self.plan.guard.columns} if self.plan.guard else {}
         expressions = {**guarded, **expressions}
-        return [
-            f"{expressions[n]} AS {identifier(n)}" if n in expressions else identifier(n)
-            for n in self.released
-        ]
+        return [f"{expressions[n]} AS {identifier(n)}" if n in expressions else identifier(n) for n in self.released]
 
     def columnwise(self, expressions: Mapping[str, str]) -> str:
         """Return a SELECT of the released columns, some of which are replaced by `expressions`."""
@@ -161,9 +158,7 @@ def _check_dialect(dialect: str) -> None:
 
     supported = sorted(d.value for d in Dialects if d.value)
     if dialect not in supported:
-        raise PlanError(
-            f"unknown SQL dialect {dialect!r}", hint=f"known dialects: {', '.join(supported)}"
-        )
+        raise PlanError(f"unknown SQL dialect {dialect!r}", hint=f"known dialects: {', '.join(supported)}")
 
 
 def _fresh(wanted: str, used: Iterable[str]) -> str:
@@ -224,9 +219,7 @@ def _run(column: GuardedColumn, request: SqlRequest) -> str:
     labels = [_bound(column, v) if column.kind == "date" else str(int(v)) if whole else double(v) for v in numbers]
     cuts = (f"WHEN {value} < {_bound(column, cut)} THEN {run}" for cut, run in zip(column.cuts, labels, strict=False))
     # the first branch is never taken: it gives the expression the column's type
-    return " ".join(
-        [f"CASE WHEN 1 = 0 THEN {name} WHEN {value} IS NULL THEN NULL", *cuts, f"ELSE {labels[-1]} END"]
-    )
+    return " ".join([f"CASE WHEN 1 = 0 THEN {name} WHEN {value} IS NULL THEN NULL", *cuts, f"ELSE {labels[-1]} END"])
 
 
 def _stays(column: ColumnMap, request: SqlRequest) -> bool:
@@ -257,21 +250,16 @@ def _partition(tree: Partition, request: SqlRequest) -> str:
     columns = ", ".join([identifier(n) for n in [*released, *keys]])
 
     place_names = [
-        f"{_key(column, request)} AS {identifier(key)}"
-        for column, key in zip(tree.columns, keys, strict=True)
+        f"{_key(column, request)} AS {identifier(key)}" for column, key in zip(tree.columns, keys, strict=True)
     ]
-    steps = [
-        f"{prefix}_0 AS (\n  SELECT {', '.join(request.chosen() + place_names)}\n  "
-        f"FROM {source}\n)"
-    ]
+    steps = [f"{prefix}_0 AS (\n  SELECT {', '.join(request.chosen() + place_names)}\n  FROM {source}\n)"]
     routed, cells = f"{prefix}_0", f"{prefix}_cells"
     if places:
         steps += _placed(routed, prefix, released, keys, places)
         routed = f"{prefix}_places"
     for number_, case in enumerate(_cases(tree, tests, depth, identifier(leaf)), start=1):
         steps.append(
-            f"{prefix}_{number_} AS (\n  SELECT {columns},\n    {case} AS {identifier(leaf)}\n"
-            f"  FROM {routed}\n)"
+            f"{prefix}_{number_} AS (\n  SELECT {columns},\n    {case} AS {identifier(leaf)}\n  FROM {routed}\n)"
         )
         routed = f"{prefix}_{number_}"
     steps.append(
@@ -363,9 +351,7 @@ def _placed(
     return [*steps, f"{prefix}_places AS (\n  {chosen}\n)"]
 
 
-def _test(
-    tree: Partition, node: int, keys: Sequence[str], places: Mapping[int, Sequence[str]]
-) -> str:
+def _test(tree: Partition, node: int, keys: Sequence[str], places: Mapping[int, Sequence[str]]) -> str:
     """Return the SQL condition that sends a row to a node's left child; empty for a leaf."""
     if tree.split[node] < 0:
         return ""
@@ -379,9 +365,7 @@ def _test(
         bits = "".join("1" if category in members else "0" for category in order)
         return f"SUBSTR('{bits}', {key}, 1) = '1'"
     listed = ", ".join(text(category) for category in subset if category is not None)
-    parts = ([f"{key} IN ({listed})"] if listed else []) + (
-        [f"{key} IS NULL"] if None in subset else []
-    )
+    parts = ([f"{key} IN ({listed})"] if listed else []) + ([f"{key} IS NULL"] if None in subset else [])
     return f"({' OR '.join(parts)})" if parts else "1 = 0"
 
 

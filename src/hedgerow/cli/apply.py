@@ -81,10 +81,7 @@ def apply(plan: Path, source: str, options: Options) -> None:
         return
     # standard output holds the table and nothing else
     report = note if to_stream else say
-    report(
-        f"{applied.n_rows:,} records recoded; {applied.outside:,} cells fall outside the "
-        "plan's cells."
-    )
+    report(f"{applied.n_rows:,} records recoded; {applied.outside:,} cells fall outside the plan's cells.")
     report("Nothing is promised about these people: verify before you share them.")
     if not to_stream:
         say(f"written    {out}")

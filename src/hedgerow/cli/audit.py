@@ -113,9 +113,7 @@ def audit(options: Options, source: str | None = None, release: str | None = Non
     return 1 if broken else 0
 
 
-def _tables(
-    source: str | None, release: str | None, options: Options
-) -> tuple[str | None, str]:
+def _tables(source: str | None, release: str | None, options: Options) -> tuple[str | None, str]:
     """Return the paths of the original (None with --release-only) and of the release."""
     if options.get("release_only"):
         files = [file for file in (source, release, options.get("released")) if file]
@@ -168,8 +166,5 @@ def score(original: str, masked: str, options: Options) -> None:
     figures = scores.to_dict()
     figures |= figures["loss"]
     figures |= {name: fmean(values) for name, values in figures.items() if name in SCALES}
-    lines = [
-        (name, f"{figures[key]:.2f}", what.format(columns=columns))
-        for key, (name, what) in words["rows"].items()
-    ]
+    lines = [(name, f"{figures[key]:.2f}", what.format(columns=columns)) for key, (name, what) in words["rows"].items()]
     table(lines, ("measure", "%", "of what"))

@@ -165,8 +165,7 @@ class Panelled(TyperCommand):
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the help for arguments first, and for options without a heading last."""
         arguments = [
-            (name, f"{words}  [required]" if needed else words)
-            for name, words, needed in self._arguments(ctx)
+            (name, f"{words}  [required]" if needed else words) for name, words, needed in self._arguments(ctx)
         ]
         panels: dict[str, list[tuple[str, str]]] = {"Arguments": arguments}
         for each in self.get_params(ctx):
@@ -227,9 +226,7 @@ def command(
     return decorate
 
 
-def merged(
-    flags: Mapping[str, Any], config: Path | None, by_name: Mapping[str, Option]
-) -> Options:
+def merged(flags: Mapping[str, Any], config: Path | None, by_name: Mapping[str, Option]) -> Options:
     """Return the options of a TOML file, overridden by flags; lists are split at commas.
 
     Lists in the TOML file are taken as they are: commas in their names do not split them.

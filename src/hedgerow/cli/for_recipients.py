@@ -29,9 +29,7 @@ def reconstruct(source: str, options: Options) -> None:
         raise ParameterError("--out names a .csv or a .parquet file")
     level, by = options.get("level", 0.95), options.get("by")
     with working("reconstructing"):
-        estimated = estimate(
-            source, options.get("parameters"), columns=by, estimator=options.get("estimator")
-        )
+        estimated = estimate(source, options.get("parameters"), columns=by, estimator=options.get("estimator"))
         if options.get("cube"):
             counts = estimated.cube(level=level)
         elif by:

@@ -75,10 +75,7 @@ def frontier(options: Options, source: str | None = None) -> None:
     if best is not None:
         settings = " ".join(methods.words(points.method(best)))
         say()
-        say(
-            f"best: --method {settings} (disclosure {figure(best.disclosure)}, utility "
-            f"{figure(best.utility)})"
-        )
+        say(f"best: --method {settings} (disclosure {figure(best.disclosure)}, utility {figure(best.utility)})")
     if best is not None and out:
         say(f"written    {out}")
 

@@ -53,16 +53,12 @@ def new_file(
     if not target.parent.is_dir():
         raise OutputError(f"cannot write {target}: its folder does not exist")
     if any(isinstance(each, (str, Path)) and same_file(each, target) for each in inputs):
-        raise OutputError(
-            f"{target} is an input, so it is not replaced", hint="choose another name"
-        )
+        raise OutputError(f"{target} is an input, so it is not replaced", hint="choose another name")
     # a report or a picture that we wrote may be written anew; a file that only has its name may not
     if target.is_file() and mark is not None:
         with target.open("rb") as file:
             if mark not in file.read(_HEAD):
-                raise OutputError(
-                    f"{target} exists and is no earlier one, so it is not replaced", hint=hint
-                )
+                raise OutputError(f"{target} exists and is no earlier one, so it is not replaced", hint=hint)
     elif target.exists() and not force and mark is None:
         raise OutputError(f"{target} exists already", hint=hint)
     if endings and target.suffix and target.suffix.lower() not in endings:
@@ -81,9 +77,7 @@ def check_distinct(**targets: str | Path | None) -> None:
             continue
         other = names.setdefault(os.path.realpath(path), option)
         if other != option:
-            raise OutputError(
-                f"--{other} and --{option} name one place, {path}", hint="give each its own"
-            )
+            raise OutputError(f"--{other} and --{option} name one place, {path}", hint="give each its own")
 
 
 def is_stream(options: Mapping[str, Any]) -> bool:

@@ -183,9 +183,7 @@ def _measures(options: Options, profile: Profile | None, is_attacked: bool) -> d
     return measured
 
 
-def _measure(
-    session: heavy.Session, measured: dict[str, bool], options: Options, profile: Profile | None
-) -> None:
+def _measure(session: heavy.Session, measured: dict[str, bool], options: Options, profile: Profile | None) -> None:
     """Measure the release for its report; if that fails, the release is written without a report.
 
     A release that does not meet its profile is not written.

@@ -87,8 +87,13 @@ def _sentences(session: heavy.Session, counts: Sequence[str]) -> list[str]:
     return [
         text("demo", "promised", k=K, quasi=quasi, last=QUASI[-1], most=MOST, sensitive=sensitive),
         text(
-            "demo", "reached", rows=numbers["rows"], groups=groups["groups"], smallest=groups["smallest"],
-            worst=worst, mean=mean,
+            "demo",
+            "reached",
+            rows=numbers["rows"],
+            groups=groups["groups"],
+            smallest=groups["smallest"],
+            worst=worst,
+            mean=mean,
         ),
         *(text("demo", "useful", counts=line) for line in counts),
         text("demo", "not_promised", columns=len(QUASI)),
@@ -150,9 +155,7 @@ def _saved_proposal(path: Path, text: str) -> Path | None:
     return None
 
 
-@command(
-    *rows("json"), name=("NAME", "One of them, or a .toml file of your own, to see what it asks.")
-)
+@command(*rows("json"), name=("NAME", "One of them, or a .toml file of your own, to see what it asks."))
 def profiles(options: Options, name: str | None = None) -> None:
     """List the standards for --profile, or the criteria of one."""
     listed = [Profile.load(each) for each in ([name] if name else Profile.names())]

@@ -80,9 +80,7 @@ def same_memory(one: pa.Array | pa.ChunkedArray, other: pa.Array | pa.ChunkedArr
     if one is other:
         return True
     if isinstance(one, pa.ChunkedArray):
-        return one.num_chunks == other.num_chunks and all(
-            map(same_memory, one.chunks, other.chunks)
-        )
+        return one.num_chunks == other.num_chunks and all(map(same_memory, one.chunks, other.chunks))
     if (one.type, one.offset, len(one)) != (other.type, other.offset, len(other)):
         return False
     if pa.types.is_dictionary(one.type) and not same_memory(one.dictionary, other.dictionary):

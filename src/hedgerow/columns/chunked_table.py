@@ -98,9 +98,7 @@ class ChunkedTable(StoredTable):
     refusal: ClassVar[str] = "this engine reads it piece by piece"
     is_relation = False
 
-    def __init__(
-        self, scan: Scan, workspace: Workspace, layout: FileFormat, path: Path | None = None
-    ) -> None:
+    def __init__(self, scan: Scan, workspace: Workspace, layout: FileFormat, path: Path | None = None) -> None:
         self.scan, self.workspace = scan, workspace
         self._codings: dict[str, Coding] = {}
         self._describe(scan.types, scan.n_rows, layout, path)

@@ -98,9 +98,7 @@ class ValueCounts(Dictionary):
     events: tuple[str, ...] = ()
 
     def __repr__(self) -> str:  # no person's value
-        return (
-            f"ValueCounts({self.name!r}, {self.kind!r}, {self.total} rows, {self.n_values} values)"
-        )
+        return f"ValueCounts({self.name!r}, {self.kind!r}, {self.total} rows, {self.n_values} values)"
 
     @property
     def has_missing(self) -> bool:
@@ -185,9 +183,7 @@ class Column(Dictionary):
     zone: str = ""
 
     def __repr__(self) -> str:  # no person's value
-        return (
-            f"Column({self.name!r}, {self.kind!r}, {len(self.codes)} rows, {self.n_values} values)"
-        )
+        return f"Column({self.name!r}, {self.kind!r}, {len(self.codes)} rows, {self.n_values} values)"
 
     @property
     def by_code(self) -> NDArray[np.float64]:

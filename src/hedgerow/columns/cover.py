@@ -45,9 +45,7 @@ class Cover:
     n_values: int
 
     @classmethod
-    def from_cells(
-        cls, cells: Sequence[Cell], categories: Sequence[str] = (), exact: Sequence[Exact] = ()
-    ) -> Cover:
+    def from_cells(cls, cells: Sequence[Cell], categories: Sequence[str] = (), exact: Sequence[Exact] = ()) -> Cover:
         """Return the values that the cells of a plan cover.
 
         Parameters
@@ -69,10 +67,7 @@ class Cover:
         """
         place = {name: code for code, name in enumerate(categories)}
         members = [
-            at * len(place) + place[name]
-            for at, cell in enumerate(cells)
-            for name in cell.categories
-            if name in place
+            at * len(place) + place[name] for at, cell in enumerate(cells) for name in cell.categories if name in place
         ]
         # a number with one end has the other one open
         low: list[Any] = [-np.inf if c.lo is None and c.hi is not None else c.lo for c in cells]

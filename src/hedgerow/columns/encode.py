@@ -148,8 +148,7 @@ def _text_numbers(name: str, array: pa.ChunkedArray) -> pa.ChunkedArray:
             bad[i] = bool(text and text.strip())
     if bad.any():
         raise SchemaError(
-            f"column {name!r} is declared numeric, but {int(bad.sum()):,} of its different values "
-            "hold no number",
+            f"column {name!r} is declared numeric, but {int(bad.sum()):,} of its different values hold no number",
             hint="declare it categorical, or repair them",
         )
     try:
@@ -308,9 +307,7 @@ def _encode_categories(name: str, array: pa.ChunkedArray, kind: Kind) -> Column:
     missing_code = len(order) if missing else 0
     lut = np.full(len(unique) + 1, missing_code, dtype=smallest(len(order) + missing))
     lut[order] = np.arange(len(order))
-    return Column(
-        name, kind, "", lut[merged][index], unique.take(pa.array(order)).to_pylist(), missing
-    )
+    return Column(name, kind, "", lut[merged][index], unique.take(pa.array(order)).to_pylist(), missing)
 
 
 def _check_legible(name: str, texts: pa.Array) -> None:
@@ -323,9 +320,7 @@ def _check_legible(name: str, texts: pa.Array) -> None:
         ) from None
 
 
-def _natural(
-    entries: pa.Array, merged: NDArray[Any], unique: pa.Array, present: NDArray[Any]
-) -> NDArray[Any]:
+def _natural(entries: pa.Array, merged: NDArray[Any], unique: pa.Array, present: NDArray[Any]) -> NDArray[Any]:
     """Return the positions that sort the categories that occur: numbers by size, everything else by text."""
     if not is_number(entries.type):
         return pc.sort_indices(unique.take(pa.array(present))).to_numpy()

@@ -25,9 +25,7 @@ def _refuse(what: str, names: Sequence[str], hint: str) -> None:
         raise InputError(f"{what} in: {', '.join(map(repr, names))}", hint=hint)
 
 
-def numeric_matrix(
-    table: Table, names: Sequence[str], kinds: Mapping[str, str] | None = None
-) -> Floats:
+def numeric_matrix(table: Table, names: Sequence[str], kinds: Mapping[str, str] | None = None) -> Floats:
     """Return numeric columns as an array of shape (rows, columns), with NaN for missing values.
 
     Parameters
@@ -48,9 +46,7 @@ def numeric_matrix(
     empty = [name for name in names if _is_empty(table, name)]
     declared = {name: kinds.get(name) or table.kind(name) for name in names if name not in empty}
     if other := [f"{name!r} ({kind})" for name, kind in declared.items() if kind != "numeric"]:
-        raise SchemaError(
-            f"only numeric columns can be used here, not {', '.join(other)}", hint=_LEAVE_OUT
-        )
+        raise SchemaError(f"only numeric columns can be used here, not {', '.join(other)}", hint=_LEAVE_OUT)
     _refuse("every value is missing", empty, _LEAVE_OUT)
     values = np.empty((table.n_rows, len(names)))
     for c, name in enumerate(names):

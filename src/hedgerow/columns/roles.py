@@ -188,9 +188,7 @@ def refuse_identifiers(table: Table, names: Sequence[str]) -> None:
         )
 
 
-def refuse_repeated(
-    table: Table, schema: Schema, pseudonyms: Sequence[str] = ()
-) -> list[str]:
+def refuse_repeated(table: Table, schema: Schema, pseudonyms: Sequence[str] = ()) -> list[str]:
     """Return the columns with repeating values whose names suggest a person key; [] if the schema declares a unit.
 
     Raises
@@ -408,8 +406,7 @@ def tokens(name: str) -> set[str]:
 def names_sensitive(words: set[str]) -> bool:
     """Return whether the words of a column name suggest facts that people may want to keep private."""
     return bool(words & SENSITIVE) or any(
-        any(stem in word for stem in _SENSITIVE_STEMS) or word.endswith(_SENSITIVE_ENDS)
-        for word in words
+        any(stem in word for stem in _SENSITIVE_STEMS) or word.endswith(_SENSITIVE_ENDS) for word in words
     )
 
 

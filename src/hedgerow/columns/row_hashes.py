@@ -116,16 +116,12 @@ class RowHasher:
         """Return the sums for the given rows, passed as one array per column."""
         return self.add_both(columns, columns)[0]
 
-    def add_both(
-        self, columns: Sequence[pa.Array], others: Sequence[pa.Array]
-    ) -> tuple[RowSums, RowSums]:
+    def add_both(self, columns: Sequence[pa.Array], others: Sequence[pa.Array]) -> tuple[RowSums, RowSums]:
         """Return the sums for rows of two tables, hashing columns that share their memory only once."""
         n = len(columns[0]) if columns else 0
         shared = [same_memory(a, b) for a, b in zip(columns, others, strict=True)]
         both = np.zeros(n, np.uint64), np.zeros(n, np.uint64)
-        shared_sums = {
-            j: self._columns[j].add(columns[j], *both) for j, same in enumerate(shared) if same
-        }
+        shared_sums = {j: self._columns[j].add(columns[j], *both) for j, same in enumerate(shared) if same}
         sums_of_tables = []
         for arrays in (columns,) if all(shared) else (columns, others):
             first, second = both[0].copy(), both[1].copy()
@@ -289,14 +285,8 @@ def _whole(values: NDArray[Any]) -> tuple[Words, NDArray[np.uint8]]:
     """Return the word and the form of each integer: its double if that is exact, otherwise the integer itself."""
     words = values.astype(np.float64).view(np.uint64)
     form = np.full(len(values), _WORD, np.uint8)
-    if (
-        values.dtype.itemsize == 8
-        and len(values)
-        and (values.max() > _EXACT or values.min() < -_EXACT)
-    ):
-        for i in np.flatnonzero(
-            (values > _EXACT) | (values < -_EXACT if values.dtype.kind == "i" else False)
-        ):
+    if values.dtype.itemsize == 8 and len(values) and (values.max() > _EXACT or values.min() < -_EXACT):
+        for i in np.flatnonzero((values > _EXACT) | (values < -_EXACT if values.dtype.kind == "i" else False)):
             words[i], form[i] = _number(int(values[i]))
     return words, form
 

@@ -105,9 +105,7 @@ class Table:
         self.arrow: pa.Table = self._source.arrow
         self._describe(self.arrow.schema, self.arrow.num_rows, layout, path)
 
-    def _describe(
-        self, types: pa.Schema, n_rows: int, layout: FileFormat | None, path: Path | None
-    ) -> None:
+    def _describe(self, types: pa.Schema, n_rows: int, layout: FileFormat | None, path: Path | None) -> None:
         """Set the attributes that every table has, wherever its rows are."""
         self.types, self.n_rows = types, n_rows
         self.layout, self.path = layout or FileFormat(), path
@@ -116,9 +114,7 @@ class Table:
         self.spelled: dict[tuple[Any, ...], Table | None] = {}
         check_names(self.names, self.label)
         if n_rows == 0:
-            raise InputError(
-                f"{self.label} has no rows", hint="give a table with at least one record"
-            )
+            raise InputError(f"{self.label} has no rows", hint="give a table with at least one record")
 
     @property
     def memory_limit(self) -> int | None:
@@ -187,10 +183,7 @@ class Table:
         array = self.arrow.column(name)
         if array.num_chunks == 1 and pa.types.is_dictionary(array.type):
             coded = array.chunk(0)
-            if (
-                len(coded.dictionary.unique()) == len(coded.dictionary)
-                and not coded.dictionary.null_count
-            ):
+            if len(coded.dictionary.unique()) == len(coded.dictionary) and not coded.dictionary.null_count:
                 codes: NDArray[Any] = filled(coded.indices, len(coded.dictionary)).to_numpy()
                 return codes
         return self.column(name, kind="categorical").codes
@@ -292,18 +285,14 @@ class Table:
         if kind is None and categories and chosen in ("numeric", "date"):
             chosen = "categorical"
         if chosen not in KINDS:
-            raise SchemaError(
-                f"column {name!r} has the unknown kind {chosen!r}", hint=f"one of {', '.join(KINDS)}"
-            )
+            raise SchemaError(f"column {name!r} has the unknown kind {chosen!r}", hint=f"one of {', '.join(KINDS)}")
         self._field(name)
         if chosen == "numeric":
             return self._cached((name, chosen), lambda: self._encoded(name, "numeric"))
         if chosen == "date":
             return self._cached((name, chosen, unit), lambda: self._dates(name, unit))
         order = tuple(categories) if categories else self.declared(name)
-        return self._cached(
-            (name, chosen, order), lambda: ordered(self._categories(name), cast(Kind, chosen), order)
-        )
+        return self._cached((name, chosen, order), lambda: ordered(self._categories(name), cast(Kind, chosen), order))
 
     def declared_kind(self, schema: Schema, name: str) -> str:
         """Return the kind that a schema declares for a column, otherwise the kind of its type."""
@@ -311,9 +300,7 @@ class Table:
 
     def declared_column(self, schema: Schema, name: str) -> Column:
         """Return a column with the kind, category order and events that a schema declares."""
-        column = self.column(
-            name, kind=schema.kinds.get(name), categories=schema.categories.get(name)
-        )
+        column = self.column(name, kind=schema.kinds.get(name), categories=schema.categories.get(name))
         return column.with_events(schema.events.get(name, ()))
 
     def like(self, model: PlanColumn | Column) -> Column:
@@ -322,9 +309,7 @@ class Table:
             order: Sequence[str] = model.order
         else:
             order = () if model.is_number else tuple(model.values)
-        column = self.column(
-            model.name, kind=model.kind, categories=order or None, unit=model.unit or None
-        )
+        column = self.column(model.name, kind=model.kind, categories=order or None, unit=model.unit or None)
         return column.with_events(model.events)
 
     def release_memory(self) -> None:
@@ -354,9 +339,7 @@ class Table:
     def reuse_codes(self, other: Table) -> None:
         """Reuse another table's codes for the columns that share their memory with this table."""
         for name in self.names:
-            if name in other.names and same_memory(
-                self.arrow.column(name), other.arrow.column(name)
-            ):
+            if name in other.names and same_memory(self.arrow.column(name), other.arrow.column(name)):
                 self._columns |= {k: c for k, c in other._columns.items() if k[0] == name}
 
     def _cached(self, key: tuple[Any, ...], make: Callable[[], Column]) -> Column:
@@ -388,9 +371,7 @@ class Table:
 
         return self._cached((name, "categories"), make)
 
-    def replaced(
-        self, columns: Mapping[str, pa.Array | pa.ChunkedArray], *, drop: Iterable[str] = ()
-    ) -> Table:
+    def replaced(self, columns: Mapping[str, pa.Array | pa.ChunkedArray], *, drop: Iterable[str] = ()) -> Table:
         """Return a new table with some columns replaced and some dropped.
 
         Parameters
@@ -420,9 +401,7 @@ class Table:
         table.path = self.path
         return table
 
-    def restore(
-        self, replaced: Mapping[str, pa.Array | pa.ChunkedArray], *, drop: Iterable[str] = ()
-    ) -> Any:
+    def restore(self, replaced: Mapping[str, pa.Array | pa.ChunkedArray], *, drop: Iterable[str] = ()) -> Any:
         """Return a frame of the same type as the input, with some columns replaced and some dropped.
 
         Parameters
@@ -476,16 +455,12 @@ class Table:
             self._field(name)
         for name, array in columns.items():
             if len(array) != self.n_rows:
-                raise InputError(
-                    f"column {name!r} has {len(array)} new values for {self.n_rows} rows"
-                )
+                raise InputError(f"column {name!r} has {len(array)} new values for {self.n_rows} rows")
         return dropped
 
     def _field(self, name: str) -> pa.Field:
         if name not in self.types.names:
-            raise SchemaError(
-                f"no column {name!r}", hint="the table's columns are: " + ", ".join(self.names)
-            )
+            raise SchemaError(f"no column {name!r}", hint="the table's columns are: " + ", ".join(self.names))
         return self.types.field(name)
 
 
@@ -549,9 +524,7 @@ def check_names(names: Sequence[str], where: str = "the table") -> None:
         hint = "give every column a name"
         if empty[0] == "1":
             hint += " (a nameless first column is often a row index: write the file without it)"
-        raise InputError(
-            f"{where} has columns without a name: number {', '.join(empty)}", hint=hint
-        )
+        raise InputError(f"{where} has columns without a name: number {', '.join(empty)}", hint=hint)
     doubled = sorted({name for name in names if list(names).count(name) > 1})
     if doubled:
         raise InputError(

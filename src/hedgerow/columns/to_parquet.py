@@ -215,9 +215,7 @@ def _write(name: str, tables: Iterable[pa.Table], workspace: Workspace, none: st
     return path
 
 
-def _open_text(
-    path: Path, parts: list[Path], workspace: Workspace, options: OpenOptions
-) -> ChunkedTable:
+def _open_text(path: Path, parts: list[Path], workspace: Workspace, options: OpenOptions) -> ChunkedTable:
     """Open CSV files: copy every cell as text, then choose each column's type from all its values."""
     schema, unescape_formulas = options.schema or Schema(), options.unescape_formulas
     layouts = [csv_layout(p, schema.encoding, strict=not unescape_formulas) for p in parts]
@@ -261,9 +259,7 @@ def _texts(copy: Path, workspace: Workspace, names: Sequence[str]) -> dict[str, 
     return {name: texts.cast(pa.string()) for name, texts in table.values_of(names).items()}
 
 
-def _check_types(
-    name: str, parts: Sequence[Path], texts: Sequence[pa.Array], dialect: Dialect
-) -> None:
+def _check_types(name: str, parts: Sequence[Path], texts: Sequence[pa.Array], dialect: Dialect) -> None:
     """Raise InputError if a column has different types in different parts."""
     first_parts: dict[str, Path] = {}
     for part, each in zip(parts, texts, strict=True):

@@ -77,9 +77,7 @@ class Workspace:
         with tempfile.TemporaryFile(dir=self.folder) as file:
             return self._mapped(file, shape, kind, size)
 
-    def _mapped(
-        self, file: IO[bytes], shape: tuple[int, ...], kind: Any, size: int
-    ) -> NDArray[Any]:
+    def _mapped(self, file: IO[bytes], shape: tuple[int, ...], kind: Any, size: int) -> NDArray[Any]:
         """Return an array mapped to a file, after reserving the file's space on the disk."""
         try:
             # reserved now: a full disk would kill the process when it writes to the mapping

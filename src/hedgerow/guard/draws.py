@@ -159,9 +159,7 @@ class _ByMoments:
             absent = np.asarray(column.missing) + column.smoothed * self._public
             self._missing = absent / (sizes + column.smoothed)
 
-    def fill(
-        self, groups: IntArray, sizes: IntArray, uniform: FloatArray, towards: FloatArray, out: IntArray
-    ) -> None:
+    def fill(self, groups: IntArray, sizes: IntArray, uniform: FloatArray, towards: FloatArray, out: IntArray) -> None:
         """Write the codes of the items of some groups; `towards` is the part drawn from the whole table."""
         missing = self._missing[groups] * (1 - towards) + self._public * towards
         draw_by_moments(
@@ -180,9 +178,7 @@ class _ByShares:
             np.asarray(part, np.int64) for part in (column.starts, column.codes, column.counts)
         )
 
-    def fill(
-        self, groups: IntArray, sizes: IntArray, uniform: FloatArray, towards: FloatArray, out: IntArray
-    ) -> None:
+    def fill(self, groups: IntArray, sizes: IntArray, uniform: FloatArray, towards: FloatArray, out: IntArray) -> None:
         """Write the codes of the items of some groups; `towards` is the part drawn from the whole table."""
         begin = self._starts[groups]
         n = self._starts[groups + 1] - begin

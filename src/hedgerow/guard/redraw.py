@@ -509,9 +509,7 @@ def released_values(column: GuardedColumn, wanted: pa.DataType) -> pa.Array:
         return entries
 
 
-def _coded(
-    table: Table, schema: Schema, name: str, people: int, person: IntArray | None
-) -> _Coded:
+def _coded(table: Table, schema: Schema, name: str, people: int, person: IntArray | None) -> _Coded:
     """Return a sensitive column by the values that may be released of it."""
     column = table.declared_column(schema, name)
     if column.exact:
@@ -647,7 +645,14 @@ def _column(record: GuardedColumn, codes: IntArray) -> Column:
     place[occurring] = np.arange(len(occurring))
     values = values[occurring] if isinstance(values, np.ndarray) else [values[i] for i in occurring]
     return Column(
-        record.name, record.kind, record.unit, place[codes], values, bool(occurs[n:].any()), (), record.events  # type: ignore[arg-type]
+        record.name,
+        record.kind,
+        record.unit,
+        place[codes],
+        values,
+        bool(occurs[n:].any()),
+        (),
+        record.events,  # type: ignore[arg-type]
     )
 
 

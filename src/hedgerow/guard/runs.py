@@ -34,9 +34,7 @@ class Runs:
     of_code: IntArray
 
 
-def runs_of(
-    column: ValueCounts, least: int, unit: float = 0.0, people: tuple[IntArray, IntArray] = EACH
-) -> Runs:
+def runs_of(column: ValueCounts, least: int, unit: float = 0.0, people: tuple[IntArray, IntArray] = EACH) -> Runs:
     """Close runs of at least `least` people over the sorted values of a number.
 
     A value that so many people share is told exactly; between such values a run is told as its mean,

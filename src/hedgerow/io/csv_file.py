@@ -64,12 +64,8 @@ def read_csv(path: Path, schema: Schema, *, strict: bool = True) -> tuple[pa.Tab
     with _opened(path, layout) as relation:
         text = whole(relation).rename_columns(layout.names)
     if text.num_rows == 0:
-        raise InputError(
-            f"{path.name} has a header but no rows", hint="give a table with at least one record"
-        )
-    columns, dialect = declared_columns(
-        dict(zip(layout.names, text.columns, strict=True)), layout.dialect, schema
-    )
+        raise InputError(f"{path.name} has a header but no rows", hint="give a table with at least one record")
+    columns, dialect = declared_columns(dict(zip(layout.names, text.columns, strict=True)), layout.dialect, schema)
     return pa.table(columns), dialect
 
 
@@ -114,9 +110,7 @@ def read_texts(path: Path, places: Sequence[int], encoding: str) -> list[pa.Chun
         return whole(relation.project(", ".join(f"c{place}" for place in places))).columns
 
 
-def read_csv_batches(
-    path: Path, size: int, encoding: str
-) -> tuple[list[str], Iterator[pa.RecordBatch]]:
+def read_csv_batches(path: Path, size: int, encoding: str) -> tuple[list[str], Iterator[pa.RecordBatch]]:
     """Return the column names of a CSV file, and an iterator over batches of its rows as text."""
     layout = csv_layout(path, encoding)
 
@@ -248,14 +242,12 @@ def _fault(readable: Path, path: Path, width: int, dialect: Dialect) -> InputErr
     if wrong:
         more = f"; {wrong - 1:,} more lines differ" if wrong > 1 else ""
         return InputError(
-            f"{path.name} is ragged: line {first:,} has {fields} fields where the first line "
-            f"has {width}{more}",
+            f"{path.name} is ragged: line {first:,} has {fields} fields where the first line has {width}{more}",
             hint="repair those lines; a field that holds the delimiter must be quoted",
         )
     where = f" near line {first:,}" if first else ""
     return InputError(
-        f"{path.name} cannot be read as CSV{where} (delimiter {dialect.delimiter!r}, "
-        f"quote {dialect.quote!r})",
+        f"{path.name} cannot be read as CSV{where} (delimiter {dialect.delimiter!r}, quote {dialect.quote!r})",
         hint="look for a quote that is not closed or not doubled, or lines that end differently",
     )
 
@@ -310,8 +302,7 @@ def find_encoding(path: Path, otherwise: str = "") -> str:
             return encoding
     first = 0 if "utf-16" in marked else unlike_utf8(path)[0]
     raise InputError(
-        f"{path.name} has an unreadable encoding"
-        + (f", and is not UTF-8 in line {first:,}" if first else ""),
+        f"{path.name} has an unreadable encoding" + (f", and is not UTF-8 in line {first:,}" if first else ""),
         hint=f"its bytes are neither UTF-8, UTF-16 with a mark nor {otherwise or 'Windows-1252'}: save it as "
         f"UTF-8 text, or say what {'else ' if otherwise else ''}it is: --encoding (encoding=)",
     )
@@ -374,8 +365,7 @@ def sniff(text: str, name: str) -> Dialect:
     dialect = best[2]
     if (fields := _below(text, best[1], newline)) is not None:
         raise InputError(
-            f"{name} does not begin with a header: most of its lines have {fields} fields, the "
-            "first has not",
+            f"{name} does not begin with a header: most of its lines have {fields} fields, the first has not",
             hint="take out what stands above the header, such as a title or sep=;",
         )
     if not best[1]:

@@ -18,9 +18,7 @@ _STEP, _BYTES = 1 << 11, 1 << 27
 
 
 @contextmanager
-def connected(
-    fault: Callable[[], Exception], folder: Path | None = None, memory: int | None = None
-) -> Iterator[Any]:
+def connected(fault: Callable[[], Exception], folder: Path | None = None, memory: int | None = None) -> Iterator[Any]:
     """Yield a DuckDB connection that keeps the order of rows.
 
     DuckDB's own messages quote the record, so `fault` is called to describe the error instead. Data

@@ -230,8 +230,7 @@ def _unused_categories_dropped(frame: Any) -> list[Any]:
 
 
 def _run(query: Any) -> Any:
-    """Run a lazy query and return its result; raise InputError without the query's own message, as it may quote data.
-    """
+    """Run a lazy query and return its result; raise InputError without the query's message, which may quote data."""
     from narwhals.exceptions import DuplicateError
 
     try:
@@ -273,17 +272,14 @@ def source_of(frame: Any, prefix: str = "x") -> Source:
         root, kind = type(frame).__module__.split(".")[0], type(frame).__name__
         raise InputError(
             f"{kind if root == 'builtins' else f'{root}.{kind}'} is not a table",
-            hint="give a path, a pandas, Polars or pyarrow table, a DuckDB relation "
-            "or a two-dimensional numpy array",
+            hint="give a path, a pandas, Polars or pyarrow table, a DuckDB relation or a two-dimensional numpy array",
         ) from None
 
 
 def _mapping(columns: Mapping[str, Any]) -> Source:
     try:
         arrays = [
-            _from_objects(np.asarray(v, dtype=object))
-            if isinstance(v, (list, tuple))
-            else pa.array(v)
+            _from_objects(np.asarray(v, dtype=object)) if isinstance(v, (list, tuple)) else pa.array(v)
             for v in columns.values()
         ]
     except (TypeError, *ArrowFault):

@@ -211,8 +211,7 @@ def _refuse_words(table: Table, missing: Collection[str]) -> None:
     if affected:
         raise InputError(
             f"missing= names words that stand in {', '.join(map(repr, affected))} of a table that is not a text file",
-            hint="make those cells missing (null) in the table itself; missing= is for CSV files and "
-            "workbooks",
+            hint="make those cells missing (null) in the table itself; missing= is for CSV files and workbooks",
         )
 
 
@@ -262,9 +261,7 @@ def _open_spellings(
     }
 
 
-def _read_again(
-    table: Table, path: Path, columns: Mapping[str, Collection[str] | None]
-) -> Table | None:
+def _read_again(table: Table, path: Path, columns: Mapping[str, Collection[str] | None]) -> Table | None:
     """Return the table with columns re-read as text; None if every column can stay as it is."""
     places = [table.names.index(name) for name in columns]
     dialect, spelled = table.layout.dialect, {}

@@ -133,9 +133,7 @@ def _faults(module: ModuleType) -> tuple[type[Exception], ...]:
     return inner.ReadstatError, inner.PyreadstatError, ValueError, TypeError
 
 
-def read_statistical(
-    path: Path, suffix: str
-) -> tuple[pa.Table, Mapping[str, Sequence[str]], FileLabels]:
+def read_statistical(path: Path, suffix: str) -> tuple[pa.Table, Mapping[str, Sequence[str]], FileLabels]:
     """Return a statistical file's table, the order of each column's categories, and its metadata.
 
     Raises
@@ -149,18 +147,14 @@ def read_statistical(
     try:
         columns, about = read(str(path), output_format="dict", **options)
         dated = [
-            name
-            for name in about.missing_ranges
-            if any(isinstance(cell, (dt.date, dt.time)) for cell in columns[name])
+            name for name in about.missing_ranges if any(isinstance(cell, (dt.date, dt.time)) for cell in columns[name])
         ]
         if dated:  # their codes for missing would be days of long ago
             columns |= read(str(path), output_format="dict", usecols=dated)[0]
     except MemoryError:
         raise
     except OverflowError:
-        raise InputError(
-            f"{path.name} holds dates outside the years 1 to 9999", hint="repair them first"
-        ) from None
+        raise InputError(f"{path.name} holds dates outside the years 1 to 9999", hint="repair them first") from None
     except _faults(module):
         raise damaged(path, f"a file of {form.program}") from None
     if not columns:
@@ -231,8 +225,7 @@ def write_statistical(table: pa.Table, file: IO[bytes], suffix: str, labels: Fil
     if suffix in (".sav", ".zsav"):
         about["compress"] = suffix == ".zsav"
         about["missing_ranges"] = {
-            name: [{"lo": low, "hi": high} for low, high in ranges]
-            for name, ranges in metadata("missing").items()
+            name: [{"lo": low, "hi": high} for low, high in ranges] for name, ranges in metadata("missing").items()
         }
         about["variable_measure"] = metadata("measure")
         about["variable_display_width"] = metadata("width")
@@ -253,9 +246,9 @@ def _storable(column: StatisticalColumn) -> tuple[list[Any], str, dict[Any, str]
     there = [cell for cell in column.cells if cell is not None]
     numbers = [code for code in [*there, *values] if not isinstance(code, str)]
     # pyreadstat writes whole numbers in 32 bits
-    whole = all(
-        isinstance(code, int) or (code.is_integer() and values) for code in numbers
-    ) and all(abs(code) < _INT32 for code in numbers)
+    whole = all(isinstance(code, int) or (code.is_integer() and values) for code in numbers) and all(
+        abs(code) < _INT32 for code in numbers
+    )
     if not whole or not there:
         tagged = len(numbers) < len(there) + len(values)
         return column.cells, "object" if tagged else "float64", values
@@ -404,9 +397,7 @@ def _unused_name(name: str, names: Iterable[str]) -> str:
     return name
 
 
-def _categories(
-    cells: Sequence[str | None], texts: Mapping[Code, str], variable: VariableLabels
-) -> pa.ChunkedArray:
+def _categories(cells: Sequence[str | None], texts: Mapping[Code, str], variable: VariableLabels) -> pa.ChunkedArray:
     places = {text: place for place, text in enumerate(texts.values())}
     codes = pa.array([None if cell is None else places[cell] for cell in cells], pa.int32())
     coded = pa.DictionaryArray.from_arrays(
@@ -503,10 +494,7 @@ def _moments(
         if any(part is not None and part % 1000 for part in counted):
             return None  # doubles and milliseconds hold no more
         sort, begin = ("moment", start * 86_400_000) if stamp else ("time", 0)
-        cells = [
-            None if part is None else (part // 1000 - begin) * form.second / 1000
-            for part in counted
-        ]
+        cells = [None if part is None else (part // 1000 - begin) * form.second / 1000 for part in counted]
     display = before.form if before.sort == sort and before.form else form.forms[sort]
     variable = replace(before, sort=sort, form=display, values={}, missing=())
     return [None if cell is None else float(cell) for cell in cells], variable
@@ -586,10 +574,7 @@ def _together(
         return None
     if numbers.variable.missing != before.missing:
         return None
-    cells = [
-        number if text is None else codes[text]
-        for number, text in zip(numbers.cells, reasons, strict=True)
-    ]
+    cells = [number if text is None else codes[text] for number, text in zip(numbers.cells, reasons, strict=True)]
     there = {text for text in reasons if text is not None}
     values = {**numbers.variable.values, **{codes[text]: text for text in there}}
     ordered = {code: values[code] for code in sorted(values, key=_place)}

@@ -140,9 +140,7 @@ def days_of(texts: pa.Array, form: str) -> pa.Array | None:
     return read.cast(pa.date32())
 
 
-def infer_types(
-    texts: Mapping[str, pa.ChunkedArray], dialect: Dialect
-) -> tuple[dict[str, pa.ChunkedArray], Dialect]:
+def infer_types(texts: Mapping[str, pa.ChunkedArray], dialect: Dialect) -> tuple[dict[str, pa.ChunkedArray], Dialect]:
     """Return a text file's columns with inferred types, and the dialect with its number and date style.
 
     A column whose numbers can be read in two ways follows the other columns: next to 3,50 the text
@@ -212,9 +210,7 @@ def spelled_texts(
     return bare
 
 
-def infer_type(
-    texts: pa.ChunkedArray, dialect: Dialect | None = None
-) -> tuple[pa.ChunkedArray, dict[str, Any]]:
+def infer_type(texts: pa.ChunkedArray, dialect: Dialect | None = None) -> tuple[pa.ChunkedArray, dict[str, Any]]:
     """Return a text column as numbers, booleans or dates if every value is one; otherwise unchanged.
 
     Numbers with leading zeros or plus signs, and whole numbers of more than 18 digits, count as
@@ -276,9 +272,7 @@ def _parse(values: pa.Array, dialect: Dialect) -> tuple[pa.Array | None, dict[st
         for sign, pattern in _EITHER.items():
             if all_match(values, pattern):
                 other = "," if sign == "." else "."
-                read_as = dialect.decimal or (
-                    sign if sign == "." or dialect.delimiter != "," else other
-                )
+                read_as = dialect.decimal or (sign if sign == "." or dialect.delimiter != "," else other)
                 return _ungrouped(values, read_as), {"either": sign}
         if all_match(values, _FLOATS):
             return _floats(values), {"decimal": "."} if _some_match(values, r"\.") else {}

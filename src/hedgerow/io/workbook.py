@@ -40,10 +40,7 @@ _FIRST_DAY, _LAST_DAY = dt.date(1900, 3, 1), dt.date(9999, 12, 31)
 _MARKS = ("#N/A", "#NULL!")
 _OPENPYXL = ("openpyxl", "excel", "Excel workbooks")
 _WRITTEN = (1980, 1, 1, 0, 0, 0)
-_CORE = (
-    b'<cp:coreProperties xmlns:cp="http://schemas.openxmlformats.org/package/2006/metadata/'
-    b'core-properties"/>'
-)
+_CORE = b'<cp:coreProperties xmlns:cp="http://schemas.openxmlformats.org/package/2006/metadata/core-properties"/>'
 
 
 def parted(source: str | Path) -> tuple[Path, str]:
@@ -54,9 +51,7 @@ def parted(source: str | Path) -> tuple[Path, str]:
     return Path(source), ""
 
 
-def read_workbook(
-    path: Path, sheet: str = "", missing: Sequence[str] = ()
-) -> tuple[pa.Table, str]:
+def read_workbook(path: Path, sheet: str = "", missing: Sequence[str] = ()) -> tuple[pa.Table, str]:
     """Read a sheet of a workbook as Arrow; return the table and the sheet's name.
 
     Parameters
@@ -172,9 +167,7 @@ def _sheet(book: Any, path: Path, name: str) -> Any:
     if name in titles:
         return sheets[titles.index(name)]
     if name:
-        raise InputError(
-            f"{path.name} has no sheet {name!r}", hint=f"its sheets are: {', '.join(titles)}"
-        )
+        raise InputError(f"{path.name} has no sheet {name!r}", hint=f"its sheets are: {', '.join(titles)}")
     # a hidden sheet is not released because it is the only one with cells
     visible = [s for s in sheets if s.sheet_state == "visible" and next(_rows(s), None) is not None]
     if len(visible) == 1:
@@ -216,8 +209,7 @@ def _check(xml: bytes, top: int, where: str) -> None:
     if unknown:
         columns = sorted({column.decode() for column, _ in unknown}, key=lambda c: (len(c), c))
         raise InputError(
-            f"{where} has {len(unknown)} formulas whose values are not stored, in column "
-            f"{', '.join(columns[:5])}",
+            f"{where} has {len(unknown)} formulas whose values are not stored, in column {', '.join(columns[:5])}",
             hint="open the workbook in Excel or LibreOffice and save it: that stores them",
         )
 
@@ -265,8 +257,7 @@ def _column(values: list[Any]) -> pa.ChunkedArray:
         return pa.chunked_array([pa.nulls(len(values))])
     if kinds <= {dt.datetime, dt.date}:
         moments = [
-            value if value is None or isinstance(value, dt.datetime)
-            else dt.datetime.combine(value, dt.time())
+            value if value is None or isinstance(value, dt.datetime) else dt.datetime.combine(value, dt.time())
             for value in values
         ]
         if all(value is None or value.time() == dt.time() for value in moments):

@@ -48,9 +48,7 @@ _MARKS = {"utf-8-sig": (codecs.BOM_UTF8, "utf-8"), "utf-16": (codecs.BOM_UTF16_L
 _KEPT_BY_PARQUET = ("int", "uint", "float", "double", "bool", "string", "date32", "decimal")
 
 
-def write_table(
-    table: pa.Table, path: str | Path, like: Table | None = None, *, escape: bool = True
-) -> None:
+def write_table(table: pa.Table, path: str | Path, like: Table | None = None, *, escape: bool = True) -> None:
     """Write a table to one file that only its owner can read (mode 0600).
 
     Parameters
@@ -90,9 +88,7 @@ def write_table(
         ) from None
 
 
-def write_parts(
-    tables: Iterable[pa.Table], folder: Path, types: pa.Schema | None = None
-) -> None:
+def write_parts(tables: Iterable[pa.Table], folder: Path, types: pa.Schema | None = None) -> None:
     """Write the pieces of a table as numbered Parquet files in one folder.
 
     All pieces must share one dictionary per column, as `parquet_writer` requires. `types` are those
@@ -114,9 +110,7 @@ def in_parts(table: pa.Table) -> Iterator[pa.Table]:
         yield table.slice(start, ROW_GROUP)
 
 
-def _writer(
-    suffix: str, layout: FileFormat, dialect: Dialect, escape: bool
-) -> Callable[[pa.Table, IO[bytes]], None]:
+def _writer(suffix: str, layout: FileFormat, dialect: Dialect, escape: bool) -> Callable[[pa.Table, IO[bytes]], None]:
     if suffix == ".sas7bdat":
         raise OutputError("SAS data sets are read, not written", hint="choose the ending .xpt")
     if suffix in STATISTICAL:
@@ -307,9 +301,7 @@ def _encoded(file: IO[bytes], encoding: str) -> Iterator[IO[bytes]]:
         ) from None
 
 
-def _csv_column(
-    column: pa.ChunkedArray, dialect: Dialect, escape: bool, places: int
-) -> pa.Array:
+def _csv_column(column: pa.ChunkedArray, dialect: Dialect, escape: bool, places: int) -> pa.Array:
     """Return a column's cells as CSV text; missing cells are empty."""
     array = one_piece(column)
     # cells are escaped and quoted once for each distinct text

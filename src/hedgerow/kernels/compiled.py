@@ -222,9 +222,7 @@ kernel = _compiler(error_model="numpy")
 # the work on a small node and made a third of the code that had to be compiled. Python holds the arrays.
 loop = _compiler(error_model="numpy", _nrt=False)
 # For functions that only compiled ones call and that make no arrays.
-inner = _compiler(
-    error_model="numpy", no_cpython_wrapper=True, _nrt=False, pipeline_class=_PartCompiler
-)
+inner = _compiler(error_model="numpy", no_cpython_wrapper=True, _nrt=False, pipeline_class=_PartCompiler)
 # For functions in which a division by zero is an error.
 checked = _compiler()
 # The same, inlined into its callers.

@@ -116,9 +116,7 @@ def _deviations(values, counts):  # type: ignore[no-untyped-def]
     return off
 
 
-def deviations(
-    values: npt.NDArray[np.float64], counts: npt.NDArray[np.int64]
-) -> npt.NDArray[np.float64]:
+def deviations(values: npt.NDArray[np.float64], counts: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
     """Return values less their mean, times the power of two that brings the values into [-1, 1].
 
     The mean is exact to twice the digits of a double: neither huge values that

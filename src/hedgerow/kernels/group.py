@@ -44,9 +44,7 @@ def _fill(keys, start, labels, table, distinct, first, n):  # type: ignore[no-un
     return keys.shape[0], n
 
 
-def _number(
-    keys: NDArray[np.int64], labels: NDArray[np.uint32]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _number(keys: NDArray[np.int64], labels: NDArray[np.uint32]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Number keys by first appearance; return the distinct keys and the position where each first occurs."""
     size = 1 << 12  # grows with the groups: while they are few, all stays in the cache
     # at most a quarter full, so that chains of slots stay short

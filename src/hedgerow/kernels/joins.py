@@ -225,9 +225,7 @@ def _partner(groups, limits, i, buffer):  # type: ignore[no-untyped-def]
                             least_lowering, lowers = ratio, j
                     if _less(loss, j, least_loss, nearest):
                         least_loss, nearest = loss, j
-                elif _less(loss, j, least, repairs) and (
-                    unknown or _excess(sums, i, j, limits, enough, buffer) <= 1.0
-                ):
+                elif _less(loss, j, least, repairs) and (unknown or _excess(sums, i, j, limits, enough, buffer) <= 1.0):
                     least, repairs = loss, j
             if repairs >= 0 or reach >= FAR:
                 break

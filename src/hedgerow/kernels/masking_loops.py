@@ -175,9 +175,7 @@ def _v_mdav(tree, points, order, k, gain, group, state, most):  # type: ignore[n
     return False
 
 
-def mdav_gower(
-    numbers: Floats, codes: NDArray[np.int64], categories: NDArray[np.int64], k: int
-) -> Groups:
+def mdav_gower(numbers: Floats, codes: NDArray[np.int64], categories: NDArray[np.int64], k: int) -> Groups:
     """Return MDAV groups by Gower's distance: |x - y| over the range, and 1 for unequal categories.
 
     The centre of a set is its means and its most frequent categories. Every search

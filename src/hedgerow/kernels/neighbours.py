@@ -79,9 +79,7 @@ def _halve(tree: KdTree, first_leaf: int) -> None:
 
 
 @inner
-def _select(
-    points: NDArray[np.float64], ids: NDArray[np.int64], begin: int, end: int, middle: int, c: int
-) -> None:
+def _select(points: NDArray[np.float64], ids: NDArray[np.int64], begin: int, end: int, middle: int, c: int) -> None:
     """Reorder ``ids[begin:end]`` so that those before `middle` have the smallest values in column c."""
     left, right = begin, end - 1
     while left < right:
@@ -226,9 +224,7 @@ def nearest(
         else:
             for i in range(tree.start[node], tree.end[node]):
                 d2, record = _distance(tree.points, i, q), tree.ids[i]
-                if filled == k and (
-                    d2 > gaps[k - 1] or (d2 == gaps[k - 1] and record > near[k - 1])
-                ):
+                if filled == k and (d2 > gaps[k - 1] or (d2 == gaps[k - 1] and record > near[k - 1])):
                     continue
                 filled = min(filled + 1, k)
                 j = filled - 1

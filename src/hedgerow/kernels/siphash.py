@@ -168,9 +168,7 @@ def draw(
         Number of categories, at least 1.
     """
     out = np.empty_like(codes)
-    keep_or_move(
-        np.ascontiguousarray(codes), ids, np.uint64(key[0]), np.uint64(key[1]), float(p), d, out
-    )
+    keep_or_move(np.ascontiguousarray(codes), ids, np.uint64(key[0]), np.uint64(key[1]), float(p), d, out)
     return out
 
 

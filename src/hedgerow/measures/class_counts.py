@@ -234,18 +234,14 @@ class Counts:
         return cls._at(cells, counts, table.shape, whole)
 
     @classmethod
-    def _at(
-        cls, keys: IntArray, counts: IntArray, shape: tuple[int, ...], whole: IntArray | None = None
-    ) -> Counts:
+    def _at(cls, keys: IntArray, counts: IntArray, shape: tuple[int, ...], whole: IntArray | None = None) -> Counts:
         """Build counts from ascending cell numbers (class * n_values + value); `shape` is (classes, values)."""
         groups = keys // max(shape[1], 1)
         counts = counts.astype(np.int64, copy=False)
         return cls(groups, keys - groups * shape[1], counts, shape[0], shape[1], whole)
 
     @classmethod
-    def _summed(
-        cls, keys: IntArray, counts: IntArray, shape: tuple[int, int], whole: IntArray | None
-    ) -> Counts:
+    def _summed(cls, keys: IntArray, counts: IntArray, shape: tuple[int, int], whole: IntArray | None) -> Counts:
         """Build counts from cell numbers in any order, adding up the counts of equal numbers."""
         order = np.argsort(keys, kind="stable")
         keys, counts = keys[order], counts[order]

@@ -99,10 +99,7 @@ def ordered_distance(counts: Counts) -> FloatArray:
     # |cdf - P| of the stretch, whose sign changes at most once, where P crosses the class's CDF:
     # before `cross` the CDF lies above, after it below.
     stretch = (
-        cdf * (cross - start)
-        - (prefix[cross] - prefix[start])
-        + (prefix[stop] - prefix[cross])
-        - cdf * (stop - cross)
+        cdf * (cross - start) - (prefix[cross] - prefix[start]) + (prefix[stop] - prefix[cross]) - cdf * (stop - cross)
     )
     first_stretch = prefix[counts.values[counts.starts[:-1]]]
     return np.clip((counts.per_group(stretch) + first_stretch) / (m - 1), 0.0, 1.0)

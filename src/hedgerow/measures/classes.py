@@ -75,9 +75,7 @@ class SensitiveCounts(Dictionary):
         counts, n = self.totals, self.n_values
         frequencies, missing = counts[:n], int(counts[n:].sum())
         described = self.exact, self.events
-        return Public(
-            ValueCounts(self.name, self.kind, "", self.values, frequencies, missing, *described)
-        )
+        return Public(ValueCounts(self.name, self.kind, "", self.values, frequencies, missing, *described))
 
     @property
     def by_code(self) -> FloatArray:
@@ -124,9 +122,7 @@ class Classes:
         return f"Classes({self.n_groups:,} classes, {self.n_records:,} records)"
 
     @classmethod
-    def from_groups(
-        cls, groups: Groups, columns: Iterable[Column] = (), persons: Persons | None = None
-    ) -> Classes:
+    def from_groups(cls, groups: Groups, columns: Iterable[Column] = (), persons: Persons | None = None) -> Classes:
         """Build the classes of grouped rows, counting their sensitive values and people."""
         counted = [SensitiveCounts.from_groups(groups, column) for column in columns]
         return cls.counted(groups.sizes, counted, groups, persons)
@@ -282,9 +278,7 @@ class SensitiveRanges(SensitiveCounts):
             groups = Groups(labels, self._starts[classes] - places.start)
             codes = self._column.codes[self._rows[places]]
             counts = replace(count(groups, codes, len(self.totals)), whole=self.totals)
-            piece = SensitiveCounts(
-                self.name, self.kind, self.values, counts, self.exact, self.events
-            )
+            piece = SensitiveCounts(self.name, self.kind, self.values, counts, self.exact, self.events)
             vars(piece)["public"] = self.public  # the same for all pieces
             yield piece
 

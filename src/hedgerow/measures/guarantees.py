@@ -113,9 +113,7 @@ def from_promise(promise: Mapping[str, Any]) -> Guarantee:
     """
     kind = promise.get("kind")
     if not isinstance(kind, str) or kind not in KINDS:
-        raise PlanError(
-            f"the plan holds a promise of an unknown kind: {kind!r}", hint=f"known: {', '.join(KINDS)}"
-        )
+        raise PlanError(f"the plan holds a promise of an unknown kind: {kind!r}", hint=f"known: {', '.join(KINDS)}")
     # JSON has lists where guarantees have tuples.
     fields = {k: tuple(v) if isinstance(v, list) else v for k, v in promise.items() if k != "kind"}
     try:

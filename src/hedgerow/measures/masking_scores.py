@@ -70,9 +70,7 @@ def _n_known(columns: int, chosen: int | None) -> int:
     # Half of the attributes is what the papers give the intruder.
     n_known = (columns + 1) // 2 if chosen is None else chosen
     if not 1 <= n_known <= columns:
-        raise ParameterError(
-            f"known is {n_known}; the files share {columns} columns", hint=f"choose 1 to {columns}"
-        )
+        raise ParameterError(f"known is {n_known}; the files share {columns} columns", hint=f"choose 1 to {columns}")
     return n_known
 
 
@@ -246,7 +244,6 @@ def interval_disclosure(original: Floats, masked: Floats) -> Floats:
     return shares
 
 
-
 # masked records that are linked by default; a larger table is sampled
 MOST_LINKED = 20_000
 
@@ -397,9 +394,7 @@ def information_loss(original: Floats, masked: Floats) -> InformationLoss:
     covariances, b = _relative(v[upper], w[upper])
     variances, c = _relative(np.diag(v), np.diag(w))
     correlations = 100.0 * float(moved.mean()) if len(moved) else 0.0
-    return InformationLoss(
-        cells, means, covariances, variances, correlations, a + b + c + int((~varies).sum())
-    )
+    return InformationLoss(cells, means, covariances, variances, correlations, a + b + c + int((~varies).sum()))
 
 
 def score_arrays(

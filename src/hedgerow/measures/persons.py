@@ -249,8 +249,7 @@ def _named(table: Table, name: str, what: str) -> tuple[IntArray, int, int]:
     codes = np.append(coded.indices.fill_null(-1).to_numpy(), -1)[column.codes].astype(np.int64)
     if missing := int((codes < 0).sum()):
         raise InputError(
-            f"the {what} {name!r} is missing in {missing:,} records, so nobody knows whose they "
-            "are",
+            f"the {what} {name!r} is missing in {missing:,} records, so nobody knows whose they are",
             hint="fill it, or leave these records out",
         )
     n = len(coded.dictionary)

@@ -223,9 +223,7 @@ def _dense(counts: Counts, n_cells: int) -> Iterator[tuple[slice, Floats]]:
         end = min(begin + step, counts.n_groups)
         part = slice(counts.starts[begin], counts.starts[end])
         key = (counts.groups[part] - begin) * n_cells + counts.values[part]
-        dense = np.asarray(
-            np.bincount(key, counts.counts[part], (end - begin) * n_cells), np.float64
-        )
+        dense = np.asarray(np.bincount(key, counts.counts[part], (end - begin) * n_cells), np.float64)
         yield slice(begin, end), dense.reshape(end - begin, n_cells)
 
 
@@ -233,9 +231,7 @@ def _merged(counts: Counts, cell: Ints) -> Counts:
     """Add up the counts of codes that fall into the same cell."""
     n_cells = int(cell.max(initial=0)) + 1
     small = cell.astype(smallest(n_cells))  # it is looked up in the order of the records
-    groups, values, merged = cell_counts(
-        counts.starts, counts.values, counts.counts, small, n_cells
-    )
+    groups, values, merged = cell_counts(counts.starts, counts.values, counts.counts, small, n_cells)
     return Counts(groups, values, merged, counts.n_groups, n_cells)
 
 
@@ -327,10 +323,7 @@ class RankedScore(_CellScore):
     def __init__(self, counts: Ints) -> None:
         cells = [int(c) for c in counts]
         n, self.below = sum(cells), list(itertools.accumulate(cells[:-1]))
-        losses = [
-            sum(((k <= b) * n - below) ** 2 for b, below in enumerate(self.below))
-            for k in range(len(cells))
-        ]
+        losses = [sum(((k <= b) * n - below) ** 2 for b, below in enumerate(self.below)) for k in range(len(cells))]
         super().__init__("ranked", cells, losses)
         self._public = np.array(self.below) / n
         self.spread = n * total(self._public * (1 - self._public))
@@ -378,9 +371,7 @@ class SquaredScore:
         """Return the gain and loss of every class."""
         n = counts.sizes.astype(np.float64)
         rows = np.maximum(n, 1.0)
-        summed, absolute, loss = squared_sums(
-            counts.starts, counts.values, counts.counts, self.deviations, self._floor
-        )
+        summed, absolute, loss = squared_sums(counts.starts, counts.values, counts.counts, self.deviations, self._floor)
         entries = np.diff(counts.starts).astype(np.float64)
         # Summing m numbers one after the other is off by at most m eps times the sum of sizes.
         off = _EPS * (entries + 4) * absolute + n * self._off

@@ -400,9 +400,7 @@ def pitman(size: IntArray, count: IntArray, population: float) -> float | None:
     theta = best_theta(alpha)
     if theta is None:
         return None
-    estimate = float(
-        np.exp(gammaln(theta + 1.0) - gammaln(theta + alpha) + alpha * np.log(population))
-    )
+    estimate = float(np.exp(gammaln(theta + 1.0) - gammaln(theta + alpha) + alpha * np.log(population)))
     # More uniques than people: the model does not fit this sample.
     return estimate if estimate <= population else None
 

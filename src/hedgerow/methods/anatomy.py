@@ -118,9 +118,7 @@ class Anatomy(Method):
         columns = [table.declared_column(schema, each) for each in (*schema.quasi, name)]
         for column in columns:
             if column.infinite:
-                raise SchemaError(
-                    f"column {column.name!r} holds infinite values", hint="repair those rows"
-                )
+                raise SchemaError(f"column {column.name!r} holds infinite values", hint="repair those rows")
         column = columns[-1]
         codes = column.codes.astype(np.int64)
         counts = np.bincount(codes)

@@ -281,9 +281,7 @@ class Method(Estimator):
         self.check_kinds()
         people, named = read_features(X)
         if people.n_rows < 2:
-            raise ParameterError(
-                "X has 1 sample", hint="people are hidden among others: give at least two"
-            )
+            raise ParameterError("X has 1 sample", hint="people are hidden among others: give at least two")
         answers: dict[str, Any] = {} if y is None else self._answers(y, people.names)
         for values in answers.values():
             if len(values) != people.n_rows:
@@ -429,8 +427,7 @@ class Method(Estimator):
             raise _other_names(table.names, names)
         if len(table.names) != len(names):
             raise PlanError(
-                f"X has {len(table.names)} features, but {method} is expecting {len(names)} features "
-                "as input"
+                f"X has {len(table.names)} features, but {method} is expecting {len(names)} features as input"
             )
         if named == self._names_given:
             return table
@@ -468,9 +465,7 @@ class Method(Estimator):
             raise ParameterError("input_features is not equal to feature_names_in_")
         return np.array(names, dtype=object)
 
-    def _planned(
-        self, table: Table, schema: Schema, recoding: Recoding, promises: Iterable[Guarantee] = ()
-    ) -> Plan:
+    def _planned(self, table: Table, schema: Schema, recoding: Recoding, promises: Iterable[Guarantee] = ()) -> Plan:
         """Return this method's plan for a table, with the given recoding and promises."""
         return Plan(
             type(self).__name__,
@@ -509,9 +504,7 @@ def check_columns(table: Table, schema: Schema, *, empty: bool = False) -> None:
     faults, n_quasi = [], len(schema.quasi)
     names = (*schema.quasi, *schema.sensitive)
     # Encoding is the slow part of reading: columns in parallel, and the table stores them.
-    columns = side_by_side(
-        lambda name: table.declared_column(schema, name), names, table.n_rows * len(names)
-    )
+    columns = side_by_side(lambda name: table.declared_column(schema, name), names, table.n_rows * len(names))
     for i, column in enumerate(columns):
         role = "quasi-identifier" if i < n_quasi else "sensitive column"
         if column.infinite:
@@ -550,11 +543,7 @@ def plan_columns(table: Table, schema: Schema) -> tuple[PlanColumn, ...]:
             order = tuple(table.declared_column(schema, name).values)
         events = tuple(schema.events.get(name, ()))
         role, declared = schema.role(name), name in schema.kinds
-        columns.append(
-            PlanColumn(
-                name, role, kind, unit, zone=zone, order=order, events=events, declared=declared
-            )
-        )
+        columns.append(PlanColumn(name, role, kind, unit, zone=zone, order=order, events=events, declared=declared))
     return tuple(columns)
 
 
@@ -577,9 +566,7 @@ def check_named(what: str, names: Iterable[Any], schema: Schema) -> None:
     """Raise ParameterError if a parameter names columns that are not quasi-identifiers."""
     unknown = [name for name in names if name not in schema.quasi]
     if unknown:
-        raise ParameterError(
-            f"{what} names columns that are no quasi-identifiers: {', '.join(map(repr, unknown))}"
-        )
+        raise ParameterError(f"{what} names columns that are no quasi-identifiers: {', '.join(map(repr, unknown))}")
 
 
 def values_by_code(table: Table, column: Column) -> pa.Array:

@@ -76,9 +76,7 @@ class Quasi:
         """Return the table's records in the form the tree grower expects."""
         lookups = [cut.lookup if cut.changes else None for cut in self.cuts]
         if self.table.record_source is not None:  # a cluster, whose records do not come here
-            return self.table.record_source(
-                self.predictors, self.columns, lookups, sensitive
-            )
+            return self.table.record_source(self.predictors, self.columns, lookups, sensitive)
         return NodeRows.of(
             self.predictors,
             [c.codes for c in self.columns],
@@ -91,9 +89,7 @@ class Quasi:
         )
 
 
-def _shared(
-    homes: Persons | None, columns: Sequence[Column], cuts: Sequence[Bins]
-) -> tuple[Bins, ...]:
+def _shared(homes: Persons | None, columns: Sequence[Column], cuts: Sequence[Bins]) -> tuple[Bins, ...]:
     """Return the cuts, with one single bin for columns that differ within households, so none is split."""
     assert homes is not None
     result, shared = [], False
@@ -104,8 +100,7 @@ def _shared(
             shared |= cut.n_bins > 1
         elif cut.public:
             raise UnsupportedError(
-                f"column {column.name!r} differs inside households that are kept whole, so no "
-                "group is cut at its grid",
+                f"column {column.name!r} differs inside households that are kept whole, so no group is cut at its grid",
                 hint="leave its grid or together out",
             )
         else:
@@ -130,8 +125,7 @@ def grid_of(column: Column, points: Sequence[Any] | None) -> npt.NDArray[np.floa
     if fits and text:
         if not column.zone and datetime.fromisoformat(points[0]).tzinfo is not None:
             raise SchemaError(
-                f"the points of the grid of column {column.name!r} have a time zone, and its times "
-                "have none",
+                f"the points of the grid of column {column.name!r} have a time zone, and its times have none",
                 hint="write them as the column tells its times, without an offset",
             )
         try:

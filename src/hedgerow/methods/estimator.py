@@ -54,9 +54,7 @@ class Estimator:
         for name, value in parameters.items():
             first, _, inner = name.partition("__")
             if first not in valid:
-                raise ValueError(
-                    f"{type(self).__name__} has no parameter {first!r}; it has {', '.join(valid)}"
-                )
+                raise ValueError(f"{type(self).__name__} has no parameter {first!r}; it has {', '.join(valid)}")
             if inner:
                 nested.setdefault(first, {})[inner] = value
             else:
@@ -85,8 +83,7 @@ class Estimator:
         """Return an HTML table of the parameters, for notebooks."""
         changed = self._changed()
         rows = [
-            (name, repr(getattr(self, name)), "" if name in changed else "default")
-            for name in self._parameter_names()
+            (name, repr(getattr(self, name)), "" if name in changed else "default") for name in self._parameter_names()
         ]
         about = (inspect.getdoc(type(self)) or "").partition("\n\n")[0].replace("\n", " ")
         fitted = "Fitted: plan_ holds what was learnt." if self.__sklearn_is_fitted__() else ""
@@ -102,9 +99,7 @@ class Estimator:
         """
         if transform is not None:
             if transform not in OUTPUTS:
-                raise ParameterError(
-                    f"set_output knows no frame {transform!r}", hint=f"one of {', '.join(OUTPUTS)}"
-                )
+                raise ParameterError(f"set_output knows no frame {transform!r}", hint=f"one of {', '.join(OUTPUTS)}")
             self._sklearn_output_config = {"transform": transform}
         return self
 
@@ -175,8 +170,7 @@ def moved(parameters: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(
         name
         for name in _STRICTER
-        if is_number(parameters.get(name))
-        or (name == "max_disclosure" and parameters.get(name, 1) is None)
+        if is_number(parameters.get(name)) or (name == "max_disclosure" and parameters.get(name, 1) is None)
     )
 
 

@@ -94,9 +94,7 @@ def build(
         hierarchy, values = hierarchies.get(name), column.values
         if hierarchy is None:
             values = list(map(_label, values))
-            hierarchy = Hierarchy.from_values(
-                values, column.counts()[: column.n_values].tolist(), numbers=is_number
-            )
+            hierarchy = Hierarchy.from_values(values, column.counts()[: column.n_values].tolist(), numbers=is_number)
         hierarchy.check(values, name)
         try:
             topped = hierarchy.topped()
@@ -141,9 +139,7 @@ def _axis(column: Column, values: Sequence[str], hierarchy: Hierarchy) -> Axis:
     return Axis(levels, shares, names, column.values)
 
 
-def _counts(
-    table: Table, schema: Schema, names: Sequence[str], groups: Groups
-) -> tuple[IntArray, list[CountedColumn]]:
+def _counts(table: Table, schema: Schema, names: Sequence[str], groups: Groups) -> tuple[IntArray, list[CountedColumn]]:
     """Return the counts of sensitive values by group, and each sensitive column with its slice of them."""
     sensitive, start, n = [], 0, groups.n_groups
     parts = [np.zeros((n, 0), np.int64)]
@@ -218,8 +214,7 @@ class _FullDomain(Method):
         best = self._search(lattice, schema)
         if best is None:
             raise InfeasibleError(
-                "no full-domain generalisation of this table keeps what was asked, not even the "
-                "top of every hierarchy",
+                "no full-domain generalisation of this table keeps what was asked, not even the top of every hierarchy",
                 hint="lower k, l or raise t, or allow more suppression",
             )
         self.node_ = dict(zip(schema.quasi, best.node, strict=True))
@@ -236,9 +231,7 @@ class _FullDomain(Method):
             released = tuple(labels[axis.levels[level][code]] for code in range(len(values)))
             missing = TOP if level == len(axis.levels) - 1 else None
             kind = table.declared_kind(schema, name)
-            maps.append(
-                ColumnMap(name, "quasi", kind, categories=values, labels=released, missing=missing)
-            )
+            maps.append(ColumnMap(name, "quasi", kind, categories=values, labels=released, missing=missing))
             at_level.append(labels)
         classes = lattice.classes(node)
         out = lattice.suppressed_classes(classes)
@@ -415,8 +408,7 @@ class Incognito(_FullDomain):
             return lattice.optimal()
         outcomes = lattice.minimal()
         self.minimal_ = [
-            vars(outcome) | {"node": dict(zip(schema.quasi, outcome.node, strict=True))}
-            for outcome in outcomes
+            vars(outcome) | {"node": dict(zip(schema.quasi, outcome.node, strict=True))} for outcome in outcomes
         ]
         return outcomes[0] if outcomes else None
 

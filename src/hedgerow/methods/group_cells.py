@@ -86,9 +86,7 @@ class GroupedCodes:
         return np.where(self.present > 0, last, -1)
 
 
-def recode(
-    grouped: GroupedCodes, style: str, hierarchy: Hierarchy | None = None
-) -> tuple[list[Cell], IntArray]:
+def recode(grouped: GroupedCodes, style: str, hierarchy: Hierarchy | None = None) -> tuple[list[Cell], IntArray]:
     """Return the distinct released cells of a column, and the index of each group's cell.
 
     Parameters
@@ -161,9 +159,7 @@ def between_points(grouped: GroupedCodes, low: FloatArray, high: FloatArray) -> 
     return _merged(cells)
 
 
-def rounded(
-    grouped: GroupedCodes, style: str, step: float, enough: BoolArray
-) -> tuple[list[Cell], IntArray]:
+def rounded(grouped: GroupedCodes, style: str, step: float, enough: BoolArray) -> tuple[list[Cell], IntArray]:
     """Return each group's mean or median, rounded half to even to a public step, in the form of `recode`.
 
     Parameters
@@ -287,14 +283,10 @@ def one_two_five(most: float) -> float:
     return max(step for step in steps if step <= most)
 
 
-def _sets(
-    grouped: GroupedCodes, label: Callable[[list[int]], Cell]
-) -> tuple[list[Cell], IntArray]:
+def _sets(grouped: GroupedCodes, label: Callable[[list[int]], Cell]) -> tuple[list[Cell], IntArray]:
     """Return cells that depend only on the set of codes in each group, in the form that `recode` returns."""
     # Each different set is labelled once: there are fewer sets than groups.
-    index, members, ends = distinct_sets(
-        grouped.codes, grouped.starts, grouped.column.n_values + 1
-    )
+    index, members, ends = distinct_sets(grouped.codes, grouped.starts, grouped.column.n_values + 1)
     codes, bounds = members.tolist(), pairwise([0, *ends.tolist()])
     return [label(codes[begin:end]) for begin, end in bounds], index
 
@@ -326,9 +318,7 @@ def _ancestor(column: Column, hierarchy: Hierarchy) -> Callable[[list[int]], Cel
         if codes == [missing]:
             return Cell(None, missing=True)
         # No node of a hierarchy but the top covers a missing value.
-        common = (
-            TOP if codes[-1] == missing else hierarchy.common([column.values[c] for c in codes])
-        )
+        common = TOP if codes[-1] == missing else hierarchy.common([column.values[c] for c in codes])
         if common == TOP:
             return Cell(TOP, anything=True)
         below = tuple(v for v, path in hierarchy.paths.items() if common in path)

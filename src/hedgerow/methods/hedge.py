@@ -36,7 +36,6 @@ EACH = 25
 SIGMAS = 4.0
 
 
-
 def telling(column: Column, sensitive: Sequence[Column], people: int | None = None) -> bool:
     """Return whether a quasi-identifier explains more of any sensitive column than chance alone would.
 
@@ -79,9 +78,7 @@ def _levels(column: Column, most: int) -> IntArray:
     return column.value_counts.frequent(most)
 
 
-def _explained(
-    column: Column, levels: IntArray, sizes: IntArray, sensitive: Sequence[Column]
-) -> Iterator[float]:
+def _explained(column: Column, levels: IntArray, sizes: IntArray, sensitive: Sequence[Column]) -> Iterator[float]:
     """Yield, for each sensitive column, the share (eta^2) of its sum of squares that the levels explain."""
     n, n_levels = int(sizes.sum()), len(sizes)
     crossed = column.crossed(levels, sensitive)
@@ -283,9 +280,7 @@ class Hedge(PartitionMethod):
         """Return the groups that were joined from several cells, with those cells."""
         return joined_cells(self.tree_, self._joined, self.group_of_cell_)
 
-    def _screened(
-        self, quasi: Quasi, sensitive: Sequence[Column], persons: Persons | None
-    ) -> tuple[str, ...]:
+    def _screened(self, quasi: Quasi, sensitive: Sequence[Column], persons: Persons | None) -> tuple[str, ...]:
         """Return the quasi-identifiers that explain no sensitive column on their own; none if that were all of them."""
         n = None if persons is None else persons.counted
         silent = [c.name for c in quasi.columns if self.screen and not telling(c, sensitive, n)]

@@ -84,9 +84,7 @@ def _cells(counts: Counts, cell: IntArray, m: int, n: int) -> FloatArray:
     return np.asarray(dense.reshape(n, m), np.float64)
 
 
-def _frequent(
-    sums: FloatArray, public: FloatArray, loss: FloatArray
-) -> tuple[FloatArray, FloatArray, FloatArray]:
+def _frequent(sums: FloatArray, public: FloatArray, loss: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Merge all categories but the most frequent into one, in the sums, public shares and losses."""
     first = np.sort(np.argsort(-public, kind="stable")[: WIDEST - 1])
     rest = np.setdiff1d(np.arange(len(public)), first)

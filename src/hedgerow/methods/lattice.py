@@ -253,10 +253,7 @@ class Lattice:
                 share += axis.share[level][self.codes[classes.row[released], i]]
             return (float(size @ share) + total * m) / (self.n * m)
         if self.loss == "precision":
-            tops = [
-                level / (h - 1) if h > 1 else 0.0
-                for level, h in zip(node, self.heights, strict=True)
-            ]
+            tops = [level / (h - 1) if h > 1 else 0.0 for level, h in zip(node, self.heights, strict=True)]
             return (float(size.sum()) * sum(tops) / m + total) / self.n
         if self.loss == "height":
             return float(sum(node))
@@ -384,8 +381,4 @@ class Lattice:
 
 
 def _above(node: Levels, heights: Sequence[int]) -> list[Levels]:
-    return [
-        (*node[:i], node[i] + 1, *node[i + 1 :])
-        for i in range(len(node))
-        if node[i] + 1 < heights[i]
-    ]
+    return [(*node[:i], node[i] + 1, *node[i + 1 :]) for i in range(len(node)) if node[i] + 1 < heights[i]]

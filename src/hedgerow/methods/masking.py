@@ -114,9 +114,7 @@ class Masking(Method):
         for name in schema.quasi:
             released, there, masks = masked.cells[name]
             cells = int(there.sum())
-            shares: dict[str, Any] = {
-                what: float((mask & there).sum() / max(cells, 1)) for what, mask in masks.items()
-            }
+            shares: dict[str, Any] = {what: float((mask & there).sum() / max(cells, 1)) for what, mask in masks.items()}
             shares["missing"] = (len(there) - cells) / len(there)
             role, kind = schema.role(name), table.declared_kind(schema, name)
             columns.append(MaskedColumn(name, role, kind, released=str(released.type), **shares))
@@ -485,8 +483,7 @@ class PRAM(Masking):
                 raise ParameterError(
                     f"column {column.name!r} has {column.n_values:,} categories, and a matrix "
                     f"between more than {MOST_CATEGORIES:,} is not made",
-                    hint="join categories that are alike, leave the column out, or take another "
-                    "method",
+                    hint="join categories that are alike, leave the column out, or take another method",
                 )
         rows = self._rows(table)
         key = self._release_key(rows, schema)
@@ -551,14 +548,11 @@ def _checked(values: ArrayLike, column: Column) -> FloatArray:
     d = column.n_values
     if matrix.shape != (d, d):
         raise ParameterError(
-            f"the matrix for column {column.name!r} has the shape {matrix.shape}; "
-            f"the column has {d} categories"
+            f"the matrix for column {column.name!r} has the shape {matrix.shape}; the column has {d} categories"
         )
     # NaN is not at least 0, and an infinite cell has an infinite sum.
     if not (matrix >= 0).all() or np.abs(matrix.sum(axis=1) - 1).max() > 1e-9:
-        raise ParameterError(
-            f"the rows of the matrix for column {column.name!r} are not probabilities that sum to 1"
-        )
+        raise ParameterError(f"the rows of the matrix for column {column.name!r} are not probabilities that sum to 1")
     return matrix
 
 

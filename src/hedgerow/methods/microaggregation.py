@@ -65,9 +65,7 @@ def near_sum(points: FloatArray, k: int) -> float:
     return sum(float(gaps.sum()) for _, gaps in _nearest(points, points, k))
 
 
-def _nearest(
-    points: FloatArray, records: FloatArray, k: int
-) -> Iterator[tuple[IntArray, FloatArray]]:
+def _nearest(points: FloatArray, records: FloatArray, k: int) -> Iterator[tuple[IntArray, FloatArray]]:
     """Yield the k points nearest to each record, and their squared distances; the arrays are reused."""
     tree, near, gaps = build(points), np.empty(k, np.int64), np.empty(k)
     for record in records:

@@ -137,9 +137,7 @@ class Mondrian(PartitionMethod):
             rows = quasi.rows(unasked, persons=persons)
             assert isinstance(rows, NodeRows)
             kind = MEDIAN if self.objective == "median" else LOSS
-            grown = grow_by_extents(
-                rows, positions(quasi), domains(quasi), int(self.k), kind, persons is not None
-            )
+            grown = grow_by_extents(rows, positions(quasi), domains(quasi), int(self.k), kind, persons is not None)
             tree = full_tree(grown, unasked, StatisticsLayout.of(unasked), quasi)
         elif self.objective == "information_gain" and all(c.is_number for c in sensitive):
             raise ParameterError(

@@ -141,9 +141,7 @@ def classes_of(
     return Classes.from_groups(group([number[tree.leaf_of_rows()]]), sensitive, persons)
 
 
-def conditions(
-    grown: Grown, quasi: Quasi
-) -> tuple[FloatArray, IntArray, list[tuple[str | None, ...]]]:
+def conditions(grown: Grown, quasi: Quasi) -> tuple[FloatArray, IntArray, list[tuple[str | None, ...]]]:
     """Return each node's threshold, the index of the subset that goes left, and all subsets.
 
     The first two are arrays over the nodes; a node's threshold counts only if its subset is -1.
@@ -208,11 +206,7 @@ def describe(grown: Grown, quasi: Quasi) -> tuple[str, ...]:
             texts.append("")
         elif subset[i] < 0:
             column = quasi.columns[j]
-            at = (
-                moment(np.ceil(threshold[i]), column.unit)
-                if column.unit
-                else number(float(threshold[i]))
-            )
+            at = moment(np.ceil(threshold[i]), column.unit) if column.unit else number(float(threshold[i]))
             texts.append(f"{column.name} < {at}")
         else:
             chosen = sorted("(missing)" if c is None else c for c in subsets[subset[i]])
@@ -286,17 +280,14 @@ class PartitionMethod(Method):
                 hint="a grid says where groups are cut",
             )
         if schema.grid and self.numeric != "range" and not self.ranges_with_grids:
-            raise UnsupportedError(
-                f"a grid gives ranges, not each group's {self.numeric}", hint='set numeric="range"'
-            )
+            raise UnsupportedError(f"a grid gives ranges, not each group's {self.numeric}", hint='set numeric="range"')
         check_whole("max_bins", self.max_bins, 2, 65_000)
         self._check_criteria()
         if self.categorical == "hierarchy":
             lacking = [
                 n
                 for n in schema.quasi
-                if n not in schema.hierarchies
-                and table.declared_kind(schema, n) not in ("numeric", "date")
+                if n not in schema.hierarchies and table.declared_kind(schema, n) not in ("numeric", "date")
             ]
             if lacking:
                 raise ParameterError(
@@ -340,17 +331,13 @@ class PartitionMethod(Method):
         weights = ("persons",) if persons is not None else ()
         # Pruning reads listed classes off the rows; a cluster's are not here, so it counts all classes.
         listed_from = None if pruned and quasi.table.record_source is not None else COUNTED
-        layout = StatisticsLayout.of(
-            responses, gain, limit < 1, weights, floored=scored, counted=listed_from
-        )
+        layout = StatisticsLayout.of(responses, gain, limit < 1, weights, floored=scored, counted=listed_from)
         # A split exactly at the cap must not be lost to rounding: `_merged` decides exactly.
         rules = self._rules(responses, min_leaf, gain, limit * (1 + _ROUNDING * scored), scored)
         grown = grow(quasi.rows(responses, sensitive, persons), responses, layout, rules, depth)
         return full_tree(grown, responses, layout, quasi)
 
-    def _rules(
-        self, responses: Responses, min_leaf: int, gain: int, cap: float, scored: bool
-    ) -> Rules:
+    def _rules(self, responses: Responses, min_leaf: int, gain: int, cap: float, scored: bool) -> Rules:
         """Return the grower's limits: for each response, the strictest of all criteria."""
         classes = responses.categorical
         share, entropy = np.ones(len(responses.classes)), np.zeros(len(responses.classes))

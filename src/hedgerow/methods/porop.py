@@ -221,7 +221,6 @@ def _spread(blocks: FloatArray, curves: FloatArray) -> FloatArray:
     return np.sqrt(np.einsum("pk,pk->p", residual, residual) / blocks.shape[1])
 
 
-
 DEGREES = (1, 2, 3, 4)
 # Numbers of blocks tried, as N / k: from many small blocks to one.
 CUTS = (7, 5, 4, 3, 2.5, 2, 1.75, 1.5, 1.25, 1)
@@ -277,9 +276,7 @@ def search_settings(
     # The best of many scores under one noise is best partly by chance: new noise decides.
     for row in rows[:FINALISTS]:
         row["held_out"] = trial.scores(row["block_size"], row["degrees"], held_out).score
-    return (
-        sorted(rows[:FINALISTS], key=lambda row: (row["held_out"], *_rank(row))) + rows[FINALISTS:]
-    )
+    return sorted(rows[:FINALISTS], key=lambda row: (row["held_out"], *_rank(row))) + rows[FINALISTS:]
 
 
 class _Trial:
@@ -303,18 +300,14 @@ class _Trial:
         # Candidates of one k follow each other, so each k is sorted once.
         self.ordered = lru_cache(1)(lambda k: order(self.values[self.there], self._cut(k)))
 
-    def scores(
-        self, k: int, degree: int | Sequence[int], seed: np.random.SeedSequence
-    ) -> Scores:
+    def scores(self, k: int, degree: int | Sequence[int], seed: np.random.SeedSequence) -> Scores:
         """Mask the table with one setting and return its scores; k counts values of the whole table."""
         ordered = self.ordered(k)
         after = np.full(self.values.shape, np.nan)
         normals = np.random.Generator(np.random.PCG64(seed)).standard_normal(len(ordered.z))
         after[self.there] = ordered.protect(degree, self.noise, normals)  # type: ignore[arg-type]
         n_known = min((len(self.names) + 1) // 2, MOST_KNOWN)
-        return score_arrays(
-            self.values[self.complete], after[self.complete], self.names, n_known, LINKED
-        )
+        return score_arrays(self.values[self.complete], after[self.complete], self.names, n_known, LINKED)
 
     def run(self, k: int, degree: int | Sequence[int]) -> None:
         """Add the row of one setting to `rows`, unless it is there."""
@@ -372,7 +365,6 @@ def _fits(k: Any, degree: Any, n: int) -> bool:
 
 def _rank(row: dict[str, Any]) -> tuple[float, int, list[int]]:
     return row["score"], row["block_size"], row["degrees"]
-
 
 
 NOISES = ("synthetic", "perturbative")

@@ -212,9 +212,7 @@ class RandomizedResponse(Method):
         )
         self.p_ = {c.name: c.p for c in columns}
         self.epsilon_ = {c.name: c.epsilon for c in columns}
-        recoding = Randomize(
-            columns, self.row_id, self.bound, self.risk_, self.success_, self.unprotected_
-        )
+        recoding = Randomize(columns, self.row_id, self.bound, self.risk_, self.success_, self.unprotected_)
         self._risk = risk
         plan = self._planned(table, schema, recoding)
         return replace(plan, columns=tuple(_as_released(c, columns) for c in plan.columns))
@@ -287,16 +285,13 @@ class RandomizedResponse(Method):
     def _check(self, schema: Schema) -> None:
         l = self.l
         if not is_number(l) or not 1 <= l < math.inf:
-            raise ParameterError(
-                f"l must be a number of at least 1, not {l!r}", hint="the risk is capped at 1/l"
-            )
+            raise ParameterError(f"l must be a number of at least 1, not {l!r}", hint="the risk is capped at 1/l")
         check_one_of("target", self.target, get_args(Target))
         check_one_of("bound", self.bound, get_args(Bound))
         check_one_of("relax", self.relax, (None, "halfway"))
         if self.bound == "operational" and self.target == "sensitive":
             raise ParameterError(
-                "the operational success does not depend on how the sensitive attribute is "
-                "randomized",
+                "the operational success does not depend on how the sensitive attribute is randomized",
                 hint='use target="quasi" or "both" with bound="operational"',
             )
         if self.row_id is not None and schema.role(self.row_id) in ("quasi", "sensitive"):
@@ -322,9 +317,7 @@ def _share_above(
 ) -> float:
     """Return the share of records whose own cell exceeds its requested cap in at least one view."""
     # Record by record, since a record may be above the cap in several views and counts once.
-    over = [
-        risk > view.cap * (1 + 1e-9) for view, risk in zip(contingency.views, risks, strict=True)
-    ]
+    over = [risk > view.cap * (1 + 1e-9) for view, risk in zip(contingency.views, risks, strict=True)]
     above = 0
     for rows in slices(contingency.n, WINDOW):
         cell = cells_of([c.codes for c in quasi], contingency.quasi, rows)
@@ -341,9 +334,7 @@ def _share_above(
 _ALARM = 1e-12
 
 
-def verify(
-    plan: Randomize, risk: Risk, original: Table, released: Table, above: float | None
-) -> list[Check]:
+def verify(plan: Randomize, risk: Risk, original: Table, released: Table, above: float | None) -> list[Check]:
     """Check a release: its largest risk, values outside the domain, and the shares of unchanged values.
 
     Parameters
@@ -357,9 +348,7 @@ def verify(
         The share of records that may stay above the cap, if `relax` or `exempt` allow any.
     """
     over = risk.worst(np.array([c.t for c in plan.columns]))
-    exception = (
-        "" if above is None else f"{percent(above)} of the records stay above it, as asked for"
-    )
+    exception = "" if above is None else f"{percent(above)} of the records stay above it, as asked for"
     outside, improbable = [], []
     # A cluster counts the pairs of categories itself, and sends no row here.
     counts = None if released.drawn_counts is None else released.drawn_counts()
@@ -441,9 +430,7 @@ def _notes(recoding: Randomize, parameters: Mapping[str, Any]) -> RecipientNotes
         if c.kind in ("numeric", "date"):
             used |= signs(c.categories, kind=c.kind)
     reading = explain_signs(used)
-    text = render(
-        "randomized_response.md", columns=recoding.columns, reading=reading, infinite=math.inf
-    )
+    text = render("randomized_response.md", columns=recoding.columns, reading=reading, infinite=math.inf)
     loose = any(parameters.get(name) for name in ("relax", "exempt", "caps"))
     cap = (
         f"The {recoding.bound} bound: the chance of inferring a sensitive value is at most 1/l, "
@@ -456,10 +443,7 @@ def _notes(recoding: Randomize, parameters: Mapping[str, Any]) -> RecipientNotes
     if len(same) == len(recoding.columns):
         about = f"Nothing was randomized: {least} of the cells of {names} are the records' own."
     else:
-        about = (
-            "Some columns were randomized to protect them: single records are not true, counts can be "
-            "estimated."
-        )
+        about = "Some columns were randomized to protect them: single records are not true, counts can be estimated."
         if same:
             about += f" Not randomized: {names} ({least} of the cells are the records' own)."
     return RecipientNotes(

@@ -41,9 +41,7 @@ class Refused:
     needs_gain: bool = False
 
 
-def refused_splits(
-    tree: Tree, grown: Tree, quasi: Quasi, k: int, depth: int | None
-) -> list[Refused]:
+def refused_splits(tree: Tree, grown: Tree, quasi: Quasi, k: int, depth: int | None) -> list[Refused]:
     """Return the leaves whose splits were all refused, with those splits.
 
     Parameters

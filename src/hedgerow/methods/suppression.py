@@ -142,9 +142,7 @@ def suppress(
         # Rows that are settled already count if they are missing in the same cells.
         settled = np.flatnonzero(~rare & (now[:, chosen] == absent[chosen]).all(axis=1))
         both = np.concatenate((rows, settled))
-        group, size = _groups(
-            np.concatenate((trial, now[settled])), persons and persons.subset(both)
-        )
+        group, size = _groups(np.concatenate((trial, now[settled])), persons and persons.subset(both))
         enough = size[group[: len(rows)]] >= k
         now[rows[enough]] = trial[enough]
         rare[rows[enough]] = False
@@ -193,9 +191,5 @@ def _groups(codes: IntArray, persons: Persons | None = None) -> tuple[IntArray, 
 def _by_cost(costs: list[float]) -> Iterator[list[int]]:
     """Yield sets of columns to suppress, cheapest first; the set of all columns is not among them."""
     largest = len(costs) - 1 if len(costs) <= ALL_SUBSETS else 3
-    sets = [
-        list(chosen)
-        for size in range(1, largest + 1)
-        for chosen in combinations(range(len(costs)), size)
-    ]
+    sets = [list(chosen) for size in range(1, largest + 1) for chosen in combinations(range(len(costs)), size)]
     yield from sorted(sets, key=lambda chosen: (sum(costs[c] for c in chosen), len(chosen), chosen))

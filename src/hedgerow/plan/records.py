@@ -245,9 +245,7 @@ class Partition(Recoding):
         arrays = (self.threshold, self.subset, self.missing_left, self.right)
         if n == 0 or any(len(a) != n for a in arrays):
             raise Contradiction("the node arrays differ in length")
-        if len(self.leaf_cells) != len(self.columns) or any(
-            len(c) != self.n_leaves for c in self.leaf_cells
-        ):
+        if len(self.leaf_cells) != len(self.columns) or any(len(c) != self.n_leaves for c in self.leaf_cells):
             raise Contradiction("the leaf cells do not match the leaves")
         by_number = [column.kind in ("numeric", "date") for column in self.columns]
         below = [1] * n  # nodes at and below each; children stand after their parent
@@ -517,10 +515,7 @@ class Plan:
     version: int = VERSION
 
     def __repr__(self) -> str:
-        return (
-            f"Plan({self.method}, {self.n_rows:,} rows, {len(self.columns)} columns, "
-            f"{len(self.promises)} promises)"
-        )
+        return f"Plan({self.method}, {self.n_rows:,} rows, {len(self.columns)} columns, {len(self.promises)} promises)"
 
     def _repr_html_(self) -> str:
         """Return HTML for notebooks, with columns and promises but no threshold or cell."""
@@ -600,11 +595,7 @@ class Plan:
     def check(self) -> None:
         """Raise Contradiction if the columns contradict each other or the recoding."""
         roles = {column.name: column.role for column in self.columns}
-        if (
-            not roles
-            or len(roles) < len(self.columns)
-            or not all(isinstance(n, str) and n for n in roles)
-        ):
+        if not roles or len(roles) < len(self.columns) or not all(isinstance(n, str) and n for n in roles):
             raise Contradiction("a column has no name of its own")
         for column in self.columns:
             if column.role not in ROLES or column.kind not in KINDS:

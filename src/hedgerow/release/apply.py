@@ -207,11 +207,7 @@ def in_runs(guard: Guard, table: Table) -> dict[str, ReleasedCodes]:
 
 def check_columns(plan: Plan, table: Table) -> None:
     """Raise one PlanError that lists all of the plan's quasi-identifiers that the table lacks."""
-    faults = [
-        f"{name!r}{did_you_mean(name, table.names)}"
-        for name in plan.names("quasi")
-        if name not in table.names
-    ]
+    faults = [f"{name!r}{did_you_mean(name, table.names)}" for name in plan.names("quasi") if name not in table.names]
     if faults:
         raise PlanError(
             f"the table lacks quasi-identifiers of the plan: {', '.join(faults)}",

@@ -52,9 +52,7 @@ def check_written(
         A written file does not keep a promise.
     """
     file, original = folder / release.file_name, release.original
-    checks = verify_file(
-        file, expected, release.released, like=original, escape=escape, progress=progress
-    )
+    checks = verify_file(file, expected, release.released, like=original, escape=escape, progress=progress)
     second = release.method.second_table()
     if second is not None:  # the first file has the rows of the released table
         second_file = folder / f"{release.plan.recoding.second_file}{original.suffix}"

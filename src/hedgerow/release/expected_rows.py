@@ -71,9 +71,7 @@ class ExpectedRows:
         `others` are listed before the check of whole rows.
         """
         differing = [
-            name
-            for name, a, b in zip(self.classes, self.sums.columns, reached.columns, strict=True)
-            if a != b
+            name for name, a, b in zip(self.classes, self.sums.columns, reached.columns, strict=True) if a != b
         ]
         recoded = {name for name, r in self.relations.items() if r in (COVERS, MAPPED, LEFT_OUT)}
         changed = [name for name in differing if name not in recoded]
@@ -174,9 +172,7 @@ class Derived:
     untrue: Counter[str] = field(default_factory=Counter)
 
     def __add__(self, other: Derived) -> Derived:
-        return Derived(
-            self.sums + other.sums, self.outside + other.outside, self.untrue + other.untrue
-        )
+        return Derived(self.sums + other.sums, self.outside + other.outside, self.untrue + other.untrue)
 
 
 class Derivation:
@@ -238,9 +234,7 @@ class Derivation:
                 self._progress("verifying", derived.sums.n_rows / part.n_rows)
         return replace(derived, untrue=here.untrue())
 
-    def in_one_pass(
-        self, released: Table, rows: NDArray[np.int64] | None
-    ) -> tuple[Derived, RowSums]:
+    def in_one_pass(self, released: Table, rows: NDArray[np.int64] | None) -> tuple[Derived, RowSums]:
         """Recode the original again and sum the released rows, both in one pass in the release's order."""
         original, relations, hasher = self._original, self.rows.relations, self.hasher
         names = [n for n in self.names if relations.get(n) != RANDOM]
@@ -302,10 +296,7 @@ class Derivation:
             words = f"cells that do not cover their original: {_counts(derived.outside)}"
             checks.append(Check.none("covered", derived.outside.total(), words))
         if self.centred:
-            words = (
-                "cells that are not the mean, median or shares of their group: "
-                f"{_counts(derived.untrue)}"
-            )
+            words = f"cells that are not the mean, median or shares of their group: {_counts(derived.untrue)}"
             checks.append(Check.none("means and shares", derived.untrue.total(), words))
         return checks
 

@@ -93,9 +93,7 @@ def explode(
     check_one_of("ranges", ranges, ("keep", "midpoint"))
     frame = _frame(table)
     if weighted and weight in frame.columns:
-        raise ParameterError(
-            f"the table already has a column {weight!r}", hint="choose another name by weight="
-        )
+        raise ParameterError(f"the table already has a column {weight!r}", hint="choose another name by weight=")
     unknown = [name for name in columns or () if name not in frame.columns]
     if unknown:
         raise SchemaError(f"no column {', '.join(map(repr, unknown))} in the table")
@@ -156,9 +154,7 @@ def _frame(table: Any) -> Any:
                 return frame
     except (TypeError, nw.exceptions.NarwhalsError):
         pass
-    return nw.from_native(
-        engine("memory").open(table, OpenOptions(unescape_formulas=True)).arrow, eager_only=True
-    )
+    return nw.from_native(engine("memory").open(table, OpenOptions(unescape_formulas=True)).arrow, eager_only=True)
 
 
 def _with(frame: Any, rows: npt.NDArray[np.int64], new: dict[str, pa.Array]) -> Any:
@@ -178,9 +174,7 @@ def _distinct(series: Any) -> tuple[list[str | None], npt.NDArray[np.int64]]:
     return [*entries.to_pylist(), None], codes  # -1, for a missing cell, is the last place
 
 
-def _split(
-    name: str, cells: Sequence[str | None], code: npt.NDArray[np.int64], is_named: bool
-) -> _Parts | None:
+def _split(name: str, cells: Sequence[str | None], code: npt.NDArray[np.int64], is_named: bool) -> _Parts | None:
     """Split a column's distinct cells into values; None if no cell is a concatenation or quoted."""
     joined = False
     values: list[str | None] = []
@@ -199,9 +193,7 @@ def _split(
             except ValueError:
                 if not is_named:
                     return None
-                raise ParameterError(
-                    f"column {name!r} holds a cell that is not a concatenation"
-                ) from None
+                raise ParameterError(f"column {name!r} holds a cell that is not a concatenation") from None
             joined = True
         total = sum(n for _, n in pairs)
         values += [value for value, _ in pairs]
@@ -210,14 +202,10 @@ def _split(
     if not joined:
         return None
     count = np.array(counts, np.int64)
-    return _Parts(
-        code, np.cumsum(count) - count, count, pa.array(values, pa.string()), np.array(shares)
-    )
+    return _Parts(code, np.cumsum(count) - count, count, pa.array(values, pa.string()), np.array(shares))
 
 
-def _midpoints(
-    cells: Sequence[str | None], code: npt.NDArray[np.int64]
-) -> npt.NDArray[np.float64] | None:
+def _midpoints(cells: Sequence[str | None], code: npt.NDArray[np.int64]) -> npt.NDArray[np.float64] | None:
     """Return each row's number or the midpoint of its range; None if no cell is a range, or one is other text."""
     middles = np.empty(len(cells))
     for at, cell in enumerate(cells):

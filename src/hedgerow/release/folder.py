@@ -243,9 +243,7 @@ def check_target(
         raise unwritable(folder, error) from None
     for path in (each for each in inputs if each is not None):
         if folder.is_dir() and _holds(folder, path):
-            raise OutputError(
-                f"{folder} holds {Path(path).name}, which is an input", hint="choose another name"
-            )
+            raise OutputError(f"{folder} holds {Path(path).name}, which is an input", hint="choose another name")
         check_apart(path, folder)
     if not folder.name:
         raise OutputError(f"{str(folder)!r} is no name for a release folder")
@@ -263,9 +261,7 @@ def check_target(
         raise OutputError(f"{folder} exists and is not a folder", hint="choose another name")
     if folder.exists():
         if not force:
-            raise OutputError(
-                f"{folder} exists already", hint="choose another name, or replace it with --force"
-            )
+            raise OutputError(f"{folder} exists already", hint="choose another name, or replace it with --force")
         # --force replaces a release, never a folder that happens to have the name
         inside = {entry.name for entry in folder.iterdir()}
         if marks == PUBLIC_MARKS and MARKS & inside:
@@ -281,8 +277,7 @@ def check_target(
         foreign = sorted(e.name for e in folder.iterdir() if not _ours(e, marks))
         if foreign:
             raise OutputError(
-                f"{folder} holds what no release wrote ({', '.join(foreign[:3])}), so it is not "
-                "replaced",
+                f"{folder} holds what no release wrote ({', '.join(foreign[:3])}), so it is not replaced",
                 hint="choose another name, or move it away yourself",
             )
 

@@ -68,9 +68,7 @@ def make_release(
     if schema.rest == "release":
         refuse_identifiers(table, schema.undeclared(table.names))
     try:
-        return _protected(
-            table, schema, method, secret, guard, keep_order=keep_order, parts=parts, progress=progress
-        )
+        return _protected(table, schema, method, secret, guard, keep_order=keep_order, parts=parts, progress=progress)
     except BaseException:  # also Ctrl-C
         table.discard_work()
         raise
@@ -197,7 +195,7 @@ def _check_guard(guard: GuardOptions, engine: str, method: Method, keep_order: b
         )
     if keep_order and guard.rows:
         raise ParameterError(
-            "in the order of the input every drawn row shows whose group it comes from, which cells=\"rows\" hides",
+            'in the order of the input every drawn row shows whose group it comes from, which cells="rows" hides',
             hint='leave out keep_order (--keep-order), or choose cells="means" or "ranges"',
         )
     capabilities = computing(engine).capabilities
@@ -212,7 +210,7 @@ def _check_guard(guard: GuardOptions, engine: str, method: Method, keep_order: b
             f"guard={guard.form!r} cannot be had on the engine {engine!r}",
             hint='use engine="memory" (--engine memory)'
             + "".join(f', or guard="{each}" (--guard {each})' for each in able)
-            + ', or release exact values: guard=None (--guard none)',
+            + ", or release exact values: guard=None (--guard none)",
         )
 
 

@@ -51,9 +51,7 @@ def recipient(
     removed = [n for n in plan.left_out if n not in pseudonyms]
     sizes, disclosure = numbers["groups"], numbers["disclosure"]
     recoding, parameters = plan.recoding, plan.parameters
-    styles = {
-        c.name: _say("recoded", style=_style(c)) for c in recoding.recoded() if isinstance(c, Recoded)
-    }
+    styles = {c.name: _say("recoded", style=_style(c)) for c in recoding.recoded() if isinstance(c, Recoded)}
     contents = {**styles, **method.cells, **guard_words.contents(plan)}
     lines = [
         _say("about", file=file, rows=numbers["rows"], about=method.about),

@@ -173,9 +173,7 @@ class Reconstruction:
         return self._answer(self.columns, self.shares * self.n, level, about)
 
     @takes(columns=NAMES, level=NUMBER)
-    def group_by(
-        self, columns: Sequence[str], *, level: float = 0.95, about: About = "table"
-    ) -> pa.Table:
+    def group_by(self, columns: Sequence[str], *, level: float = 0.95, about: About = "table") -> pa.Table:
         """Return SELECT columns, COUNT(*) GROUP BY columns, with intervals.
 
         The marginal is inverted by itself (its noise does not depend on the other columns). In
@@ -202,9 +200,7 @@ class Reconstruction:
         return self._answer(names, clipped(raw) * self.n, level, about)
 
     @takes(columns=NAMES, level=NUMBER)
-    def cube(
-        self, columns: Sequence[str] | None = None, *, level: float = 0.95, about: About = "table"
-    ) -> pa.Table:
+    def cube(self, columns: Sequence[str] | None = None, *, level: float = 0.95, about: About = "table") -> pa.Table:
         """Return GROUP BY CUBE over the columns; null stands for a column that is summed over.
 
         The column ``grouping`` lists the columns by which a row is grouped.
@@ -222,9 +218,7 @@ class Reconstruction:
         return pa.concat_tables(parts, promote_options="default")
 
     @takes(where=MAPPING, level=NUMBER)
-    def count(
-        self, where: Mapping[str, Any], *, level: float = 0.95, about: About = "table"
-    ) -> CountEstimate:
+    def count(self, where: Mapping[str, Any], *, level: float = 0.95, about: About = "table") -> CountEstimate:
         """Return SELECT COUNT(*) for the records whose named columns have one of the given values.
 
         Parameters
@@ -245,9 +239,7 @@ class Reconstruction:
             values = values if isinstance(values, (list, tuple, set)) else [values]
             unknown = [v for v in values if v not in column.categories]
             if unknown:
-                raise ParameterError(
-                    f"column {name!r} lacks {len(unknown)} of the values asked for"
-                )
+                raise ParameterError(f"column {name!r} lacks {len(unknown)} of the values asked for")
             selected = np.array([category in values for category in column.categories], float)
             # P^-1 is symmetric: the weight of a released category is P^-1 applied to the selection.
             t, d = column.t, column.d
@@ -257,9 +249,7 @@ class Reconstruction:
         spread = float(second.sum()) - (estimate if about == "table" else estimate**2 / self.n)
         se = math.sqrt(max(spread, 0.0))
         z = _z(level)
-        return CountEstimate(
-            estimate, se, max(estimate - z * se, 0.0), min(estimate + z * se, float(self.n))
-        )
+        return CountEstimate(estimate, se, max(estimate - z * se, 0.0), min(estimate + z * se, float(self.n)))
 
     def _by_name(self, name: str) -> Randomized:
         return self._columns[self.columns.index(name)]
@@ -294,10 +284,7 @@ class Reconstruction:
         fixed = raw if about == "table" else raw**2 / self.n
         se = np.sqrt(np.maximum(channel.inverse_square(observed) - fixed, 0.0))
         grid = np.indices(channel.dims).reshape(len(names), -1)
-        cells = {
-            n: _labels(self.categories[n]).take(pa.array(at))
-            for n, at in zip(names, grid, strict=True)
-        }
+        cells = {n: _labels(self.categories[n]).take(pa.array(at)) for n, at in zip(names, grid, strict=True)}
         return pa.table(
             {
                 **cells,
@@ -383,9 +370,7 @@ def _described(public: Mapping[str, Any]) -> tuple[tuple[Randomized, ...], list[
         raise PlanError("the distortion parameters are damaged") from None
 
 
-def _column(
-    table: Table, randomized: Mapping[str, Randomized], name: str
-) -> tuple[Randomized, NDArray[Any]]:
+def _column(table: Table, randomized: Mapping[str, Randomized], name: str) -> tuple[Randomized, NDArray[Any]]:
     """Return a column's categories and each row's code; a column that was not randomized has p = 1."""
     if name in randomized:
         column = randomized[name]

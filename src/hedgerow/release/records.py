@@ -89,9 +89,7 @@ def evidence(audit: Mapping[str, Any], files: Mapping[str, Path | None]) -> str:
         The audit was made without a profile.
     """
     if audit.get("profile") is None:
-        raise ParameterError(
-            "evidence needs an audit with a profile", hint="audit with profile= (--profile)"
-        )
+        raise ParameterError("evidence needs an audit with a profile", hint="audit with profile= (--profile)")
     data = {
         "hedgerow_evidence": EVIDENCE_VERSION,
         "profile": audit["profile"],

@@ -101,10 +101,7 @@ class Release:
         self.checks: list[Check] = []
 
     def __repr__(self) -> str:
-        return (
-            f"Release({self.plan.method}, {self.released.n_rows:,} rows, "
-            f"{len(self.checks)} checks hold)"
-        )
+        return f"Release({self.plan.method}, {self.released.n_rows:,} rows, {len(self.checks)} checks hold)"
 
     def _repr_html_(self) -> str:
         """Return the results and five released rows as HTML, without anything from the original."""
@@ -281,9 +278,7 @@ class Release:
                 name: Disclosed.from_classes(column.per_class(disclosure.column_disclosure)[0], judged.sizes)
                 for name, column in judged.sensitive.items()
             }
-            cautions = of_release(
-                self.plan, self.schema, groups, judged, self.original, self.released, self._rows
-            )
+            cautions = of_release(self.plan, self.schema, groups, judged, self.original, self.released, self._rows)
             loud = not_bounded(self.plan, groups, judged, self.original, self.released)
             overall = Disclosed.over_columns(by_column.values())
             rare_ends = extremes(self.plan, self.original, self.released)
@@ -453,9 +448,7 @@ class Release:
             name=self.file_name,
         )
 
-    def _fill(
-        self, folder: Path, escape: bool, measured: Measured | None, mapping: bool, step: Tell
-    ) -> list[str]:
+    def _fill(self, folder: Path, escape: bool, measured: Measured | None, mapping: bool, step: Tell) -> list[str]:
         """Write all files into the folder; return the names of those that may be published."""
         step("writing")
         give_back()

@@ -117,9 +117,7 @@ def of_release(
             yield _say("unmoved", same=same, records=released.n_rows)
 
 
-def not_bounded(
-    plan: Plan, classes: Classes, judged: Classes, original: Table, released: Table
-) -> list[str]:
+def not_bounded(plan: Plan, classes: Classes, judged: Classes, original: Table, released: Table) -> list[str]:
     """Return warnings about disclosure or loss that no promise bounds; see `guarantees.unbounded`."""
     risks = {}
     if grouped(plan.risk_model, plan.promises):
@@ -279,9 +277,7 @@ def _uniform_groups(name: str, sizes: NDArray[np.int64], column: SensitiveCounts
         yield _say("uniform_groups", name=name, one=one.sum(), several=several.sum(), records=records)
 
 
-def _unmoved(
-    recoding: Mask, original: Table, released: Table, rows: NDArray[np.int64] | None
-) -> int:
+def _unmoved(recoding: Mask, original: Table, released: Table, rows: NDArray[np.int64] | None) -> int:
     """Return the number of records whose quasi-identifiers are all unchanged, or nearly."""
     same = np.ones(released.n_rows, np.bool_)
     at = slice(None) if rows is None else rows
@@ -370,9 +366,7 @@ def certainty_lost(plan: Plan, original: Table, released: Table) -> float | None
         if recoding.risk_model == "linkage":
             return None
         # whoever reads an empty cell of such a column cannot tell whether it was suppressed
-        removed = [
-            c.suppressed and c.missing + c.suppressed * (1 - c.missing) for c in recoding.columns
-        ]
+        removed = [c.suppressed and c.missing + c.suppressed * (1 - c.missing) for c in recoding.columns]
         return float(np.mean(removed)) if removed else None
     cells = recoding.meanings()
     leaf = _leaves(recoding, original)

@@ -97,8 +97,7 @@ def _surest_attack(attacks: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | 
     controlled = [
         a
         for a in attacks
-        if a["over_control"] is not None
-        and (a["attack"] != "membership" or a["learner"] == "strongest")
+        if a["over_control"] is not None and (a["attack"] != "membership" or a["learner"] == "strongest")
     ]
     return max(controlled, key=lambda a: a["over_control_interval"][0], default=None)
 
@@ -315,7 +314,9 @@ def _utility_facts(use: Mapping[str, Any], plan: Plan | None) -> Iterator[tuple[
         yield (
             percent(counts["median"], 0),
             html(
-                "counts_beside", p90=percent(counts["p90"], 0), median=percent(counts["new_survey"]["median"], 0),
+                "counts_beside",
+                p90=percent(counts["p90"], 0),
+                median=percent(counts["new_survey"]["median"], 0),
                 survey=percent(counts["new_survey"]["p90"], 0),
             ),
         )

@@ -290,18 +290,12 @@ def learning_rows(learning: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]
     ]
 
 
-
-
 def standard_verdict(profile: Mapping[str, Any] | None) -> list[str]:
     """Return the verdict on a standard as a sentence for the first screen; empty if none was named."""
     if not profile:
         return []
     states = [row["state"] for row in profile["criteria"]]
-    counts = [
-        f"{states.count(state)} {words}"
-        for state, words in texts("states").items()
-        if state in states
-    ]
+    counts = [f"{states.count(state)} {words}" for state, words in texts("states").items() if state in states]
     sentence = f"{profile['title']} ({profile['date']}): of {len(states)} criteria {', '.join(counts)}."
     homes = profile.get("households")
     if not homes:

@@ -77,23 +77,27 @@ def render(
     promised, first = answers(audit, plan, checks)
     # a tree has its picture, and its rows would be too many
     listed = plan if steward and plan and not isinstance(plan.recoding, Partition) else None
-    page = _environment().get_template("template.html").render(
-        steward=steward,
-        audit=audit,
-        plan=plan,
-        checks=checks,
-        name=name,
-        about=_about(audit, plan, checks, steward),
-        done=_done(plan, steward),
-        recoding=_recoding(listed, plan.guard if plan and steward else None),
-        # what is not promised would tell a reader where to look
-        promised=[line for line in promised if steward or line[1] != "open"],
-        cards=first,
-        cautions=[line for line in cautions if steward and line not in loud],
-        verdict=verdict(audit, plan, checks, loud, k=k, max_disclosure=max_disclosure),
-        drawings=[pictures.Picture(svg, file) for file, svg in (drawings or {}).items()],
-        cap_of=partial(cap_of, plan.promises if plan else ()),
-        **_people(examples if steward else None),
+    page = (
+        _environment()
+        .get_template("template.html")
+        .render(
+            steward=steward,
+            audit=audit,
+            plan=plan,
+            checks=checks,
+            name=name,
+            about=_about(audit, plan, checks, steward),
+            done=_done(plan, steward),
+            recoding=_recoding(listed, plan.guard if plan and steward else None),
+            # what is not promised would tell a reader where to look
+            promised=[line for line in promised if steward or line[1] != "open"],
+            cards=first,
+            cautions=[line for line in cautions if steward and line not in loud],
+            verdict=verdict(audit, plan, checks, loud, k=k, max_disclosure=max_disclosure),
+            drawings=[pictures.Picture(svg, file) for file, svg in (drawings or {}).items()],
+            cap_of=partial(cap_of, plan.promises if plan else ()),
+            **_people(examples if steward else None),
+        )
     )
     return stacked(page)
 

@@ -88,8 +88,7 @@ def _margins(figure: Figure, axes: Axes, legend: float) -> None:
     figure.subplots_adjust(
         left=min(max(beneath, 0.05 + inch * first), 0.6 * width) / width,
         right=1 - 0.15 / width,
-        bottom=min(0.25 + inch * deep + (0.22 if axes.get_xlabel() else 0.0) + legend, 0.6 * height)
-        / height,
+        bottom=min(0.25 + inch * deep + (0.22 if axes.get_xlabel() else 0.0) + legend, 0.6 * height) / height,
         top=1 - (0.3 if axes.get_title() or axes.get_legend() else 0.1) / height,
     )
 
@@ -99,9 +98,7 @@ def _legend(axes: Axes) -> None:
     axes.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=3, borderaxespad=0.1, frameon=False)
 
 
-def _pairs(
-    axes: Axes, names: Sequence[str], width: float, sides: Sequence[tuple[float, Any, str, str]]
-) -> None:
+def _pairs(axes: Axes, names: Sequence[str], width: float, sides: Sequence[tuple[float, Any, str, str]]) -> None:
     """Draw horizontal bars for every name, from top to bottom; each side is (shift, lengths, colour, label)."""
     place = np.arange(len(names))[::-1]
     for shift, lengths, colour, label in sides:
@@ -173,9 +170,7 @@ def class_sizes(risk: Mapping[str, Any]) -> Picture:
     return Picture(svg[0], text("pictures", "sizes", before=alone, k=risk["release"]["classes"]["k"]))
 
 
-def draw_disclosure(
-    axes: Axes, points: Mapping[str, Any], cap: float | None = None
-) -> tuple[int, float]:
+def draw_disclosure(axes: Axes, points: Mapping[str, Any], cap: float | None = None) -> tuple[int, float]:
     """Draw classes by size and disclosure, with the cap; return their number and the worst disclosure."""
     from matplotlib.ticker import MaxNLocator
 
@@ -518,9 +513,7 @@ def _label(axes: Any, points: Sequence[Mapping[str, Any]]) -> None:
     inch = axes.figure.dpi
     # in points, so that a label has one size at every resolution
     places = axes.transData.transform([(p["disclosure"], p["utility"]) for p in points]) * 72 / inch
-    frame, legend = (
-        tuple(each.get_window_extent().extents * 72 / inch) for each in (axes, axes.get_legend())
-    )
+    frame, legend = (tuple(each.get_window_extent().extents * 72 / inch) for each in (axes, axes.get_legend()))
     space = LabelSpace(frame)
     space.boxes.append(legend)
     for x, y in places:
@@ -591,9 +584,7 @@ def plot_release(release: Any, column: str | None, ax: Axes | None) -> Axes:
     """
     if column is None and release.plan.risk_model == "classes":
         classes = release.judged()
-        sensitive = {
-            name: c.per_class(disclosure.column_disclosure)[0] for name, c in classes.sensitive.items()
-        }
+        sensitive = {name: c.per_class(disclosure.column_disclosure)[0] for name, c in classes.sensitive.items()}
         if sensitive:
             name = max(sensitive, key=lambda n: float(sensitive[n].max(initial=0.0)))
             points = scatter(classes.sizes, sensitive[name])

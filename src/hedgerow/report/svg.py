@@ -99,11 +99,7 @@ def bars(
 
 
 def _svg(height: float, parts: Sequence[str], alt: str, width: int = _BARS_WIDTH) -> str:
-    return (
-        f'<svg viewBox="0 0 {width} {height:g}" role="img" aria-label="{escape(alt)}">'
-        + "".join(parts)
-        + "</svg>"
-    )
+    return f'<svg viewBox="0 0 {width} {height:g}" role="img" aria-label="{escape(alt)}">' + "".join(parts) + "</svg>"
 
 
 def parameters_in_short(parameters: Mapping[str, Any]) -> str:

@@ -112,11 +112,19 @@ def settings(form: Mapping[str, str], before: Choices, defaults: Mapping[str, An
         # another method may have no groups
         guard=guard if method == before.method else "auto",
         guard_people=_number(
-            form, "guard_people", int, before.guard_people, lambda least: least >= 2,
+            form,
+            "guard_people",
+            int,
+            before.guard_people,
+            lambda least: least >= 2,
             "how many people share a value must be a whole number of at least 2",
         ),
         max_inference=_number(
-            form, "max_inference", float, before.max_inference, lambda most: 0 < most < 1,
+            form,
+            "max_inference",
+            float,
+            before.max_inference,
+            lambda most: 0 < most < 1,
             "what learners may infer at most must be a number between 0 and 1",
         ),
         profile=profile,

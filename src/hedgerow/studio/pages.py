@@ -116,10 +116,7 @@ def _risk(state: StudioState) -> dict[str, Any]:
             most=1.0,
         )  # fmt: skip
     if today:
-        rows = [
-            (_between(b), None, b["records"] / today["rows"], None)
-            for b in today["classes"]["histogram"]
-        ]
+        rows = [(_between(b), None, b["records"] / today["rows"], None) for b in today["classes"]["histogram"]]
         sizes = bars(
             rows,
             "share of the records by how many share their quasi-identifiers",

@@ -104,9 +104,7 @@ class StudioState:
         if path is not None:
             self.open(path)
 
-    def open(
-        self, path: str, demo: bool = False, missing: Sequence[str] = (), encoding: str = ""
-    ) -> None:
+    def open(self, path: str, demo: bool = False, missing: Sequence[str] = (), encoding: str = "") -> None:
         """Open another table, or the same with other reading options; choices and results start afresh."""
         with self._lock:
             if self.job is not None and self.job.name != "hello":
@@ -357,9 +355,7 @@ class StudioState:
             return choices.table == self.choices.table
         return name == "hello" or (name == "frontier" and choices.picture == self.choices.picture)
 
-    def _store(
-        self, name: str, result: dict[str, Any], choices: Choices, more: Mapping[str, Any]
-    ) -> None:
+    def _store(self, name: str, result: dict[str, Any], choices: Choices, more: Mapping[str, Any]) -> None:
         if name == "hello":
             self.results["methods"] = result["methods"]
             return
@@ -383,9 +379,7 @@ class StudioState:
         self.results[name] = result
 
 
-def _joined(
-    before: Mapping[str, Any] | None, after: dict[str, Any], line: Any, tried: list[Any]
-) -> dict[str, Any]:
+def _joined(before: Mapping[str, Any] | None, after: dict[str, Any], line: Any, tried: list[Any]) -> dict[str, Any]:
     """Return new frontier points merged with the earlier ones, which a restarted worker no longer has."""
     title = after["title"]
     if before is None:

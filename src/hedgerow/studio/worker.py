@@ -271,9 +271,7 @@ def comparison(session: Session) -> dict[str, Any]:
         "risk_rows": [row[:3] for row in risk_rows(before, after)] if grouped else [],
         "pictures": [{"name": n, "svg": p.svg, "alt": p.alt} for n, p in plots.items()],
         "utility": audit["utility"],
-        "shown": None
-        if examples is None
-        else {n: getattr(examples, n) for n in ("names", "before", "after")},
+        "shown": None if examples is None else {n: getattr(examples, n) for n in ("names", "before", "after")},
         "known": list(session.choice.schema.quasi) if grouped else [],
         "attacked": bool(audit["attacks"]),
         "standard": audit["profile"],

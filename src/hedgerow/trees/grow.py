@@ -224,5 +224,3 @@ def grow(
     branches = [task.result() for task in tasks]
     joined = joined_nodes(top, dict(zip(by_size.tolist(), branches, strict=True)))
     return in_preorder(joined, rows, n_multiplied, layout.n_listed)
-
-

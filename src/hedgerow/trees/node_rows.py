@@ -85,9 +85,7 @@ class Format(NamedTuple):
     n_words: int
 
     @classmethod
-    def of(
-        cls, n_codes: Ints, n_quantities: int, n_classes: int, n_rows: int, n_cells: int = 0
-    ) -> Format:
+    def of(cls, n_codes: Ints, n_quantities: int, n_classes: int, n_rows: int, n_cells: int = 0) -> Format:
         """Return the smallest format, widest fields first; the row number always precedes the quantities."""
         width = np.where(n_codes < 1 << 8, BYTE, np.where(n_codes < 1 << 16, SHORT, LONG))
         # Widest first, every field lies at a multiple of its size without any gaps.

@@ -26,9 +26,7 @@ _NAMES = (
     "depth", "subset_at",
 )  # fmt: skip
 N_COLUMNS = len(_NAMES)
-START, END, PARENT, LEFT, RIGHT, COLUMN, LAST_LEFT, FIRST_RIGHT, MISSING_LEFT, DEPTH, SUBSET_AT = (
-    range(N_COLUMNS)
-)
+START, END, PARENT, LEFT, RIGHT, COLUMN, LAST_LEFT, FIRST_RIGHT, MISSING_LEFT, DEPTH, SUBSET_AT = range(N_COLUMNS)
 # marks in `COLUMN`: a leaf, and a node that one call of the kernel leaves to others
 LEAF = -1
 OPEN = -2
@@ -129,9 +127,7 @@ class Branch(NamedTuple):
                 # doubled, so that every node is copied about once
                 more[name] = np.concatenate([old, np.zeros_like(old)])
         if codes + len(self.goes_left) > len(self.codes):
-            more["codes"] = np.concatenate(
-                [self.codes, np.zeros(codes + len(self.goes_left), np.int64)]
-            )
+            more["codes"] = np.concatenate([self.codes, np.zeros(codes + len(self.goes_left), np.int64)])
         return self._replace(**more)
 
     @property

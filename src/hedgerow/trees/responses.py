@@ -176,9 +176,7 @@ class Responses:
         return [r for r in self.responses if r.kind == "categorical"]
 
     @classmethod
-    def of(
-        cls, columns: Sequence[ValueCounts], n_rows: int | None = None, *, scored: bool = False
-    ) -> Responses:
+    def of(cls, columns: Sequence[ValueCounts], n_rows: int | None = None, *, scored: bool = False) -> Responses:
         """Return the responses of a table: sensitive columns, scaled or classified by value counts.
 
         Parameters
@@ -254,9 +252,7 @@ def check_sensitive(columns: Sequence[ValueCounts]) -> None:
     """Raise one ParameterError for all columns that are wholly missing, infinite or constant."""
     faults = [f for f in map(_fault, columns) if f]
     if faults:
-        raise ParameterError(
-            "; ".join(faults), hint="drop the column from the sensitive ones or repair it"
-        )
+        raise ParameterError("; ".join(faults), hint="drop the column from the sensitive ones or repair it")
 
 
 def check_rows(n: int) -> None:

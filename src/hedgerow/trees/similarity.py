@@ -70,9 +70,7 @@ class Likeness:
     explaining: Floats
 
     @classmethod
-    def of(
-        cls, sensitive: Sequence[ValueCounts], quasi: Sequence[ValueCounts], *, persons: bool
-    ) -> Likeness:
+    def of(cls, sensitive: Sequence[ValueCounts], quasi: Sequence[ValueCounts], *, persons: bool) -> Likeness:
         """Return a table's columns as responses of one tree, from their value counts.
 
         Parameters
@@ -112,9 +110,7 @@ class Likeness:
         weight = np.where(foreign, LG, 1.0) * share / spread
         joining = np.where(foreign, LJ, 1.0) * share / spread
         r = len(numbers)
-        responses = Responses(
-            (), n, tuple(numbers), (*classes, *flags), (-1,) * r, np.zeros(r, np.int64)
-        )
+        responses = Responses((), n, tuple(numbers), (*classes, *flags), (-1,) * r, np.zeros(r, np.int64))
         # No cap acts while cells grow, so squares are not needed.
         people = ("persons",) if persons else ()
         layout = StatisticsLayout.of(responses, squares=False, separate=people)._replace(
@@ -142,9 +138,7 @@ class Likeness:
         caps = np.ones(self.layout.r + q)
         return grow(rows, self.responses, self.layout, Rules(k, caps, np.ones(q), np.zeros(q), SSE))
 
-    def telling_cells(
-        self, rows: NodeRows | DistributedRows, k: int, people: int
-    ) -> tuple[Grown, int]:
+    def telling_cells(self, rows: NodeRows | DistributedRows, k: int, people: int) -> tuple[Grown, int]:
         """Return the tree of k, 2k, 4k or 8k people per cell that explains most beyond chance, and this size.
 
         The tree has the largest E - 2 e (L - 1): E is the share of the sensitive columns that its L

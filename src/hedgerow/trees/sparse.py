@@ -444,13 +444,9 @@ def admits_listed(n, nl, classes):  # type: ignore[no-untyped-def]
                         count = classes.left[place]
                         classes.side[m] = classes.total[place] - count if is_right else count
                         m += 1
-                if classes.largest[j] < 1.0 and (
-                    largest(classes.side, 0, m) > classes.largest[j] * size
-                ):
+                if classes.largest[j] < 1.0 and (largest(classes.side, 0, m) > classes.largest[j] * size):
                     return False
-                if classes.entropy[j] > 0.0 and (
-                    entropy(classes.side, 0, m, size) < classes.entropy[j]
-                ):
+                if classes.entropy[j] > 0.0 and (entropy(classes.side, 0, m, size) < classes.entropy[j]):
                     return False
     return True
 

@@ -332,10 +332,7 @@ def _walk(codes, extra, is_gray, best, t, search, classes):  # type: ignore[no-u
                 continue
             if classes is not None and not admits_listed(n, left[t.layout.divisor], classes):
                 continue
-            if is_judging and not (
-                is_within_caps(search.sides[LEFT], t)
-                and is_within_caps(search.sides[RIGHT], t)
-            ):
+            if is_judging and not (is_within_caps(search.sides[LEFT], t) and is_within_caps(search.sides[RIGHT], t)):
                 continue
             best = gain
             at = step

@@ -57,9 +57,7 @@ class ClassBlocks(NamedTuple):
     loss: Floats
 
     @classmethod
-    def of(
-        cls, responses: Responses, columns: slice, first: int, gain: int, floored: bool
-    ) -> ClassBlocks:
+    def of(cls, responses: Responses, columns: slice, first: int, gain: int, floored: bool) -> ClassBlocks:
         """Return the blocks of the given class columns, beginning at entry `first`."""
         n = responses.n_rows
         numbers = range(len(responses.classes))[columns]

@@ -111,9 +111,7 @@ def class_sums(tree: Grown, layout: StatisticsLayout, j: int, drop_last: bool = 
     return ClassSums(n, square, cross, by_node(divergence), int(np.count_nonzero(whole)))
 
 
-def _listed_counts(
-    tree: Grown, j: int, n_classes: int
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], Floats]:
+def _listed_counts(tree: Grown, j: int, n_classes: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], Floats]:
     """Return the node, class and count of every class that occurs in a node, depth by depth.
 
     Raises
@@ -123,8 +121,7 @@ def _listed_counts(
     """
     if len(tree.listed) < len(tree.rows):
         raise UnsupportedError(
-            "what the nodes of this tree tell of classes was not counted, and its rows are on a "
-            "cluster",
+            "what the nodes of this tree tell of classes was not counted, and its rows are on a cluster",
             hint="fit it with alpha, which counts them, or in memory",
         )
     nodes, classes, counts = list[Any](), list[Any](), list[Any]()
@@ -151,9 +148,7 @@ def measure(tree: Grown, responses: Responses, layout: StatisticsLayout) -> Node
     gini = np.zeros((tree.n_nodes, q_classes))
     for j in range(q_classes):
         gini[:, j] = n - class_sums(tree, layout, j).square / n
-    error = (
-        np.einsum("tjj,j->t", scatter, layout.weight[:r] * unit**2) if r else np.zeros(tree.n_nodes)
-    )
+    error = np.einsum("tjj,j->t", scatter, layout.weight[:r] * unit**2) if r else np.zeros(tree.n_nodes)
     weight = layout.weight[r:] if layout.listed is None else layout.listed.weight
     error = error + gini @ weight[:q_classes]
     # the determinant of a diagonal block matrix is the product of those of its blocks
@@ -171,9 +166,7 @@ def measure(tree: Grown, responses: Responses, layout: StatisticsLayout) -> Node
     )
 
 
-def explained(
-    tree: Grown, responses: Responses, layout: StatisticsLayout, scatter: Floats
-) -> Floats:
+def explained(tree: Grown, responses: Responses, layout: StatisticsLayout, scatter: Floats) -> Floats:
     """Return the share of each response's squared error that each node explains (1 - RSD); numeric responses first."""
     unit = float(1 << UNIT_BITS)
     columns = []
@@ -189,9 +182,7 @@ def explained(
         outside = square - 2 * center * total + n_known * center**2
         inside = outside - distance**2 / np.maximum(n_known, 1)
         # If guessing the public mean makes no error, nothing is left to be explained.
-        columns.append(
-            1 - np.divide(np.maximum(inside, 0), outside, out=np.ones(len(n)), where=outside > 0)
-        )
+        columns.append(1 - np.divide(np.maximum(inside, 0), outside, out=np.ones(len(n)), where=outside > 0))
     for j, response in enumerate(responses.categorical):
         sums = class_sums(tree, layout, j, drop_last=response.n_missing > 0)
         n = np.maximum(sums.n, 1)
@@ -203,9 +194,7 @@ def explained(
     return np.stack(columns, axis=1) if columns else np.zeros((tree.n_nodes, 0))
 
 
-def _p_values(
-    tree: Grown, responses: Responses, layout: StatisticsLayout, scatter: Floats
-) -> Floats:
+def _p_values(tree: Grown, responses: Responses, layout: StatisticsLayout, scatter: Floats) -> Floats:
     """Return every node's p-value by a likelihood ratio test (Li & Sarkar 2014, equation 9).
 
     The statistic is n_t - 1 times the likelihood ratio of unbiased covariances, plus the G-test
@@ -225,10 +214,7 @@ def _p_values(
         # a determinant that is only rounding, against the product of the variances, is singular
         flat = (
             (signs <= 0)
-            | (
-                np.exp(np.minimum(sizes, 700))
-                <= 1e-12 * np.prod(np.maximum(np.einsum("tjj->tj", part), 0), axis=1)
-            )
+            | (np.exp(np.minimum(sizes, 700)) <= 1e-12 * np.prod(np.maximum(np.einsum("tjj->tj", part), 0), axis=1))
             | (n < 2)
         )
         if sign > 0:
@@ -364,9 +350,7 @@ def prune_order(
     return order, q
 
 
-def lifetimes(
-    tree: Grown, order: npt.NDArray[np.int64]
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+def lifetimes(tree: Grown, order: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """Return, for each node, the pruning steps [born, end) in which it is a leaf if nodes are pruned in `order`.
 
     Step 0 is the tree before pruning; internal nodes that stay so are never born.

@@ -200,9 +200,7 @@ class Estimate:
     between: tuple[int, ...]
 
 
-def estimated(
-    points: Sequence[Mapping[str, Any]], method: str, k: int, cap: float | None
-) -> Estimate | None:
+def estimated(points: Sequence[Mapping[str, Any]], method: str, k: int, cap: float | None) -> Estimate | None:
     """Estimate disclosure and utility for k and a cap by interpolation between the settings that were tried.
 
     Interpolates along the cap for every tried k, then along the logarithm of k; outside the tried
@@ -243,8 +241,7 @@ def estimated(
 
     def at_k(axis: str) -> float:
         at_cap = (
-            _interpolated([(c, line[c][axis]) for c in sorted(line)], limit)
-            for line in map(lines.__getitem__, tried)
+            _interpolated([(c, line[c][axis]) for c in sorted(line)], limit) for line in map(lines.__getitem__, tried)
         )
         # k acts by ratios: from 5 to 10 as much as from 10 to 20
         return _interpolated([(log(each), v) for each, v in zip(tried, at_cap, strict=True)], log(k))

@@ -131,9 +131,7 @@ class Inspection:
 
 
 @takes(missing=NAMES, decimal=TEXT, encoding=TEXT)
-def inspect(
-    table: Any, *, missing: Sequence[str] = (), decimal: str = "", encoding: str = ""
-) -> Inspection:
+def inspect(table: Any, *, missing: Sequence[str] = (), decimal: str = "", encoding: str = "") -> Inspection:
     """Look at a table before protecting it: its columns, a proposed schema, and warnings.
 
     Parameters
@@ -198,9 +196,7 @@ def _of_text(table: Table, columns: Sequence[ColumnProfile]) -> Iterator[str]:
         )
 
 
-def _warnings(
-    table: Table, columns: Sequence[ColumnProfile], schema: Schema
-) -> Iterator[str]:
+def _warnings(table: Table, columns: Sequence[ColumnProfile], schema: Schema) -> Iterator[str]:
     for what, chosen in (
         ("empty", [c for c in columns if not c.n_distinct]),
         ("constant", [c for c in columns if c.n_distinct == 1 and table.n_rows > 1]),

@@ -72,9 +72,7 @@ def _parsed(options: Mapping[str, Any]) -> dict[str, Any]:
         try:
             params["caps"] = {name: float(cap) for name, _, cap in pairs}
         except ValueError:
-            raise ParameterError(
-                "--caps reads VALUE:CAP", hint="for example --caps illness=HIV:0.1"
-            ) from None
+            raise ParameterError("--caps reads VALUE:CAP", hint="for example --caps illness=HIV:0.1") from None
     if "known_negations" in params:
         text = str(params["known_negations"])
         params["known_negations"] = int(text) if text.isdigit() else split(text)
@@ -88,9 +86,7 @@ def _unparsed(params: Mapping[str, Any]) -> dict[str, Any]:
         options["caps"] = [f"{name}:{cap!r}" for name, cap in options["caps"].items()]
     names = options.get("known_negations")
     if names is not None:
-        options["known_negations"] = (
-            str(names) if isinstance(names, (int, str)) else ",".join(map(quoted, names))
-        )
+        options["known_negations"] = str(names) if isinstance(names, (int, str)) else ",".join(map(quoted, names))
     return options
 
 
@@ -131,8 +127,7 @@ def options_of(method: Any) -> dict[str, Any]:
         lost = [n for n in params if n not in again or _listed(again[n]) != _listed(params[n])]
     if lost:
         raise UnsupportedError(
-            f"the command line cannot say {', '.join(lost)} of {type(method).__name__} as "
-            "it was given",
+            f"the command line cannot say {', '.join(lost)} of {type(method).__name__} as it was given",
             hint="use the Python code instead",
         )
     return options

@@ -161,9 +161,7 @@ def schema_from(options: Mapping[str, Any], folder: Path = Path()) -> Schema:
     for entry in options.get("hierarchy", ()):
         column, equals, path = entry.partition("=")
         if not equals or not column or not path:
-            raise SchemaError(
-                "--hierarchy reads COLUMN=FILE.csv", hint="for example --hierarchy job=jobs.csv"
-            )
+            raise SchemaError("--hierarchy reads COLUMN=FILE.csv", hint="for example --hierarchy job=jobs.csv")
         hierarchies[column] = Hierarchy.from_csv(path)
     return base.replace(**{**fields, "hierarchies": hierarchies})
 

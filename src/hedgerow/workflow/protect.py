@@ -223,9 +223,7 @@ def guarding(
     return GuardOptions.of(method, form, guard_people, Key.of(key, random_state))
 
 
-def _within(
-    people: Any, schema: Schema, method: Any, max_inference: float, making: Mapping[str, Any]
-) -> Release:
+def _within(people: Any, schema: Schema, method: Any, max_inference: float, making: Mapping[str, Any]) -> Release:
     """Return the first release that meets the bound, trying the method and then its stricter settings.
 
     Raises

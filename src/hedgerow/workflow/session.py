@@ -100,7 +100,7 @@ class Session:
         self.open(source, engine=engine, memory=memory, schema=schema, method=method)
 
     def __repr__(self) -> str:
-        return (f"Session({self.name} of {self.table.n_rows:,} records; done: {', '.join(self.done)})")
+        return f"Session({self.name} of {self.table.n_rows:,} records; done: {', '.join(self.done)})"
 
     @property
     def done(self) -> tuple[str, ...]:

@@ -47,10 +47,7 @@ def test_success_lies_between_public_totals_and_the_original(attacks):
         assert attack["success"] > attack["public_guess"]
     for learner in ("tree", "nearest"):
         assert attacks["pay", learner]["success"] < attacks["pay", learner]["original"]
-        assert (
-            attacks["pay", learner]["relative_error"]
-            > attacks["pay", learner]["relative_error_original"]
-        )
+        assert attacks["pay", learner]["relative_error"] > attacks["pay", learner]["relative_error_original"]
 
 
 def test_a_tree_recalls_an_unprotected_table_exactly_and_its_control_does_not():
@@ -79,9 +76,7 @@ def test_one_group_gives_the_public_mean(people):
 
 
 def test_random_row_and_majority_by_hand():
-    people = pd.DataFrame(
-        {"a": [1, 2, 3, 4], "ill": ["flu", "flu", "flu", "cold"], "y": [100.0, 105.0, -10.0, 0.0]}
-    )
+    people = pd.DataFrame({"a": [1, 2, 3, 4], "ill": ["flu", "flu", "flu", "cold"], "y": [100.0, 105.0, -10.0, 0.0]})
     pair = align(people, people.assign(a="[1-4]"), Schema(quasi=["a"], sensitive=["ill", "y"]))
     ill, y = regression(pair, learners=["nearest"])
     assert ill["random_row"] == pytest.approx((3 * 0.75 + 0.25) / 4)
@@ -93,9 +88,7 @@ def test_random_row_and_majority_by_hand():
 
 def test_held_out_people_without_a_value_are_no_control(pair):
     others = people_of(50, seed=9).assign(pay=np.nan)
-    (pay, ill) = regression(
-        replace(pair, strangers=pair.people_of(read(others))), learners=["tree"], people=100
-    )
+    (pay, ill) = regression(replace(pair, strangers=pair.people_of(read(others))), learners=["tree"], people=100)
     assert pay["control"] is None
     assert ill["control"] is not None
 

@@ -115,9 +115,7 @@ def test_releases_know_their_people_and_files_their_folder(tmp_path):
     left = found.risk["composition"]["columns"]["income"]
     assert [a["people"] for a in left["alone"]] == [500, 400, 400]
     assert left["together"]["records"] < left["alone"][0]["records"]
-    by_folder = hr.audit(
-        everybody, of_all, others=[tmp_path / "release"], attacks=False, learning=False
-    )
+    by_folder = hr.audit(everybody, of_all, others=[tmp_path / "release"], attacks=False, learning=False)
     told = by_folder.risk["composition"]["columns"]["income"]
     assert told["together"]["records"] == told["alone"][0]["records"]
     with pytest.raises(InputError, match="100 of 400 people of other release 1 are not in"):
@@ -137,9 +135,7 @@ def test_altered_values_have_no_groups_to_intersect():
 def test_text_page_and_schema_tell_it(tmp_path):
     jsonschema = pytest.importorskip("jsonschema")
     people = grid()
-    found = hr.audit(
-        people, by(people, "x"), SCHEMA, others=[by(people, "y")], attacks=False, learning=False
-    )
+    found = hr.audit(people, by(people, "x"), SCHEMA, others=[by(people, "y")], attacks=False, learning=False)
     jsonschema.validate(json.loads(found.to_json()), hr.Audit.json_schema())
     assert "all of them together" in str(found)
     assert not any("several releases" in line for line in found.to_dict()["not_measured"])

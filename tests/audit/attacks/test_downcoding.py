@@ -57,9 +57,7 @@ def test_columns_that_say_the_same_tell_every_hidden_cell():
 @pytest.mark.parametrize("share", [0.25, 0.5, 0.75])
 def test_a_dependence_by_chance_is_found_as_far_as_it_goes(share):
     people = copying(share)
-    found = attacked(people, hidden(people, "city", 0.4), schema_of("city", "dialect"), most=3_000)[
-        "dependence"
-    ]
+    found = attacked(people, hidden(people, "city", 0.4), schema_of("city", "dialect"), most=3_000)["dependence"]
     truth = share + (1 - share) / len(CITIES)
     low, high = found["interval"]
     assert low <= truth <= high
@@ -102,9 +100,7 @@ def test_a_hierarchy_excludes_what_has_a_group_of_its_own():
 
 def test_extents_have_somebody_at_each_end():
     # four people in 0-10 and four in 5-15: ranges that overlap are extents of their groups
-    people = pd.DataFrame(
-        {"age": [0, 0, 10, 10, 5, 5, 15, 15], "sex": list("ffffmmmm"), "pay": np.arange(8.0)}
-    )
+    people = pd.DataFrame({"age": [0, 0, 10, 10, 5, 5, 15, 15], "sex": list("ffffmmmm"), "pay": np.arange(8.0)})
     release = people.assign(age=["[0-10]"] * 4 + ["[5-15]"] * 4)
     rule = attacked(people, release, schema_of("age", "sex"))["rule"]
     assert rule["success"] == 0.5
@@ -113,9 +109,7 @@ def test_extents_have_somebody_at_each_end():
 
 def test_groups_of_two_show_both_ends():
     rng = np.random.default_rng(0)
-    people = pd.DataFrame(
-        {"age": rng.integers(0, 120, 150), "size": rng.integers(0, 99, 150), "pay": rng.random(150)}
-    )
+    people = pd.DataFrame({"age": rng.integers(0, 120, 150), "size": rng.integers(0, 99, 150), "pay": rng.random(150)})
     schema = schema_of("age", "size")
     two = attacked_release(people, hr.protect(people, schema, hr.Mondrian(k=2)), schema)["rule"]
     ten = attacked_release(people, hr.protect(people, schema, hr.Mondrian(k=10)), schema)["rule"]
@@ -132,9 +126,7 @@ def test_neither_rows_nor_columns_need_an_order(people, release, schema):
     one = downcoding(align(people, release, schema), people=2_000)
     turned = Schema(quasi=["sex", "age", "job"], sensitive=["ill", "pay"])
     columns = list(people.columns)[::-1]
-    two = downcoding(
-        align(people.iloc[order][columns], release.iloc[order][columns], turned), people=2_000
-    )
+    two = downcoding(align(people.iloc[order][columns], release.iloc[order][columns], turned), people=2_000)
     assert one == two
     assert set(one[0]["columns"]) == {"age", "sex"}  # no group joins jobs
 

@@ -46,9 +46,7 @@ SCHEMA = hr.Schema(quasi=["age", "sex"], sensitive=["ill"])
 
 
 def anatomy_of(people, schema=SCHEMA, l=2):
-    release = hr.protect(
-        people[[*schema.quasi, *schema.sensitive]], schema, hr.Anatomy(l, random_state=1)
-    )
+    release = hr.protect(people[[*schema.quasi, *schema.sensitive]], schema, hr.Anatomy(l, random_state=1))
     return release, pair_up(release.original, of_release(release))
 
 
@@ -177,9 +175,7 @@ def test_learners_get_every_record_with_all_values_of_its_group():
     known = people.iloc[pair.rows[row]].assign(
         value=[values[v] for v in lesson.counts.values], weight=lesson.counts.counts
     )
-    assert known.groupby(["age", "sex", "value"])["weight"].sum().to_numpy() == pytest.approx(
-        wanted.to_numpy()
-    )
+    assert known.groupby(["age", "sex", "value"])["weight"].sum().to_numpy() == pytest.approx(wanted.to_numpy())
     assert lesson.counts.sizes.sum() == pytest.approx(120)
 
 
@@ -193,10 +189,7 @@ def test_group_counts_equal_the_plain_reference():
         made = lesson.forecast("group counts", pair.everybody.quasi, 0, rows)
         second = release.method.second_table().to_pandas()
         frame = release.table.iloc[pair.released_rows]
-        published = {
-            str(g): dict(zip(part["ill"], part["count"], strict=True))
-            for g, part in second.groupby("group")
-        }
+        published = {str(g): dict(zip(part["ill"], part["count"], strict=True)) for g, part in second.groupby("group")}
         sex = [None if v is None or v != v else v for v in frame["sex"]]
         wanted = group_counts(
             [binned(frame["age"].tolist()), binned(sex, ["f", "m"])],
@@ -308,8 +301,7 @@ def test_a_correction_that_knows_something_stands_out_from_chance_and_noise_does
     noise = frame.assign(pay=rng.normal(0, 1, n))
     method = hr.Mondrian(k=100)
     strong, weak = (
-        hr.inference(people, schema, method, folds=0).columns["pay"]["corrected"]
-        for people in (rule, noise)
+        hr.inference(people, schema, method, folds=0).columns["pay"]["corrected"] for people in (rule, noise)
     )
     assert strong["worst"] > strong["uncorrected"]
     assert strong["above"]["people"] > 3 * max(strong["shuffled"]["people"], 1)
@@ -347,18 +339,16 @@ def test_learners_that_a_release_has_nothing_for_are_named():
 
 
 def test_ordinal_columns_are_corrected_by_the_ranked_score():
-    people = ill_people(400).assign(
-        level=lambda f: np.select([f.age > 60, f.age > 40], ["c", "b"], "a")
-    )
+    people = ill_people(400).assign(level=lambda f: np.select([f.age > 60, f.age > 40], ["c", "b"], "a"))
     schema = hr.Schema(
         quasi=["age", "sex"],
         sensitive=["level"],
         kinds={"level": "ordinal"},
         categories={"level": ["a", "b", "c"]},
     )
-    found = hr.inference(
-        people[["age", "sex", "level"]], schema, hr.Mondrian(k=40), folds=0
-    ).columns["level"]["corrected"]
+    found = hr.inference(people[["age", "sex", "level"]], schema, hr.Mondrian(k=40), folds=0).columns["level"][
+        "corrected"
+    ]
     assert found["score"] == "ranked"
     scores = hr.audit(
         people[["age", "sex", "level"]],
@@ -373,9 +363,7 @@ def test_shuffled_rows_and_columns_give_the_same_groups():
     people = ill_people(400)[["age", "sex", "ill"]]
     mixed = people.sample(frac=1, random_state=3).reset_index(drop=True)
     for method in (hr.Mondrian(k=20), hr.Anatomy(l=2, random_state=4)):
-        one, two = (
-            hr.inference(each, SCHEMA, method, folds=0).columns["ill"] for each in (people, mixed)
-        )
+        one, two = (hr.inference(each, SCHEMA, method, folds=0).columns["ill"] for each in (people, mixed))
         for name, learner in one["learners"].items():
             same = two["learners"][name]["members"]["explained"]
             assert learner["members"]["explained"] == pytest.approx(same, abs=1e-9)
@@ -386,9 +374,7 @@ def test_shuffled_rows_and_columns_give_the_same_groups():
 
 def test_a_table_as_it_is_leaves_nothing_to_correct():
     people = ill_people(200)[["age", "sex", "ill"]]
-    pair = align(
-        people.drop_duplicates(["age", "sex"]), people.drop_duplicates(["age", "sex"]), SCHEMA
-    )
+    pair = align(people.drop_duplicates(["age", "sex"]), people.drop_duplicates(["age", "sex"]), SCHEMA)
     lesson = training_set(pair, 0, np.arange(pair.n_rows))
     found = worst_corrected(lesson, pair.sensitive[0], np.arange(pair.n_rows), None, 0)
     assert (found["worst"], found["records"], found["above"]["people"]) == (1.0, 1, 0)

@@ -86,11 +86,7 @@ def tried(columns, rows, k):
         chosen = (
             [set(present[:i]) for i in range(1, len(present))]
             if not isinstance(present[0], str)
-            else [
-                set(some)
-                for size in range(1, len(present))
-                for some in itertools.combinations(present, size)
-            ]
+            else [set(some) for size in range(1, len(present)) for some in itertools.combinations(present, size)]
         )
         for left in chosen:
             side = tuple(column[i] in left for i in rows)
@@ -103,11 +99,7 @@ def refused(values, side, public, cap, numbers, needs_gain):
     """Whether the method refuses a split of these values."""
     left = [v for v, s in zip(values, side, strict=True) if s]
     right = [v for v, s in zip(values, side, strict=True) if not s]
-    if (
-        needs_gain
-        and numbers
-        and Fraction(sum(left), len(left)) == Fraction(sum(right), len(right))
-    ):
+    if needs_gain and numbers and Fraction(sum(left), len(left)) == Fraction(sum(right), len(right)):
         return True
     if needs_gain and not numbers:
         shares = [{v: Fraction(c, len(p)) for v, c in tally(p).items()} for p in (left, right)]
@@ -253,12 +245,8 @@ def attacked(table, schema, release, **options):
     pair = pair_up(read(table, schema=schema), of_release(release))
     asked = [from_promise(p) for p in release.plan.promises]
     column = pair.original.declared_column(schema, "y")
-    values = Values.of(
-        [column], asked, getattr(release.method, "objective", "") == "information_gain"
-    )
-    refusals = [
-        r for r in release.method.refused(pair.original, schema) if attack._is_class(r, pair)
-    ]
+    values = Values.of([column], asked, getattr(release.method, "objective", "") == "information_gain")
+    refusals = [r for r in release.method.refused(pair.original, schema) if attack._is_class(r, pair)]
     found = [agreeing(r, values, (0, i), **options) for i, r in enumerate(refusals)]
     return pair, [posterior(each, values.cap) for each in found]
 
@@ -287,9 +275,7 @@ def cases():
     ("k", "ill", "of_a", "a", "b", "shown", "reached"),
     [(10, 8, 6, 10, 20, 0.146, 0.53), (2, 2, 2, 2, 4, 0.218, 1.0)],
 )
-def test_the_audit_says_what_a_refused_split_of_wards_gives_away(
-    k, ill, of_a, a, b, shown, reached
-):
+def test_the_audit_says_what_a_refused_split_of_wards_gives_away(k, ill, of_a, a, b, shown, reached):
     table, release, measured = audited(k, ill, of_a, a, b)
     assert set(release.table["ward"]) == {"A+B", "C"}
     found = measured.risk["knows_method"]
@@ -302,9 +288,7 @@ def test_the_audit_says_what_a_refused_split_of_wards_gives_away(
         ways = {6: 210 * 190, 7: 120 * 20, 8: 45}
         share = Fraction(sum(i * w for i, w in ways.items()), 10 * sum(ways.values()))
         assert round(float(share), 3) == 0.606
-        expected = disclosure(
-            {"yes": 10 * share, "no": 10 - 10 * share}, tally(table["ill"].tolist()), False
-        )
+        expected = disclosure({"yes": 10 * share, "no": 10 - 10 * share}, tally(table["ill"].tolist()), False)
         assert found["worst"]["disclosure"] == pytest.approx(float(expected), abs=1e-9)
 
 
@@ -335,9 +319,7 @@ def test_nothing_is_left_out_where_something_was_refused():
         known = {tuple(sorted(each.rows.tolist())) for each in found}
         for label in range(pair.classes.n_groups):
             rows = sorted(pair.rows[pair.classes.labels == label].tolist())
-            expected = len(rows) <= 8 and by_definition(
-                table, schema, release, name, d, numbers, rows
-            )
+            expected = len(rows) <= 8 and by_definition(table, schema, release, name, d, numbers, rows)
             if expected and name != "Hedge":
                 assert tuple(rows) in known, name
 
@@ -391,18 +373,13 @@ def test_every_assignment_that_gives_the_same_release_agrees(name):
                 rows = sorted(each.rows.tolist())
                 _, agrees = predicate(table, schema, release, name, d, False, rows)
                 assert agrees(other[rows].tolist())
-                total += np.array(
-                    [[(other[each.rows][s] == v).sum() for v in names] for s in each.sides]
-                )
+                total += np.array([[(other[each.rows][s] == v).sum() for v in names] for s in each.sides])
         assert kept
         same += kept
         if name == "median":  # there nothing is left out, so both are the same
             public = tally(y.tolist())
             for each, total in zip(found, seen, strict=True):
-                shares = [
-                    {v: Fraction(int(c), kept) for v, c in zip(names, row, strict=True)}
-                    for row in total
-                ]
+                shares = [{v: Fraction(int(c), kept) for v, c in zip(names, row, strict=True)} for row in total]
                 expected = [float(disclosure(share, public, False)) for share in shares]
                 assert each.disclosure.tolist() == pytest.approx(expected, abs=1e-9)
         none += 1
@@ -495,13 +472,8 @@ def test_tables_are_listed_with_their_ways():
         seen = {}
         ends = np.cumsum([0, *sizes])
         for each in assignments(values):
-            key = tuple(
-                tuple(each[a:b].count(v) for v in range(len(counts)))
-                for a, b in itertools.pairwise(ends)
-            )
+            key = tuple(tuple(each[a:b].count(v) for v in range(len(counts))) for a, b in itertools.pairwise(ends))
             seen[key] = seen.get(key, 0) + 1
         most = max(seen.values())
-        assert {tuple(map(tuple, t.tolist())): w for t, w in listed} == {
-            key: ways / most for key, ways in seen.items()
-        }
+        assert {tuple(map(tuple, t.tolist())): w for t, w in listed} == {key: ways / most for key, ways in seen.items()}
     assert list_tables(np.array([5, 5]), np.array([5, 5]), 5) is None

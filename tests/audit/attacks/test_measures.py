@@ -55,9 +55,7 @@ def test_covariance_test_on_the_worked_example_node_9():
     for g in range(3):
         inside = np.cov(y[labels == g].T)
         statistic = 19 * (
-            math.log(np.linalg.det(overall) / np.linalg.det(inside))
-            + np.trace(inside @ np.linalg.inv(overall))
-            - 2
+            math.log(np.linalg.det(overall) / np.linalg.det(inside)) + np.trace(inside @ np.linalg.inv(overall)) - 2
         )
         assert p[g] == pytest.approx(chi2.sf(statistic, 3), rel=1e-6)
     y[labels == 2, 1] = y[labels == 2, 0]
@@ -83,9 +81,7 @@ def test_closeness_is_shown_in_the_distance_that_fits_the_column():
             "pay": rng.lognormal(7, 1, 400),
             "flag": rng.integers(0, 2, 400),
             "ill": rng.choice(["flu", "cold", "none"], 400),
-            "grade": pd.Categorical(
-                rng.choice(list("xyz"), 400), categories=list("zxy"), ordered=True
-            ),
+            "grade": pd.Categorical(rng.choice(list("xyz"), 400), categories=list("zxy"), ordered=True),
             "job": rng.choice(["nurse", "doctor", "cook"], 400),
         }
     )

@@ -22,9 +22,7 @@ SCHEMA = Schema(quasi=["x", "z"], sensitive=["pay"])
 def people_of(n, seed):
     rng = np.random.default_rng(seed)
     x = rng.normal(0, 1, n)
-    return pd.DataFrame(
-        {"x": x, "z": rng.choice(["a", "b", "c"], n), "pay": (x + rng.normal(0, 1, n)).round(6)}
-    )
+    return pd.DataFrame({"x": x, "z": rng.choice(["a", "b", "c"], n), "pay": (x + rng.normal(0, 1, n)).round(6)})
 
 
 def told(people, release, strangers, schema=SCHEMA, most=500):
@@ -90,9 +88,7 @@ def test_one_group_of_all_tells_nobody_by_quasi_identifiers():
 
 def test_noise_is_known_by_what_is_near():
     rng = np.random.default_rng(6)
-    shaken = PEOPLE.assign(
-        x=PEOPLE["x"] + rng.normal(0, 0.01, 600), pay=PEOPLE["pay"] + rng.normal(0, 0.01, 600)
-    )
+    shaken = PEOPLE.assign(x=PEOPLE["x"] + rng.normal(0, 0.01, 600), pay=PEOPLE["pay"] + rng.normal(0, 0.01, 600))
     found = told(PEOPLE, shaken, STRANGERS)
     assert found["whole record", "nearest"]["success"] > 0.8
     assert found["whole record", "likelihood"]["success"] == pytest.approx(0.5, abs=0.05)

@@ -28,10 +28,7 @@ def test_population_equals_counting():
     pair = align(sample, release, Schema(quasi=QUASI))
     sizes = population_sizes(pair, read(everybody))
     for g, row in enumerate(pair.classes.first):
-        lo, hi = (
-            e[pair.released_quasi[0].codes[row]]
-            for e in (pair.released_quasi[0].lo, pair.released_quasi[0].hi)
-        )
+        lo, hi = (e[pair.released_quasi[0].codes[row]] for e in (pair.released_quasi[0].lo, pair.released_quasi[0].hi))
         fits = everybody["age"].between(lo, hi)
         for name in ("job", "sex"):
             fits &= everybody[name].isin(release[name].iloc[row].split("+"))
@@ -68,9 +65,7 @@ def test_weights_of_people_with_several_records_count_once():
 def test_the_survey_of_sdcmicro_has_the_expected_re_identifications():
     path = Path(os.environ["HEDGEROW_DATA"], "sdcmicro_testdata.parquet")
     quasi = ["urbrur", "roof", "walls", "water", "electcon", "relat", "sex"]
-    found = hr.audit(
-        path, path, Schema(quasi=quasi), weights="sampling_weight", attacks=False, learning=False
-    )
+    found = hr.audit(path, path, Schema(quasi=quasi), weights="sampling_weight", attacks=False, learning=False)
     told = found.risk["release"]["reidentification"]["journalist"]
     assert round(told["expected"], 2) == 10.78
     assert round(told["average"], 4) == 0.0024

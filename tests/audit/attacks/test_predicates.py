@@ -80,14 +80,12 @@ def test_a_coin_singles_out_of_a_group_as_often_as_luck_does():
 def test_a_coin_in_groups_that_keep_close_to_their_people_beats_luck():
     rng = np.random.default_rng(4)
     corner = rng.integers(0, 10, 400) * 10_000
-    people = pd.DataFrame(
-        {"x": corner + rng.integers(0, 5, 400), "y": corner + rng.integers(0, 5, 400)}
-    ).assign(pay=rng.integers(0, 1_000, 400))
+    people = pd.DataFrame({"x": corner + rng.integers(0, 5, 400), "y": corner + rng.integers(0, 5, 400)}).assign(
+        pay=rng.integers(0, 1_000, 400)
+    )
     ends = corner // 10_000 * 10_000
     release = people.assign(x=[f"[{a}-{a + 4}]" for a in ends], y=[f"[{a}-{a + 4}]" for a in ends])
-    strangers = pd.DataFrame(
-        {"x": rng.integers(0, 90_005, 2_000), "y": rng.integers(0, 90_005, 2_000), "pay": 1}
-    )
+    strangers = pd.DataFrame({"x": rng.integers(0, 90_005, 2_000), "y": rng.integers(0, 90_005, 2_000), "pay": 1})
     attack = told(people, release, strangers)["group and chance"]
     assert attack["success"] == pytest.approx(1 / np.e, abs=0.02)
     assert attack["control"] < 0.05

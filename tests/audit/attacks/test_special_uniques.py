@@ -129,9 +129,7 @@ def test_sdcmicros_book_example():
          [4568, 12, 0, 0, 0, 0, 0, 0, 0]),
     ],
 )  # fmt: skip
-def test_sdcmicro_finds_the_same_on_its_testdata(
-    keys, records, total, highest, dis, shares, by_dis
-):
+def test_sdcmicro_finds_the_same_on_its_testdata(keys, records, total, highest, dis, shares, by_dis):
     """Figures of sdcMicro 5.8.1's own code (benchmarks/sdcmicro.R); its floats have single precision."""
     path = Path(os.environ.get("HEDGEROW_DATA", "../shared/data")) / "sdcmicro_testdata.parquet"
     if not path.exists():
@@ -183,9 +181,7 @@ def test_an_audit_tells_them_before_and_after():
     assert told["release"]["by_size"] == [0, 0]
     assert told["original"]["records"] > 100
     table = people.select(["age", "job", "region", "sex"]).to_pandas()
-    alone = special_uniques(
-        [pd.factorize(table[c], use_na_sentinel=False)[0] for c in table], KEYS[:4], size=2
-    )
+    alone = special_uniques([pd.factorize(table[c], use_na_sentinel=False)[0] for c in table], KEYS[:4], size=2)
     assert told["original"]["by_size"] == alone.counts.sum(axis=0).tolist()
     assert "suda" in found.per_person.table.column_names
     assert "Special uniques of up to 2 columns" in str(found)

@@ -68,15 +68,9 @@ def test_household_risk_in_the_audit_by_hand():
 
 
 def test_a_person_of_several_records_is_found_once():
-    visits = pd.DataFrame(
-        {"id": list("aabc"), "home": list("xxxy"), "age": [1, 2, 2, 2], "pay": [1, 2, 3, 4]}
-    )
-    schema = hr.Schema(
-        quasi=["age"], sensitive=["pay"], identifiers=["id"], unit="id", household="home"
-    )
-    home = hr.audit(visits, visits, schema, **QUICK).risk["release"]["reidentification"][
-        "household"
-    ]
+    visits = pd.DataFrame({"id": list("aabc"), "home": list("xxxy"), "age": [1, 2, 2, 2], "pay": [1, 2, 3, 4]})
+    schema = hr.Schema(quasi=["age"], sensitive=["pay"], identifiers=["id"], unit="id", household="home")
+    home = hr.audit(visits, visits, schema, **QUICK).risk["release"]["reidentification"]["household"]
     # a is found for sure by her first record; b and c share a group of three people
     assert home["highest"] == 1.0
     assert home["expected"] == pytest.approx(1 + 1 / 3)
@@ -129,16 +123,12 @@ def test_estimates_are_those_of_pandas():
     release = people.assign(age=np.where(people["age"] < 35, "[20-30]", "[40-50]"), job="a+b")
     told = hr.audit(people, release, schema, **QUICK).utility["estimates"]
     assert told["people"] == {"original": 600.0, "release": 600.0}
-    assert told["columns"]["pay"]["mean"]["original"] == pytest.approx(
-        np.average(people["pay"], weights=people["w"])
-    )
+    assert told["columns"]["pay"]["mean"]["original"] == pytest.approx(np.average(people["pay"], weights=people["w"]))
     assert told["columns"]["age"]["total"]["original"] == (people["age"] * people["w"]).sum()
     assert told["columns"]["age"]["total"]["release"] == 25 * 150 + 45 * 450
     # a has 210 of 600 by the weights, and half by the release
     assert told["columns"]["job"]["largest_change"] == pytest.approx(0.5 - 210 / 600)
-    means = people.groupby("job")[["pay", "w"]].apply(
-        lambda part: np.average(part["pay"], weights=part["w"])
-    )
+    means = people.groupby("job")[["pay", "w"]].apply(lambda part: np.average(part["pay"], weights=part["w"]))
     overall = np.average(people["pay"], weights=people["w"])
     by_job = (abs(means - overall) / means).mean()
     assert told["group_by"]["by"]["pay by job"] == pytest.approx(by_job)
@@ -158,9 +148,7 @@ def test_estimates_follow_recoded_and_perturbed_weights():
 
 def test_weights_that_stand_for_nobody_are_refused():
     people = EIGHT.assign(w=[0.4, *EIGHT["w"][1:]])
-    with pytest.raises(
-        InputError, match="1 sampling weights in 'w' are missing, infinite or below"
-    ):
+    with pytest.raises(InputError, match="1 sampling weights in 'w' are missing, infinite or below"):
         hr.protect(people, SURVEY.replace(household=None), hr.Mondrian(2))
     with pytest.raises(InputError, match="2 sampling weights"):
         hr.audit(EIGHT, EIGHT.assign(w=[None, 0.0, *EIGHT["w"][2:]]), SURVEY, **QUICK)

@@ -55,9 +55,7 @@ def test_an_unchanged_table_of_different_people_is_told_wholly_at_any_size(n):
 def test_a_table_whose_people_differ_by_a_hair_is_told_wholly():
     """Nearest means equal first: values a ten-millionth of the spread apart are not alike."""
     n = 1_000
-    people = pd.DataFrame(
-        {"number": np.append(np.arange(n - 1) * 1e-7, 1.0), "pay": np.geomspace(1, 1e9, n)}
-    )
+    people = pd.DataFrame({"number": np.append(np.arange(n - 1) * 1e-7, 1.0), "pay": np.geomspace(1, 1e9, n)})
     pair = align(people, people, Schema(quasi=["number"], sensitive=["pay"]))
     (attack,) = regression(pair, learners=["nearest"], people=100)
     assert attack["success"] == 1.0
@@ -120,11 +118,7 @@ def test_flags_and_codes_are_named_exactly_and_dates_within_days():
     assert days == {"1 day": 0.0, "30 days": 1.0, "365 days": 1.0}
     assert born["control"] < 0.1
     declared = schema.replace(kinds={"rooms": "numeric"})
-    (row,) = [
-        a
-        for a in regression(align(people, released, declared), learners=["tree"])
-        if a["target"] == "rooms"
-    ]
+    (row,) = [a for a in regression(align(people, released, declared), learners=["tree"]) if a["target"] == "rooms"]
     assert (row["attacked_as"], row["success_means"]) == ("number", "within 10% of the value")
 
 
@@ -151,11 +145,7 @@ def test_a_file_and_its_release_are_attacked_alike(tmp_path):
     direct = hr.audit(people, release, **asked)
     folder = hr.audit(people, tmp_path / "out", **asked)
     one, two = (
-        [
-            a
-            for a in found.attacks
-            if a["attack"] in ("regression", "linking", "predicate singling out")
-        ]
+        [a for a in found.attacks if a["attack"] in ("regression", "linking", "predicate singling out")]
         for found in (direct, folder)
     )
     kinds = {a["target"]: a["attacked_as"] for a in two if a["attack"] == "regression"}
@@ -207,11 +197,7 @@ def test_rows_that_say_nothing_hide_nobody_whose_row_is_as_it_was(share):
     people = strangers(1_000, seed=8)
     people["ill"] = [f"d{i}" for i in range(len(people))]
     pair = align(people, suppressed(people, share), SCHEMA)
-    (ill,) = [
-        a
-        for a in regression(pair, learners=["nearest"], people=1_000)
-        if a["target"] == "ill"
-    ]
+    (ill,) = [a for a in regression(pair, learners=["nearest"], people=1_000) if a["target"] == "ill"]
     left = 1 / 700 if share < 1 else 0.0
     assert ill["success"] == pytest.approx(share, abs=0.01)
     for attack in linking_attacks(pair, people=1_000):

@@ -86,13 +86,9 @@ def test_text_and_page_say_who_was_compared_with_whom(found, tmp_path):
 
 
 def test_without_people_who_took_no_part_nothing_is_over_a_control(members):
-    found = hr.audit(
-        members, drawn(500, 3), SCHEMA, paired=False, people=50, learners=["tree"], learning=True
-    )
+    found = hr.audit(members, drawn(500, 3), SCHEMA, paired=False, people=50, learners=["tree"], learning=True)
     for attack in found.attacks:
-        assert (
-            attack["control"] is attack["over_control"] is attack["over_control_interval"] is None
-        )
+        assert attack["control"] is attack["over_control"] is attack["over_control_interval"] is None
     assert found.risk["nearest"]["closer"] is None
     assert found.risk["inference"]["columns"]["pay"]["strangers"] is None
     assert any("hold back some people" in note for note in found.table["notes"])
@@ -121,10 +117,7 @@ def test_a_generalised_file_keeps_its_classes(members, others):
 def test_what_every_row_stands_for_scales_counts(members):
     half = members.iloc[::2]
     twice = pd.concat([half, half])
-    one, two = (
-        hr.audit(members, t, SCHEMA, paired=False, **QUICK).utility["queries"]
-        for t in (half, twice)
-    )
+    one, two = (hr.audit(members, t, SCHEMA, paired=False, **QUICK).utility["queries"] for t in (half, twice))
     assert one["range"] == two["range"]
     assert one["range"]["median"] < 0.5
 
@@ -144,9 +137,7 @@ def test_missing_values_and_values_of_others_alone(members, others):
     rng = np.random.default_rng(1)
     gaps = [t.mask(rng.random(t.shape) < 0.1) for t in (members, drawn(400, 8), others)]
     gaps[2].loc[:20, "job"] = "pilot"
-    found = hr.audit(
-        gaps[0], gaps[1], SCHEMA, paired=False, control=gaps[2], people=100, learners=["nearest"]
-    )
+    found = hr.audit(gaps[0], gaps[1], SCHEMA, paired=False, control=gaps[2], people=100, learners=["nearest"])
     for attack in found.attacks:
         assert attack["over_control_interval"][0] < 0.1
     hidden = members.assign(job=None)
@@ -156,9 +147,7 @@ def test_missing_values_and_values_of_others_alone(members, others):
 
 def test_one_column_one_row_nothing_sensitive(members, others):
     one = hr.Schema(quasi=["age"])
-    found = hr.audit(
-        members.iloc[:1], members.iloc[:1], one, paired=False, control=others.iloc[:1], people=5
-    )
+    found = hr.audit(members.iloc[:1], members.iloc[:1], one, paired=False, control=others.iloc[:1], people=5)
     assert str(found)
     json.loads(found.to_json())
 
@@ -205,9 +194,7 @@ def test_the_command_line_takes_it(members, others, tmp_path, monkeypatch, capsy
 
 def test_numbers_that_no_double_holds_are_measured():
     rng = np.random.default_rng(0)
-    people = pa.table(
-        {"job": rng.choice(list("abc"), 90), "pay": 2**53 + rng.choice([0, 1, 3], 90)}
-    )
+    people = pa.table({"job": rng.choice(list("abc"), 90), "pay": 2**53 + rng.choice([0, 1, 3], 90)})
     schema = hr.Schema(quasi=["job"], sensitive=["pay"])
     shuffled = people.take(pa.array(rng.permutation(90)))
     found = hr.audit(people, shuffled, schema, paired=False, attacks=False, learning=False)

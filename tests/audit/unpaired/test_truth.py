@@ -83,9 +83,7 @@ def test_the_order_of_rows_and_columns_changes_nothing(members, others):
     mixed = [t.iloc[rng.permutation(len(t))] for t in (members, released, others)]
     names = list(members.columns)[::-1]
     schema = SCHEMA.replace(quasi=SCHEMA.quasi[::-1])
-    two = attacks_on(
-        tables_of(mixed[0][names], mixed[1], mixed[2][names], schema=schema), people=100
-    )
+    two = attacks_on(tables_of(mixed[0][names], mixed[1], mixed[2][names], schema=schema), people=100)
     assert len(one) == len(two)
     for a, b in zip(one, two, strict=True):
         assert a.keys() == b.keys()

@@ -18,9 +18,7 @@ PEOPLE = pd.DataFrame(
         "pay": [1.0, 2.0, 3.0, 6.0],
     }
 )
-RELEASE = PEOPLE.assign(
-    age=["[20-30]", "[20-30]", "[40-60]", "[40-60]"], job=["cook+nurse", "cook+nurse", "*", "*"]
-)
+RELEASE = PEOPLE.assign(age=["[20-30]", "[20-30]", "[40-60]", "[40-60]"], job=["cook+nurse", "cook+nurse", "*", "*"])
 SCHEMA = Schema(quasi=["age", "job"], sensitive=["pay"])
 
 
@@ -39,9 +37,7 @@ def test_certainty_penalty_by_hand(pair):
 
 def test_means_count_the_true_extent_of_their_class():
     means = PEOPLE.assign(age=[25.0, 25.0, 50.0, 50.0])
-    assert loss.certainty_penalty(align(PEOPLE, means, Schema(quasi=["age"]))) == {
-        "age": pytest.approx(0.375)
-    }
+    assert loss.certainty_penalty(align(PEOPLE, means, Schema(quasi=["age"]))) == {"age": pytest.approx(0.375)}
     assert loss.certainty_penalty(align(PEOPLE, PEOPLE, SCHEMA))["age"] == 0.0
 
 
@@ -119,10 +115,7 @@ def test_dependences_equal_their_definitions():
     c = (x > 0).astype(int) + (rng.random(300) > 0.7)
     people = pd.DataFrame({"x": x, "y": y, "c": c.astype(str), "d": (y > 1).astype(str)})
     pair = align(people, people, Schema(quasi=["x", "c"], sensitive=["y", "d"]))
-    found = {
-        tuple(p["columns"]): p["before"]
-        for p in distributions.distribution_summary(pair)["dependence"]["pairs"]
-    }
+    found = {tuple(p["columns"]): p["before"] for p in distributions.distribution_summary(pair)["dependence"]["pairs"]}
     assert found["x", "y"] == pytest.approx(abs(np.corrcoef(x, y)[0, 1]))
     groups = people.groupby("c")["y"]
     between = (groups.size() * (groups.mean() - y.mean()) ** 2).sum()

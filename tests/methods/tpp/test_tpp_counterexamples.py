@@ -26,9 +26,7 @@ def printed(columns, response, settings):
     """Original and rebuilt tree under the printed step 3."""
     old = Builder(columns, response, settings).grow()
     made = [
-        printed_step_3(c, f, old)
-        if f in {n.feature for n in old.nodes}
-        else numbers(c.name, np.zeros(len(c.codes)))
+        printed_step_3(c, f, old) if f in {n.feature for n in old.nodes} else numbers(c.name, np.zeros(len(c.codes)))
         for f, c in enumerate(columns)
     ]
     return old, Builder(made, response, settings).grow()
@@ -83,9 +81,7 @@ def merged(columns, tree):
     from hedgerow.methods.tpp.representatives import ColumnPlan
 
     return [
-        release_column(
-            c, ColumnPlan(groups_of(c.n_values, [n for n in tree.nodes if n.feature == f]))
-        )
+        release_column(c, ColumnPlan(groups_of(c.n_values, [n for n in tree.nodes if n.feature == f])))
         for f, c in enumerate(columns)
     ]
 
@@ -106,10 +102,7 @@ def test_ce5_ce6_the_ordering_shortcut_breaks_the_guarantee(c0, c1, y, min_leaf)
             settings = TreeSettings(criterion, n_splits=splits, min_leaf=min_leaf)
             old = Shortcut(columns, response, settings).grow()
             new = Shortcut(merged(columns, old), response, settings).grow()
-            told = [
-                [(n.path, n.feature, n.threshold, n.n, n.value) for n in tree.nodes]
-                for tree in (old, new)
-            ]
+            told = [[(n.path, n.feature, n.threshold, n.n, n.value) for n in tree.nodes] for tree in (old, new)]
             broken += told[0] != told[1] or not np.array_equal(old.leaf, new.leaf)
             assert corrected(columns, response, settings) == 0
     assert broken

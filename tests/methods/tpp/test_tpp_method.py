@@ -62,18 +62,14 @@ def test_every_kind_of_frame_comes_back_as_it_came():
     assert isinstance(released, pd.DataFrame)
     assert released.columns.tolist() == X.columns.tolist()
     assert released.fillna("none").value_counts().min() == method.k_
-    polars = TreePatternPreserving(TreeSettings("entropy", n_splits=3), k=5).fit(
-        pl.from_pandas(X), pl.Series(y)
-    )
+    polars = TreePatternPreserving(TreeSettings("entropy", n_splits=3), k=5).fit(pl.from_pandas(X), pl.Series(y))
     assert isinstance(polars.transform(pl.from_pandas(X)), pl.DataFrame)
     arrow = TreePatternPreserving(TreeSettings("entropy", n_splits=3), k=5)
     arrow.fit(pa.Table.from_pandas(X), pa.array(y))
     assert arrow.model_["models"] == polars.model_["models"] == method.model_["models"]
     array = TreePatternPreserving(TreeSettings("entropy", n_splits=2), k=5)
     assert isinstance(
-        array.fit(X[["age", "rate"]].to_numpy(), y.to_numpy()).transform(
-            X[["age", "rate"]].to_numpy()
-        ),
+        array.fit(X[["age", "rate"]].to_numpy(), y.to_numpy()).transform(X[["age", "rate"]].to_numpy()),
         np.ndarray,
     )
 
@@ -105,9 +101,7 @@ def test_a_changed_release_is_told_by_its_first_node():
     X, y, _ = people()
     method = TreePatternPreserving(TreeSettings("entropy", n_splits=3), k=5).fit(X, y)
     released = method.transform(X)
-    used = next(
-        n["attribute"] for n in method.model_["models"][0]["trees"][0]["nodes"] if "threshold" in n
-    )
+    used = next(n["attribute"] for n in method.model_["models"][0]["trees"][0]["nodes"] if "threshold" in n)
     spoiled = released.assign(**{used: released[used] + 0.5})
     found = verify_model(method.model_, spoiled, y)
     assert not found.identical
@@ -117,9 +111,7 @@ def test_a_changed_release_is_told_by_its_first_node():
     assert not verify_model(method.model_, released, other).identical
     with pytest.raises(SchemaError, match="lacks"):
         verify_model(method.model_, released.drop(columns=used), y)
-    assert "does not know" in str(
-        verify_model(method.model_, released.assign(**{"the job": "pilot"}), y)
-    )
+    assert "does not know" in str(verify_model(method.model_, released.assign(**{"the job": "pilot"}), y))
 
 
 def test_a_mean_that_was_changed_a_little_is_told_and_its_last_digits_are_free():
@@ -184,23 +176,17 @@ def test_the_plan_alone_makes_the_same_release():
         new = released.column(record.name, kind=record.kind)
         values = [*old.values, None]
         texts = [*new.values, None]
-        assert all(
-            mapped(record, values[a]) == texts[b] for a, b in zip(old.codes, new.codes, strict=True)
-        )
+        assert all(mapped(record, values[a]) == texts[b] for a, b in zip(old.codes, new.codes, strict=True))
 
 
 def test_sensitive_columns_stay_and_l_holds_strictly():
     X, y, _ = people()
     rng = np.random.default_rng(1)
     X = X.assign(faith=rng.choice(["p", "q", "r"], len(X), p=[0.5, 0.3, 0.2]))
-    free = TreePatternPreserving(TreeSettings("entropy", n_splits=5), k=2, sensitive="faith").fit(
-        X, y
-    )
+    free = TreePatternPreserving(TreeSettings("entropy", n_splits=5), k=2, sensitive="faith").fit(X, y)
     l_first = free.trade_off_[0]["l"]
     assert free.transform(X)["faith"].equals(X["faith"])
-    held = TreePatternPreserving(
-        TreeSettings("entropy", n_splits=5), k=2, l=1.5, sensitive="faith"
-    ).fit(X, y)
+    held = TreePatternPreserving(TreeSettings("entropy", n_splits=5), k=2, l=1.5, sensitive="faith").fit(X, y)
     released = held.transform(X)
     quasi = [c for c in released if c != "faith"]
     groups = released.fillna("none").groupby(quasi)["faith"]
@@ -219,9 +205,7 @@ def test_infeasible_k_tells_what_was_reached():
 
 def test_more_categories_than_subsets_can_be_tried():
     rng = np.random.default_rng(5)
-    X = pd.DataFrame(
-        {"place": rng.choice([f"p{i:02}" for i in range(30)], 900), "age": rng.integers(0, 9, 900)}
-    )
+    X = pd.DataFrame({"place": rng.choice([f"p{i:02}" for i in range(30)], 900), "age": rng.integers(0, 9, 900)})
     y = ((X["place"] > "p2").astype(int) + (X["age"] > 4) + (rng.random(900) < 0.2)).astype(str)
     settings = TreeSettings("gini", n_splits=6, min_leaf=2)
     method = TreePatternPreserving(settings, k=2).fit(X, y)
@@ -384,16 +368,12 @@ def test_trees_that_say_nothing_of_it_follow_the_response(trees, numbers, classe
         said = {**model, **model.get("tree", {})}
         key = {"boosting": "loss", "rpart": "method"}.get(model["kind"], "criterion")
         assert said[key] == wanted
-        assert ("classes" in TreePatternPreserving(trees, k=2).fit(X, y).model_["response"]) == (
-            wanted == classes
-        )
+        assert ("classes" in TreePatternPreserving(trees, k=2).fit(X, y).model_["response"]) == (wanted == classes)
 
 
 def test_a_smaller_tree_than_asked_is_told_with_what_the_next_one_reaches():
     X, y, _ = people()
-    with pytest.warns(
-        UserWarning, match=r"was to have 31 leaves and is published with (\d+)"
-    ) as told:
+    with pytest.warns(UserWarning, match=r"was to have 31 leaves and is published with (\d+)") as told:
         method = TreePatternPreserving(TreeSettings(n_splits=30), k=20).fit(X, y)
     after = method.trade_off_[method.n_steps_]
     assert f"{method.n_steps_ + 2} leaves reach only K = {after['k']}" in str(told[0].message)

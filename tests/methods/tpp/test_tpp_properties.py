@@ -48,9 +48,7 @@ def test_forests_with_bootstrap_rows_and_feature_subsets():
         rng = np.random.default_rng(seed)
         n = int(rng.integers(8, 40))
         columns = random_columns(rng, n)
-        forest = ForestSettings(
-            4, seed=seed, max_features=max(1, len(columns) // 2), tree=random_tree(rng)
-        )
+        forest = ForestSettings(4, seed=seed, max_features=max(1, len(columns) // 2), tree=random_tree(rng))
         _, found = differences(columns, [forest], *random_responses(rng, n))
         assert found == [], f"seed {seed}: {found[0]}"
 

@@ -50,9 +50,7 @@ def test_sums_are_exact_hulls_are_kept_and_thresholds_keep_their_bits(single):
         for b in boundaries:
             r1 = blocks.values[bisect_right(starts, b.lo) - 1]
             r2 = blocks.values[bisect_right(starts, b.hi) - 1]
-            assert Fraction(r1) + Fraction(r2) == Fraction(float(x[b.lo])) + Fraction(
-                float(x[b.hi])
-            )
+            assert Fraction(r1) + Fraction(r2) == Fraction(float(x[b.lo])) + Fraction(float(x[b.hi]))
             assert ((r1 + r2) / 2).hex() == b.threshold.hex()
             assert (r1 <= b.threshold < r2) if single else (r1 < b.threshold <= r2)
         looked += 1
@@ -71,9 +69,7 @@ def test_one_block_per_cell_where_that_is_feasible():
 def test_whole_columns_stay_whole():
     x = np.arange(0.0, 91.0)
     rng = np.random.default_rng(0)
-    blocks = plan_blocks(
-        x, rng.integers(1, 9, 91), [Boundary(20, 21, 20.5), Boundary(60, 61, 60.5)]
-    )
+    blocks = plan_blocks(x, rng.integers(1, 9, 91), [Boundary(20, 21, 20.5), Boundary(60, 61, 60.5)])
     assert all(float(r).is_integer() for r in blocks.values)
 
 

@@ -132,9 +132,7 @@ def test_single_scan_finds_the_best_category_against_the_rest():
         found, _ = gains(hist[alone], total, table, CRITERIA["entropy"], 2, False)
         best, _, _ = best_of(found, hist[alone], total)
         allowed = [
-            gain_of(hist[i], total, table, 0)
-            for i in range(70)
-            if alone[i] and 2 <= hist[i].sum() <= total.sum() - 2
+            gain_of(hist[i], total, table, 0) for i in range(70) if alone[i] and 2 <= hist[i].sum() <= total.sum() - 2
         ]
         assert found.max() == max(allowed)
         assert found[best[0]] == found.max()

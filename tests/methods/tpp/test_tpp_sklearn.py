@@ -39,9 +39,7 @@ def test_diabetes_is_rebuilt_for_every_seed():
         method = TreePatternPreserving(tree, k=2).fit(X, y)
         again = DecisionTreeRegressor(random_state=seed, max_leaf_nodes=method.n_steps_ + 1)
         released = method.transform(X)
-        same = DecisionTreeRegressor(random_state=seed, max_leaf_nodes=method.n_steps_ + 1).fit(
-            X, y
-        )
+        same = DecisionTreeRegressor(random_state=seed, max_leaf_nodes=method.n_steps_ + 1).fit(X, y)
         assert public_arrays(again.fit(released, y)) == public_arrays(same)
         assert (again.predict(released) == same.predict(X)).all()
         assert released.value_counts().min() == method.k_ >= 2
@@ -59,11 +57,7 @@ def test_random_columns_are_rebuilt_at_every_size():
             continue
         maker = DecisionTreeRegressor if seed % 3 else DecisionTreeClassifier
         y = rng.integers(0, 30 if seed % 3 else 3, n)
-        response = (
-            PredictedColumn.from_numbers(y)
-            if seed % 3
-            else PredictedColumn.from_classes(y.astype(str))
-        )
+        response = PredictedColumn.from_numbers(y) if seed % 3 else PredictedColumn.from_classes(y.astype(str))
         tree = maker(random_state=seed, max_leaf_nodes=10, min_samples_leaf=int(rng.integers(1, 5)))
         target = SklearnTree(tree.fit(column.values[column.codes].reshape(-1, 1), y))
         sanitizer = Sanitizer([column], [response], [target])
@@ -97,9 +91,7 @@ def test_depth_first_trees_and_the_float32_cast():
     released = np.asarray(method.transform(X), dtype=float)
     assert (released == released.astype(np.float32)).all()
     assert method.n_steps_ == tree.tree_.node_count // 2
-    fresh = DecisionTreeClassifier(max_depth=3, random_state=1, criterion="entropy").fit(
-        released, y
-    )
+    fresh = DecisionTreeClassifier(max_depth=3, random_state=1, criterion="entropy").fit(released, y)
     assert public_arrays(fresh) == public_arrays(tree)
 
 

@@ -26,10 +26,7 @@ def printed_step_3(column: Predictor, feature: int, tree: BuiltTree) -> Predicto
         if not right_end:
             other = marks[at + 1] if at + 1 < len(marks) else None
         lo, hi = (other, mark) if right_end else (mark, other)
-        inside = table[
-            (table >= (lo if lo is not None else -np.inf))
-            & (table <= (hi if hi is not None else np.inf))
-        ]
+        inside = table[(table >= (lo if lo is not None else -np.inf)) & (table <= (hi if hi is not None else np.inf))]
         if other is None:
             return inside
         if other in (left_ends if right_end else right_ends):  # two boundary values: equal halves
@@ -55,6 +52,4 @@ class Shortcut(Builder):
         return super()._subset(*arguments)
 
     def means(self, hist):  # type: ignore[no-untyped-def]
-        return [
-            Fraction(sum(i * int(c) for i, c in enumerate(row)), int(row.sum())) for row in hist
-        ]
+        return [Fraction(sum(i * int(c) for i, c in enumerate(row)), int(row.sum())) for row in hist]

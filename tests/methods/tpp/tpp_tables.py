@@ -63,9 +63,7 @@ def random_columns(rng, n):
 def random_responses(rng, n):
     """A class response of 2 to 4 classes and a numeric one."""
     classes = PredictedColumn.from_classes([str(v) for v in rng.integers(0, rng.integers(2, 5), n)])
-    return classes, PredictedColumn.from_numbers(
-        np.round(rng.random(n) * 10, int(rng.integers(0, 3)))
-    )
+    return classes, PredictedColumn.from_numbers(np.round(rng.random(n) * 10, int(rng.integers(0, 3))))
 
 
 def adult_frame():
@@ -82,8 +80,5 @@ def adult_frame():
 def adult_columns(frame, names=PREDICTORS):
     """Adult's predictors, missing values as a category."""
     return [
-        numbers(n, frame[n])
-        if n in NUMERIC
-        else categories(n, frame[n].fillna("(missing)").tolist())
-        for n in names
+        numbers(n, frame[n]) if n in NUMERIC else categories(n, frame[n].fillna("(missing)").tolist()) for n in names
     ]

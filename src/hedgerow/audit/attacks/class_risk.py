@@ -99,9 +99,7 @@ def released_risk(
             "threshold": threshold,
             "household": None if homes_at_risk is None else _household_summary(*homes_at_risk),
         },
-        "uniqueness": None
-        if everybody is None
-        else sizes.population_uniques(people_or_records, float(everybody)),
+        "uniqueness": None if everybody is None else sizes.population_uniques(people_or_records, float(everybody)),
         "sensitive": sensitive,
         "covariance": _covariance(valued, [c.numbers for c in columns if c.is_number]),
     }
@@ -174,9 +172,7 @@ def sensitive_summary(
         **diversity,
         "t": diversity[f"t_{distance}"],
         "t_distance": distance,
-        "matching": matching(column.counts, column.by_code, target.tolerances)
-        if column.is_number
-        else None,
+        "matching": matching(column.counts, column.by_code, target.tolerances) if column.is_number else None,
         "rsd": total(disclosure.rsd(column)) / len(sizes),
         "disclosure": disclosure_summary(disclosed, sizes, column.scores.by_score),
         "exposed": disclosure.exposed(column, sizes),
@@ -281,9 +277,7 @@ def diversity_summary(column: SensitiveCounts, hierarchy: Hierarchy | None = Non
         "recursive_c": float(class_measures.recursive_c(counts, l).max()) if l >= 2 else None,
         "alpha": float(class_measures.largest_share(counts).max()),
         "t_equal": float(class_measures.equal_distance(counts).max()),
-        "t_ordered": float(class_measures.ordered_distance(counts).max())
-        if column.kind != "categorical"
-        else None,
+        "t_ordered": float(class_measures.ordered_distance(counts).max()) if column.kind != "categorical" else None,
         "t_hierarchical": hierarchical,
         "basic_beta": float(class_measures.basic_beta(counts).max()),
         "enhanced_beta": enhanced,
@@ -501,8 +495,7 @@ def population_sizes(pair: TablePair, population: Table) -> FloatArray:
         raise InputError("the population table lacks " + ", ".join(map(repr, lost)))
     if population.n_rows < pair.n_rows:
         raise InputError(
-            f"the population table has {population.n_rows} rows, fewer than the "
-            f"release's {pair.n_rows}",
+            f"the population table has {population.n_rows} rows, fewer than the release's {pair.n_rows}",
             hint="the release must be drawn from it",
         )
     people = known_table(pair.released_quasi, population)
@@ -590,8 +583,7 @@ def weights_of(pair: Pair, name: str) -> FloatArray:
     recoded = any(column.name == name for column in pair.released_quasi)
     if recoded and pair.schema.weight != name:
         raise InputError(
-            f"the column of sampling weights {name!r} is recoded in the release, so its cells "
-            "are no weights any more",
+            f"the column of sampling weights {name!r} is recoded in the release, so its cells are no weights any more",
             hint="name a column that the release shows as it was, or leaves out; a weight that is "
             "recoded on purpose is the schema's weight (weight=, --weight)",
         )

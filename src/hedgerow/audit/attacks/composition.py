@@ -204,8 +204,7 @@ def _column(
         for several, remaining in zip(per_release, (*each, reduce(_Remaining.and_by, each)), strict=True):
             several.append(_by_person(remaining, public, truth))
     *singly, together = (
-        {name: np.concatenate([part[name] for part in several]) for name in several[0]}
-        for several in per_release
+        {name: np.concatenate([part[name] for part in several]) for name in several[0]} for several in per_release
     )
     alone = [{"release": t.name, **_summary(one, k)} for t, one in zip(releases, singly, strict=True)]
     before = pair.unchanged.classes
@@ -367,9 +366,7 @@ def _mean(values: Any) -> float:
     return fsum(values.tolist()) / max(len(values), 1)
 
 
-def _disclosure(
-    who: IntArray, values: IntArray, counts: IntArray, public: Column, n_people: int
-) -> FloatArray:
+def _disclosure(who: IntArray, values: IntArray, counts: IntArray, public: Column, n_people: int) -> FloatArray:
     """Return the disclosure of each person's remaining values, scored like a group; NaN if none is left."""
     out = np.full(n_people, np.nan)
     n_values = public.n_values + public.has_missing
@@ -379,8 +376,6 @@ def _disclosure(
     people, groups = np.unique(who[used], return_inverse=True)
     whole = public.counts()[:n_values].astype(np.int64)
     by_person = Counts(groups.astype(np.int64), values[used], counts[used], len(people), n_values, whole)
-    scored = SensitiveCounts(
-        public.name, public.kind, public.values, by_person, public.exact, public.events
-    )
+    scored = SensitiveCounts(public.name, public.kind, public.values, by_person, public.exact, public.events)
     out[people] = scored.scores.worst
     return out

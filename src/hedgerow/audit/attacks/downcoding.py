@@ -77,9 +77,7 @@ def downcoding(
     released = by_name(pair.released_quasi)
     columns = [FinerSteps.from_released(column) for column in released]
     sample = spread(pair.canonical, people, random_state)
-    targets = [
-        j for j, c in enumerate(columns) if released[j].general and c.coarse[c.codes[sample]].any()
-    ]
+    targets = [j for j, c in enumerate(columns) if released[j].general and c.coarse[c.codes[sample]].any()]
     if not targets:
         return []
     progress("downcoding: what the release tells of coarsened cells")
@@ -93,9 +91,7 @@ def downcoding(
             "dependence": {j: intruder.named(j, sample, weights[j][place]) for j in targets},
         }
         if any((narrowed[j] != weights[j]).any() for j in targets):
-            step_names["rule and dependence"] = {
-                j: intruder.named(j, sample, narrowed[j][place]) for j in targets
-            }
+            step_names["rule and dependence"] = {j: intruder.named(j, sample, narrowed[j][place]) for j in targets}
     return [intruder.record(learner, names, sample) for learner, names in step_names.items()]
 
 
@@ -106,16 +102,12 @@ class _Intruder:
     `excluding`), and the dependence between columns (`named`).
     """
 
-    def __init__(
-        self, pair: Pair, released: Sequence[ReleasedColumn], columns: Sequence[FinerSteps]
-    ) -> None:
+    def __init__(self, pair: Pair, released: Sequence[ReleasedColumn], columns: Sequence[FinerSteps]) -> None:
         self.released, self.columns, self.classes = released, columns, pair.classes
         self.public = [column.shares(np.arange(pair.n_rows)) for column in columns]
         self.nested = [nested(c) for c in released]
         self.cells = np.stack([c.codes[self.classes.first].astype(np.int64) for c in released])
-        self._mass = [
-            np.maximum(c.cover @ p, 1e-300) for c, p in zip(columns, self.public, strict=True)
-        ]
+        self._mass = [np.maximum(c.cover @ p, 1e-300) for c, p in zip(columns, self.public, strict=True)]
         self.evidence = [
             *(FinerSteps.from_released(column, FEW) for column in released),
             *(FinerSteps.from_column(column) for column in by_name(pair.released_sensitive)),
@@ -130,9 +122,7 @@ class _Intruder:
         out = {j: self._within(j, self.cells[j, labels]) for j in targets}
         return {j: w if self.nested[j] else self._attained(j, labels, w) for j, w in out.items()}
 
-    def excluding(
-        self, labels: IntArray, weights_shown: Mapping[int, FloatArray]
-    ) -> Mapping[int, FloatArray]:
+    def excluding(self, labels: IntArray, weights_shown: Mapping[int, FloatArray]) -> Mapping[int, FloatArray]:
         """Multiply step weights by the chance that a person is in no finer class, if all columns are nested."""
         if not all(self.nested):
             return weights_shown

@@ -174,15 +174,11 @@ class GroupCounts:
         Whether the values are numbers: chances are counted for their bins, else for each value.
     """
 
-    def __init__(
-        self, cells: GroupRows, released: Sequence[ReleasedColumn], number: bool
-    ) -> None:
+    def __init__(self, cells: GroupRows, released: Sequence[ReleasedColumn], number: bool) -> None:
         self.kinds = _kinds_of(cells.known_counts, number)
         self._n_kinds = int(self.kinds.max()) + 1
         # the order in which columns are declared must not decide the last bit
-        self._columns = [
-            _Bins(column, cells) for column in sorted(released, key=lambda column: column.name)
-        ]
+        self._columns = [_Bins(column, cells) for column in sorted(released, key=lambda column: column.name)]
         self._tables: list[FloatArray] = []
         # the balance holds for whole groups alone, so no group is learnt from in part
         learnt = _whole_groups(cells)

@@ -169,9 +169,7 @@ class Agreeing(NamedTuple):
     exact: bool
 
 
-def agreeing(
-    refused: Refused, values: Values, seed: Sequence[int] = (), exact: int = TABLES
-) -> Agreeing | None:
+def agreeing(refused: Refused, values: Values, seed: Sequence[int] = (), exact: int = TABLES) -> Agreeing | None:
     """Return the expected sums of a group's parts over agreeing assignments; None if too few were found.
 
     Parameters
@@ -287,9 +285,7 @@ def _takes(remaining: tuple[int, ...], size: int) -> Iterator[tuple[int, ...]]:
             yield (first, *others)
 
 
-def _enumerated(
-    tables: list[tuple[Ints, float]], kinds: Floats, refusal: Refusal
-) -> tuple[Floats, Floats]:
+def _enumerated(tables: list[tuple[Ints, float]], kinds: Floats, refusal: Refusal) -> tuple[Floats, Floats]:
     """Return the expected sums of every part over all agreeing tables, shape (1, p, w), and their weight, (1,)."""
     summed, ways = np.zeros((len(kinds), refusal.sums.shape[1])), 0.0
     # a few at a time, which bounds the memory of their sums
@@ -398,9 +394,7 @@ def knows_method(
     values = Values.of(columns, promised, getattr(method, "objective", "") == "information_gain")
     agreed = [agreeing(each, values) for each in refused]
     # enumeration is exact and cheap; only some of the other groups are sampled
-    rest = spread(
-        np.array([i for i, each in enumerate(agreed) if each is None]), GROUPS, random_state
-    )
+    rest = spread(np.array([i for i, each in enumerate(agreed) if each is None]), GROUPS, random_state)
 
     def sampled(number: int) -> Agreeing | None:
         return agreeing(refused[number], values, (random_state, number))

@@ -74,9 +74,7 @@ def attackers(sides: TablePair, names: Sequence[str]) -> tuple[str, ...]:
     return usable
 
 
-def estimator(
-    learner: str, number: bool, classes: int = 2, random_state: int = 0, leaf: int = 5
-) -> Any:
+def estimator(learner: str, number: bool, classes: int = 2, random_state: int = 0, leaf: int = 5) -> Any:
     """Return a learner's scikit-learn estimator: a regressor for numbers, a classifier for categories.
 
     `leaf` is the fewest training rows in a leaf of gradient boosting.
@@ -84,9 +82,7 @@ def estimator(
     if learner == "tree":
         from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-        return (DecisionTreeRegressor if number else DecisionTreeClassifier)(
-            random_state=random_state
-        )
+        return (DecisionTreeRegressor if number else DecisionTreeClassifier)(random_state=random_state)
     if learner == "gradient boosting":
         from sklearn.ensemble import (
             HistGradientBoostingClassifier,
@@ -98,9 +94,7 @@ def estimator(
             return HistGradientBoostingRegressor(max_iter=50, **common)
         # one tree a class and round: many classes get fewer, longer steps
         rounds = min(max(100 // classes, 8), 50)
-        return HistGradientBoostingClassifier(
-            max_iter=rounds, learning_rate=min(5 / rounds, 0.5), **common
-        )
+        return HistGradientBoostingClassifier(max_iter=rounds, learning_rate=min(5 / rounds, 0.5), **common)
     from sklearn.linear_model import LogisticRegression, Ridge
 
     # a ridge keeps indicators that a release never shows apart from pulling against each other
@@ -198,9 +192,7 @@ class TrainingSet:
         return cls(
             released,
             first,
-            cells.expected()
-            if cells.separate
-            else Counts.from_codes(groups, codes[rows], len(values)),
+            cells.expected() if cells.separate else Counts.from_codes(groups, codes[rows], len(values)),
             values,
             number,
             np.flatnonzero(is_taught),
@@ -242,9 +234,7 @@ class TrainingSet:
         """Return the number of different released rows that a learner learns from."""
         return self.counts.n_groups if learner == "nearest" else len(self.taught)
 
-    def forecast(
-        self, learner: str, people: Known, random_state: int = 0, rows: IntArray | None = None
-    ) -> FloatArray:
+    def forecast(self, learner: str, people: Known, random_state: int = 0, rows: IntArray | None = None) -> FloatArray:
         """Train a learner and forecast each person's value, as an expected number or category chances.
 
         "nearest" averages the 10 released records nearest to each person; ties share their weight.
@@ -320,9 +310,7 @@ class TrainingSet:
         self._models[key] = model
         return model
 
-    def _of_groups(
-        self, learner: str, people: Known, rows: IntArray, random_state: int
-    ) -> FloatArray:
+    def _of_groups(self, learner: str, people: Known, rows: IntArray, random_state: int) -> FloatArray:
         """Forecast each person's value from their group, corrected or not; from totals for people in no group."""
         places = self.cells.places(rows, lambda ask: self._groups_near(people)[ask])
         outside = np.flatnonzero(np.diff(places.indptr) == 0)
@@ -380,9 +368,7 @@ class TrainingSet:
             sums = np.stack([np.bincount(places, each, n) for each in forecasts.T], axis=1)
             yield places, rows, forecasts, sums, np.bincount(places, minlength=n)
 
-    def mean_forecasts(
-        self, groups: IntArray, random_state: int
-    ) -> tuple[FloatArray, FloatArray]:
+    def mean_forecasts(self, groups: IntArray, random_state: int) -> tuple[FloatArray, FloatArray]:
         """Return the mean forecast over each group's rows, and the number of rows in each group."""
         width = 1 if self.number else len(self.values)
         sums, sizes = np.zeros((len(groups), width)), np.zeros(len(groups))
@@ -412,9 +398,7 @@ class TrainingSet:
     def _design(self) -> FloatArray:
         return design_released(self.released, self.first[self.taught])
 
-    def _by_nearest(
-        self, people: Known, tolerances: Sequence[Tolerance]
-    ) -> dict[str, npt.NDArray[Any]]:
+    def _by_nearest(self, people: Known, tolerances: Sequence[Tolerance]) -> dict[str, npt.NDArray[Any]]:
         """Guess each person's value from the released records nearest to the person.
 
         Records that cover the person are weighted by how `likely` they are. The guess is the most
@@ -449,9 +433,7 @@ class TrainingSet:
         distance (`Reach`).
         """
         columns = self.released
-        if not self.altered or not all(
-            c.is_number and not c.general and not c.original.has_missing for c in columns
-        ):
+        if not self.altered or not all(c.is_number and not c.general and not c.original.has_missing for c in columns):
             return self._near(people)[1]
         spread = [np.sort(c.original.numbers).std() or 1.0 for c in columns]
         # standardised as the method does it before it groups
@@ -504,9 +486,7 @@ class TrainingSet:
         return csr_array((weights, at, ends), shape=(len(near), self.counts.n_groups))
 
 
-def same_for_all(
-    guesses: npt.NDArray[Any], tolerances: Sequence[Tolerance]
-) -> dict[str, npt.NDArray[Any]]:
+def same_for_all(guesses: npt.NDArray[Any], tolerances: Sequence[Tolerance]) -> dict[str, npt.NDArray[Any]]:
     """Return guesses that are the same for every tolerance."""
     return dict.fromkeys((EXPECTED, *(t.key for t in tolerances)), guesses)
 

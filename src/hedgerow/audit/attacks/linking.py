@@ -279,9 +279,7 @@ COLUMNS = 20
 RECORDS = 5_000
 
 
-def linkage_summary(
-    pair: Pair, plan: Plan | None, attacks: list[dict[str, Any]], random_state: int
-) -> dict[str, Any]:
+def linkage_summary(pair: Pair, plan: Plan | None, attacks: list[dict[str, Any]], random_state: int) -> dict[str, Any]:
     """Measure how many altered records can be linked with their originals by the quasi-identifiers.
 
     If cells are not true, classes of equal cells say nothing about risk. Instead, an
@@ -349,9 +347,7 @@ def reconstructed(pair: Pair, recoding: Randomize) -> dict[str, Any] | None:
     """
     randomized = {column.name: column for column in recoding.columns}
     codes = [
-        original_codes(pair.original, randomized[column.name])[pair.rows]
-        if column.name in randomized
-        else column.codes
+        original_codes(pair.original, randomized[column.name])[pair.rows] if column.name in randomized else column.codes
         for column in pair.quasi
     ]
     groups = group(codes, pair.n_rows)

@@ -121,9 +121,7 @@ def _on_column(
     out = []
     for learner in [name for name in learners if name in usable]:
         progress(f"regression attack on {column.name}: {learner}")
-        guesses = [
-            release.attack(learner, who.quasi, aim.tolerances, random_state, who.released) for who in people
-        ]
+        guesses = [release.attack(learner, who.quasi, aim.tolerances, random_state, who.released) for who in people]
         mine, *theirs = (score(g, who.values[0], aim) for g, who in zip(guesses, people, strict=True))
         unprotected = original.attack(learner, people[0].quasi, aim.tolerances, random_state)
         before_score = score(unprotected, people[0].values[0], aim)
@@ -185,9 +183,7 @@ def score(guesses: Mapping[str, Any], y: npt.NDArray[Any], aim: AttackTarget) ->
     return Score(hits, errors)
 
 
-def baselines(
-    public: Counts, values: FloatArray, y: FloatArray, aim: AttackTarget
-) -> tuple[Score, float, float]:
+def baselines(public: Counts, values: FloatArray, y: FloatArray, aim: AttackTarget) -> tuple[Score, float, float]:
     """Score guesses that need no attack: the public mean or majority, the best single guess, a random row."""
     shares, near = public.shares, aim.headline
     levels = values[public.values]

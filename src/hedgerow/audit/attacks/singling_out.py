@@ -219,8 +219,7 @@ class _Described:
         generator = np.random.default_rng(self.random_state + 1)
         return [
             self._weighed(
-                (j, "is", int(generator.integers(self.quasi[j].n_cells)))
-                for j in _chosen(generator, len(self.quasi))
+                (j, "is", int(generator.integers(self.quasi[j].n_cells))) for j in _chosen(generator, len(self.quasi))
             )
             for _ in range(DESCRIPTIONS)
         ]
@@ -288,9 +287,7 @@ def _masses(column: ReleasedColumn) -> FloatArray:
     return np.asarray(finer.cover @ (totals / max(totals.sum(), 1)))
 
 
-def singling_out(
-    tables: TablePair, *, people: int = 500, random_state: int = 0
-) -> list[dict[str, Any]]:
+def singling_out(tables: TablePair, *, people: int = 500, random_state: int = 0) -> list[dict[str, Any]]:
     """Attack by singling out: test whether descriptions that fit one released row fit exactly one person.
 
     Three intruders: "one column" describes by a value that occurs once or an end of a
@@ -395,9 +392,7 @@ class _Rows:
         self.rows = group([c.codes for c in columns])
         self._upto = np.cumsum(self.rows.sizes)
         self._cells = [c.codes[self.rows.first] for c in columns]
-        self._medians = [
-            float(np.median(c.middle[c.codes])) if c.is_number else 0.0 for c in columns
-        ]
+        self._medians = [float(np.median(c.middle[c.codes])) if c.is_number else 0.0 for c in columns]
 
     def unique(self, kind: str, most: int, generator: np.random.Generator) -> list[Tests]:
         """Return at most `most` different descriptions, each of which fits exactly one released row."""

@@ -214,9 +214,7 @@ def variables(pair: TablePair) -> tuple[list[Variable], list[Variable]]:
     after: list[Variable] = []
     for column in pair.released_quasi:
         before.append(_variable(column.whole))
-        after.append(
-            Variable.of(column.name, column.codes, column.middle if column.is_number else None)
-        )
+        after.append(Variable.of(column.name, column.codes, column.middle if column.is_number else None))
     before += map(_variable, pair.unchanged.sensitive)
     after += map(_variable, pair.released_sensitive)
     return before, after

@@ -67,9 +67,7 @@ def _extents(pair: Pair, column: ReleasedColumn) -> tuple[FloatArray, FloatArray
     np.maximum.at(hi, of[present], y[present])
     stands = np.where(column.anything, np.nan, column.lo)[column.codes]
     some = (hi >= lo)[of]
-    return np.where(some, np.fmin(lo[of], stands), np.nan), np.where(
-        some, np.fmax(hi[of], stands), np.nan
-    )
+    return np.where(some, np.fmin(lo[of], stands), np.nan), np.where(some, np.fmax(hi[of], stands), np.nan)
 
 
 def discernibility(pair: Pair) -> float:

@@ -191,9 +191,7 @@ def _summary(column: Column, name: str, parts: list[dict[str, Any]]) -> dict[str
     out: dict[str, Any] = {"target": column.name, "estimator": name, "folds": len(parts)}
     for source in ("release", "original", "constant"):
         by_fold = [
-            errors(p["truth"], p[source])
-            if column.is_number
-            else {"accuracy": float((p["truth"] == p[source]).mean())}
+            errors(p["truth"], p[source]) if column.is_number else {"accuracy": float((p["truth"] == p[source]).mean())}
             for p in parts
             if len(p["truth"])
         ]

@@ -116,9 +116,7 @@ def _fitting(joint: Counts, shares: Sequence[npt.NDArray[Any]]) -> float:
     return float(total.sum())
 
 
-def group_queries(
-    pair: TablePair, before: FloatArray | None = None, after: FloatArray | None = None
-) -> dict[str, Any]:
+def group_queries(pair: TablePair, before: FloatArray | None = None, after: FloatArray | None = None) -> dict[str, Any]:
     """Measure the relative errors of queries "the average ... by ..." for each number and quasi-identifier.
 
     `before` and `after` are the weights of the original's and of the released rows; 1 by default.
@@ -140,8 +138,7 @@ def group_queries(
         sizes = np.bincount(classes.labels, v * in_z, classes.n_groups)
         for column in pair.released_quasi:
             by_value = [
-                np.bincount(column.whole.codes, part, column.whole.n_values + 1)
-                for part in (w * y, w * in_y, in_y)
+                np.bincount(column.whole.codes, part, column.whole.n_values + 1) for part in (w * y, w * in_y, in_y)
             ]
             misses = []
             for chosen in _parts(column):
@@ -248,9 +245,7 @@ def _expected(column: ReleasedColumn) -> FloatArray:
     return np.where(np.isfinite(column.lo), np.where(end > first, mean, column.middle), np.nan)
 
 
-def _numbers(
-    before: tuple[FloatArray, FloatArray], after: tuple[FloatArray, FloatArray]
-) -> dict[str, Any]:
+def _numbers(before: tuple[FloatArray, FloatArray], after: tuple[FloatArray, FloatArray]) -> dict[str, Any]:
     """Return the weighted total and mean of numbers, before and after."""
     out: dict[str, Any] = {"kind": "number", "total": {}, "mean": {}}
     for side, (y, w) in (("original", before), ("release", after)):

@@ -52,8 +52,7 @@ def open(source: Any, options: OpenOptions = DEFAULTS) -> SparkTable:
         return source
     if not is_frame(source) and not isinstance(source, (str, Path)):
         raise UnsupportedError(
-            f"the engine 'spark' takes a Spark DataFrame or a path, and this is a "
-            f"{type(source).__name__}",
+            f"the engine 'spark' takes a Spark DataFrame or a path, and this is a {type(source).__name__}",
             hint="make it a DataFrame of Spark first: spark.createDataFrame(...)",
         )
     allowed = memory_of(options.memory)

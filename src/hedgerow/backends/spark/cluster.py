@@ -108,9 +108,7 @@ def session() -> Any:
     try:
         started = builder.getOrCreate()
     except Exception as error:
-        raise UnsupportedError(
-            f"Spark does not start: {type(error).__name__}", hint=_JAVA
-        ) from None
+        raise UnsupportedError(f"Spark does not start: {type(error).__name__}", hint=_JAVA) from None
     started.sparkContext.setLogLevel("OFF")  # failures are raised here, without Java stack traces
     return started
 
@@ -219,9 +217,7 @@ def _together(batches: Iterator[pa.RecordBatch], whole: bool) -> Iterator[pa.Tab
         yield pa.Table.from_batches(waiting)
 
 
-def gathered(
-    frame: Any, name: str, number: Callable[[pa.Table], NDArray[np.int64]], n_parts: int
-) -> Any:
+def gathered(frame: Any, name: str, number: Callable[[pa.Table], NDArray[np.int64]], n_parts: int) -> Any:
     """Return a frame with row numbers as its last column, and with rows of equal number in one partition."""
     from pyspark.sql import types as t
 
@@ -366,10 +362,7 @@ def moments_as_numbers(frame: Any) -> Any:
     from pyspark.sql import functions as f
 
     functions = {"date": f.unix_date, "timestamp": f.unix_micros}
-    columns = [
-        functions.get(entry.dataType.typeName(), f.col)(entry.name).alias(entry.name)
-        for entry in frame.schema
-    ]
+    columns = [functions.get(entry.dataType.typeName(), f.col)(entry.name).alias(entry.name) for entry in frame.schema]
     return frame.select(*columns)
 
 
@@ -397,9 +390,7 @@ def reading(types: pa.Schema, names: Sequence[str]) -> Callable[[pa.Table], pa.T
     return read
 
 
-def codes_of(
-    cells: pa.ChunkedArray, entries: pa.Array, name: str, unknown: int | None = None
-) -> NDArray[np.int64]:
+def codes_of(cells: pa.ChunkedArray, entries: pa.Array, name: str, unknown: int | None = None) -> NDArray[np.int64]:
     """Return the index of each cell among the distinct values of its column.
 
     `unknown` is the index for a value that is not among them; by default, such a value is an error.

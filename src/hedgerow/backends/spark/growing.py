@@ -82,9 +82,7 @@ class Records:
         """Return the codes by which rows are split, one array per quasi-identifier."""
         return [lookup[self.packing.codes(words, name)] for name, lookup in self.quasi]
 
-    def rows(
-        self, codes: Sequence[NDArray[Any]], words: Sequence[Ints], responses: Responses
-    ) -> NodeRows:
+    def rows(self, codes: Sequence[NDArray[Any]], words: Sequence[Ints], responses: Responses) -> NodeRows:
         """Return the grower's records for the given rows."""
         n = len(words[0])
         sensitive = [lookup[self.packing.codes(words, name)] for name, lookup in self.sensitive]
@@ -92,7 +90,6 @@ class Records:
         if n:
             records.write(0, codes, responses, sensitive)
         return records
-
 
 
 class Signposts:
@@ -185,14 +182,11 @@ class SparkLeaves:
         n = int(at.max()) + 1
         counted = [c for c in sensitive if isinstance(c, CountedColumn)]
         columns = {
-            c.name: c.with_class_counts(self._counts(counted, c, True).placed(groups=at, n_groups=n))
-            for c in counted
+            c.name: c.with_class_counts(self._counts(counted, c, True).placed(groups=at, n_groups=n)) for c in counted
         }
         return Classes(np.bincount(at, self.sizes, n).astype(np.int64), columns)
 
-    def column(
-        self, column: Column, starts: Ints, number: Ints | None, whole: bool
-    ) -> tuple[Column, Ints, Ints]:
+    def column(self, column: Column, starts: Ints, number: Ints | None, whole: bool) -> tuple[Column, Ints, Ints]:
         """Return a column with its values sorted by group, their row numbers, and where each group begins.
 
         If `whole`, a value is repeated for each of its rows; otherwise it occurs once per group, and
@@ -214,9 +208,7 @@ class SparkLeaves:
         leaf = np.searchsorted(starts, self.starts, "right") - 1
         return leaf if number is None else number[leaf]
 
-    def _counts(
-        self, columns: Sequence[CountedColumn], column: CountedColumn, whole: bool
-    ) -> Counts:
+    def _counts(self, columns: Sequence[CountedColumn], column: CountedColumn, whole: bool) -> Counts:
         """Return how often each code of a column occurs in each leaf.
 
         All `columns` are counted in the same pass, because a pass costs more than a column.
@@ -259,9 +251,7 @@ class SparkLeaves:
         parts = results(self._by_leaf(), work, whole=True)
         totals = []
         for (_, _, m, is_ends), columns in zip(wanted, zip(*parts, strict=True), strict=True):
-            leaf, code, number = (
-                np.concatenate(each).astype(np.int64) for each in zip(*columns, strict=True)
-            )
+            leaf, code, number = (np.concatenate(each).astype(np.int64) for each in zip(*columns, strict=True))
             order = np.argsort(leaf * m + code, kind="stable")
             # executors answer in any order; sorted, the same table always gives the same tree
             counts = Counts(leaf[order], code[order], number[order], len(self.sizes), m)
@@ -405,9 +395,7 @@ class _Top:
                     parent, smaller = (each.counted for each in node.larger_of)
                     assert parent is not None
                     assert smaller is not None
-                    node.counted = Counted(
-                        parent.sums - smaller.sums, parent.cells - smaller.cells
-                    )
+                    node.counted = Counted(parent.sums - smaller.sums, parent.cells - smaller.cells)
                     node.larger_of = None
             level = [child for node in level for child in self._split(node)]
             done(None)
@@ -578,9 +566,7 @@ class _Top:
         return list(zip(high, low, strict=True))
 
 
-def _by_label(
-    part: pa.Table, signs: Signposts, n: int, responses: Responses
-) -> tuple[NodeRows, Ints]:
+def _by_label(part: pa.Table, signs: Signposts, n: int, responses: Responses) -> tuple[NodeRows, Ints]:
     """Return the rows that have one of n labels, sorted by label, and the index at which each label begins."""
     words = [column.to_numpy() for column in part.columns]
     codes = signs.records.codes(words)

@@ -151,10 +151,8 @@ def combined(
     if table.num_rows > MOST_TOGETHER:
         named = ", ".join(map(repr, packing.places))
         raise UnsupportedError(
-            f"{named} have more than {MOST_TOGETHER:,} combinations of values, which are held in "
-            "memory",
-            hint="coarsen those that have the most values, or take MART, which counts on the "
-            "cluster",
+            f"{named} have more than {MOST_TOGETHER:,} combinations of values, which are held in memory",
+            hint="coarsen those that have the most values, or take MART, which counts on the cluster",
         )
     columns = [table.column(w).to_numpy() for w in words]
     codes = {n: packing.codes(columns, n) for n in packing.places}
@@ -170,9 +168,7 @@ def ordered(
     return {n: c[order] for n, c in codes.items()}, counts[order]
 
 
-def check_room(
-    n_rows: int, sizes: Mapping[str, int], besides: int, what: str, hint: str, memory: Any = None
-) -> None:
+def check_room(n_rows: int, sizes: Mapping[str, int], besides: int, what: str, hint: str, memory: Any = None) -> None:
     """Raise UnsupportedError if the codes of `n_rows` rows do not fit into this process's memory.
 
     Parameters

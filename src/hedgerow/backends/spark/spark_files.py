@@ -217,10 +217,7 @@ def release(table: Table, change: Change) -> ReleasedTable:
 
     def work(part: pa.Table) -> Iterator[pa.RecordBatch]:
         output = maker.columns(read(part))
-        cells = [
-            part.column(stays[n]) if n in stays else decoded(pa.chunked_array([output[n]]))
-            for n in remaining
-        ]
+        cells = [part.column(stays[n]) if n in stays else decoded(pa.chunked_array([output[n]])) for n in remaining]
         keys = {} if order is None else order.keys(cells)
         whole = pa.Table.from_arrays([*cells, *keys.values()], [*names, *keys])
         yield from whole.to_batches(1 << 16)
@@ -310,9 +307,7 @@ class Order:
         The columns to sort by.
     """
 
-    def __init__(
-        self, table: SparkTable, recoded: Mapping[str, SparkColumn], remaining: Sequence[str]
-    ) -> None:
+    def __init__(self, table: SparkTable, recoded: Mapping[str, SparkColumn], remaining: Sequence[str]) -> None:
         runs: list[list[tuple[int, pa.Array | None, NDArray[np.uint64], int]]] = []
         width = _WIDEST
         for at, name in enumerate(remaining):
@@ -350,9 +345,7 @@ class Order:
         return sort_keys
 
 
-def write(
-    table: Table, file: Path, *, like: Table, escape: bool = True, parts: bool = False
-) -> None:
+def write(table: Table, file: Path, *, like: Table, escape: bool = True, parts: bool = False) -> None:
     """Write a table on the cluster to one Parquet or CSV file, or to a folder of parts.
 
     `like` is the table that came in.

@@ -95,9 +95,7 @@ class CountedColumn(Column):
 
     def with_class_counts(self, counts: Counts) -> SensitiveCounts:
         """Return the column with the number of times each value occurs in each class."""
-        return SensitiveCounts(
-            self.name, self.kind, self.values, counts, self.exact, self.events
-        )
+        return SensitiveCounts(self.name, self.kind, self.values, counts, self.exact, self.events)
 
     def with_rows(self, codes: NDArray[Any]) -> Column:
         """Return the same column with `codes` as its row codes."""
@@ -223,8 +221,7 @@ class SparkTable(StoredTable):
             table = collected(self.frame.groupBy(place).count().limit(MOST + 1))
             if table.num_rows > MOST:
                 raise UnsupportedError(
-                    f"column {name!r} has more than {MOST:,} distinct values, which are held in "
-                    "memory",
+                    f"column {name!r} has more than {MOST:,} distinct values, which are held in memory",
                     hint="leave it out, or coarsen it",
                 )
             entries = table.column(0).combine_chunks().cast(kind)
@@ -308,8 +305,7 @@ class SparkTable(StoredTable):
             {n: len(self.values(n)[0]) for n in names},
             LEAST + self.n_rows * _COLLECTED + (besides or self.n_rows * _GROUPED),
             "this method",
-            "allow more (memory=, --memory), ask from a larger machine, or take MART, which counts "
-            "on the cluster",
+            "allow more (memory=, --memory), ask from a larger machine, or take MART, which counts on the cluster",
             self.memory,
         )
         if in_order:
@@ -319,9 +315,7 @@ class SparkTable(StoredTable):
         codes, counts = self.combinations(names)
         return Gathered(self, {n: np.repeat(c, counts) for n, c in codes.items()})
 
-    def combinations(
-        self, names: Sequence[str]
-    ) -> tuple[dict[str, NDArray[Any]], NDArray[np.int64]]:
+    def combinations(self, names: Sequence[str]) -> tuple[dict[str, NDArray[Any]], NDArray[np.int64]]:
         """Return the distinct combinations of the given columns' values, sorted, and the number of rows with each.
 
         Raises

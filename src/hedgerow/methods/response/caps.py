@@ -20,9 +20,7 @@ DESCRIBED = 10
 _SLACK = 1 + 1e-9
 
 
-def negations(
-    excluded_values: int | Sequence[str], sensitive: Sequence[Coded]
-) -> int | tuple[tuple[int, ...], ...]:
+def negations(excluded_values: int | Sequence[str], sensitive: Sequence[Coded]) -> int | tuple[tuple[int, ...], ...]:
     """Return `known_negations` as a number of values, or as the excluded codes of each sensitive attribute."""
     if isinstance(excluded_values, int):
         if excluded_values < 0:
@@ -90,9 +88,7 @@ def _columns(view: SensitiveView, values: Sequence[tuple[int, int]]) -> NDArray[
     return keep
 
 
-def exempted(
-    contingency: Contingency, sensitive: Sequence[Coded], names: Sequence[str]
-) -> Contingency:
+def exempted(contingency: Contingency, sensitive: Sequence[Coded], names: Sequence[str]) -> Contingency:
     """Return the table with no cap on the named sensitive values."""
     views = list(contingency.views)
     for text in [names] if isinstance(names, str) else names:
@@ -139,8 +135,7 @@ def check_feasible(risk: Risk, quasi: Sequence[Coded]) -> None:
         return ", ".join(f"{c.name}={label(v)}" for c, v in zip(quasi, values, strict=True))
 
     worst_groups = [
-        f"{described(row)} ({counts[row]:,} records, floor {figure(float(groups[row]))})"
-        for row in large[:5]
+        f"{described(row)} ({counts[row]:,} records, floor {figure(float(groups[row]))})" for row in large[:5]
     ]
     small = sum(1 for row in order if counts[row] < DESCRIBED)
     message = (
@@ -164,15 +159,11 @@ def check_feasible(risk: Risk, quasi: Sequence[Coded]) -> None:
             "; randomizing only the sensitive attribute cannot hide a group that holds one value: "
             'use target="quasi" or "both"'
         )
-    hint += (
-        '; or ask for relax="halfway", or exempt=[...] for sensitive values that need no protection'
-    )
+    hint += '; or ask for relax="halfway", or exempt=[...] for sensitive values that need no protection'
     raise InfeasibleError(message, hint=hint)
 
 
-def cautions(
-    risk: Risk, quasi: Sequence[Coded], sensitive: Sequence[Coded], t: Floats, cap: float
-) -> list[str]:
+def cautions(risk: Risk, quasi: Sequence[Coded], sensitive: Sequence[Coded], t: Floats, cap: float) -> list[str]:
     """Return warnings for the steward about what the caps leave open and about what the release will lose."""
     contingency, warnings = risk.contingency, []
     # The view of all sensitive columns together comes last, and is none of them.
@@ -215,12 +206,9 @@ def cautions(
         )
     if risk.target == "quasi":
         warnings.append(
-            "the sensitive columns are released as they are, so readers know exactly how many "
-            "records have each value"
+            "the sensitive columns are released as they are, so readers know exactly how many records have each value"
         )
     single = [c.name for c in randomized if c.d == 1]
     if single:
-        warnings.append(
-            "columns with a single category are left as they are: " + ", ".join(map(repr, single))
-        )
+        warnings.append("columns with a single category are left as they are: " + ", ".join(map(repr, single)))
     return warnings

@@ -46,15 +46,11 @@ class Coded:
         return len(self.categories)
 
 
-def coded(
-    table: Table, name: str, kind: str | None, categories: Sequence[str] | None, bins: Bins
-) -> Coded:
+def coded(table: Table, name: str, kind: str | None, categories: Sequence[str] | None, bins: Bins) -> Coded:
     """Encode one column as categories; numbers and dates are cut into bins that never separate equal values."""
     column = table.column(name, kind=kind, categories=categories)
     if column.infinite:
-        raise SchemaError(
-            f"column {name!r} holds infinite values", hint="repair or drop those rows"
-        )
+        raise SchemaError(f"column {name!r} holds infinite values", hint="repair or drop those rows")
     if column.n_values == 0:
         raise SchemaError(f"column {name!r} holds missing values only", hint="leave it out")
     codes, labels, cuts = column.codes, tuple(column.values), ()
@@ -76,9 +72,7 @@ def _cut(column: Column, bins: Bins) -> ColumnBins:
     requested = bins.get(name, DEFAULT_BINS) if isinstance(bins, Mapping) else bins
     if isinstance(requested, (int, np.integer)) and not isinstance(requested, bool):
         if requested < 2:
-            raise ParameterError(
-                f"column {name!r} must be cut into at least 2 bins, not {requested}"
-            )
+            raise ParameterError(f"column {name!r} must be cut into at least 2 bins, not {requested}")
         return quantile_bins(column.value_counts, int(requested))
     cuts = np.asarray(requested, dtype=float)
     if cuts.ndim != 1 or not np.all(np.diff(cuts) > 0) or not np.all(np.isfinite(cuts)):
@@ -226,8 +220,7 @@ def check_size(dims: Sequence[int], names: Sequence[str]) -> None:
     if cells > MAX_CELLS:
         widest = int(np.argmax(dims))
         raise ParameterError(
-            f"the quasi-identifiers span {cells:,} cells; randomized response holds at most "
-            f"{MAX_CELLS:,}",
+            f"the quasi-identifiers span {cells:,} cells; randomized response holds at most {MAX_CELLS:,}",
             hint=f"coarsen {names[widest]!r} first ({dims[widest]:,} categories): fewer bins, a "
             f"hierarchy level, or leave a column out",
         )

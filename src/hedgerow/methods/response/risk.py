@@ -60,9 +60,7 @@ class Risk:
         self.contingency, self.target, self.bound = contingency, target, bound
         self.n_quasi = 0 if target == "sensitive" else len(contingency.quasi)
         self.n_sensitive = 0 if target == "quasi" else len(contingency.sensitive)
-        self.dims = (contingency.quasi if self.n_quasi else ()) + (
-            contingency.sensitive if self.n_sensitive else ()
-        )
+        self.dims = (contingency.quasi if self.n_quasi else ()) + (contingency.sensitive if self.n_sensitive else ())
 
     def quasi_channel(self, t: Floats) -> Channel:
         """Return the randomization of the quasi-identifiers as a `Channel`."""
@@ -101,10 +99,7 @@ class Risk:
         if contingency.negations == 0:
             return channel.reconstruction(view.share)
         return np.stack(
-            [
-                channel.reconstruction(contingency.sharpened(view, u))[:, u]
-                for u in range(view.share.shape[1])
-            ],
+            [channel.reconstruction(contingency.sharpened(view, u))[:, u] for u in range(view.share.shape[1])],
             axis=1,
         )
 
@@ -132,9 +127,7 @@ class Risk:
 
     def ratios(self, t: Floats) -> list[Floats]:
         """Return risk / cap of every cell and value, one array per view; at most 1 if the request is met."""
-        return [
-            risk / view.cap for risk, view in zip(self.full(t), self.contingency.views, strict=True)
-        ]
+        return [risk / view.cap for risk, view in zip(self.full(t), self.contingency.views, strict=True)]
 
     def worst(self, t: Floats) -> float:
         """Return the largest risk / cap over all cells and values."""
@@ -164,9 +157,7 @@ class Risk:
 
     def log_ratio(self, t: Floats, cells: CellSet) -> tuple[Floats, Floats]:
         """Return log(risk / cap) of the given cells, shape (k,), and its derivative by t, shape (k, len(t))."""
-        value, gradient = (self._success_at if self.bound == "operational" else self._paper_at)(
-            t, cells
-        )
+        value, gradient = (self._success_at if self.bound == "operational" else self._paper_at)(t, cells)
         cap = np.empty(len(cells))
         for number, view in enumerate(self.contingency.views):
             at = cells.view == number
@@ -217,9 +208,7 @@ class Risk:
             value[at] = outer[cell]
             for i in range(self.n_quasi):
                 inner = (channel.forward_gradient(mixed, i) - guess * slopes[i]) * inverse
-                gradient[at, i] = (channel.forward_gradient(outer, i) + channel.forward(inner))[
-                    cell
-                ]
+                gradient[at, i] = (channel.forward_gradient(outer, i) + channel.forward(inner))[cell]
         return value, gradient
 
     # --- floors

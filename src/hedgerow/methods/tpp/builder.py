@@ -283,9 +283,7 @@ class TreeSettings(ModelSettings):
                 hint='use criterion="gain_ratio", the plain ratio',
             )
         if self.criterion not in (None, *CLASS_CRITERIA, "variance"):
-            raise ParameterError(
-                f"unknown criterion {self.criterion!r}", hint="entropy, gini, gain_ratio, variance"
-            )
+            raise ParameterError(f"unknown criterion {self.criterion!r}", hint="entropy, gini, gain_ratio, variance")
         if self.pruning != "none":
             raise UnsupportedError(
                 f"pruning {self.pruning!r} is outside the guarantee: cost-complexity pruning "

@@ -189,9 +189,7 @@ def check_numbers(table: Table, schema: Schema, names: Sequence[str]) -> None:
         )
 
 
-def encode_response(
-    table: Table, name: str, classes: bool, kind: str | None = None
-) -> PredictedColumn:
+def encode_response(table: Table, name: str, classes: bool, kind: str | None = None) -> PredictedColumn:
     """Encode the response as classes or numbers; raise an error if values are missing or all equal."""
     if not classes and (kind or table.kind(name)) not in ("numeric", "boolean"):
         raise ParameterError(

@@ -159,9 +159,7 @@ class TreePatternPreserving(Method):
                 hint="leave it out of X, or give y no name",
             )
         if self.response not in (None, name):
-            raise ParameterError(
-                f"y is named {name!r}, and response={self.response!r}", hint="leave one of them out"
-            )
+            raise ParameterError(f"y is named {name!r}, and response={self.response!r}", hint="leave one of them out")
         return {name: table.column(0)}
 
     def _roles(self, columns: Sequence[str], answers: Sequence[str]) -> dict[str, tuple[str, ...]]:
@@ -204,14 +202,11 @@ class TreePatternPreserving(Method):
         targets = [_target(tree, classes) for tree in self._models()]
         encoded = _encode(table, schema, names, targets)
         responses = {
-            c: encode_response(table, response, c, schema.kinds.get(response))
-            for c in {t.classes for t in targets}
+            c: encode_response(table, response, c, schema.kinds.get(response)) for c in {t.classes for t in targets}
         }
         codes = [sensitive_codes(table, n) for n in sensitive]
         if self.l is not None and not codes:
-            raise ParameterError(
-                "l needs a sensitive column", hint='name it: sensitive="occupation"'
-            )
+            raise ParameterError("l needs a sensitive column", hint='name it: sensitive="occupation"')
         sanitizer = Sanitizer(
             [predictor for _, predictor in encoded],
             [responses[t.classes] for t in targets],
@@ -238,8 +233,7 @@ class TreePatternPreserving(Method):
         )
         trees = [tree for model in best.trees for tree in model]
         maps = tuple(
-            column_map(*each, plan, f, trees)
-            for f, (each, plan) in enumerate(zip(encoded, best.plans, strict=True))
+            column_map(*each, plan, f, trees) for f, (each, plan) in enumerate(zip(encoded, best.plans, strict=True))
         )
         roles = _released_roles(schema, maps, response, sensitive)
         plan = self._planned(table, roles, Maps(maps), [KAnonymity.from_schema(self.k, schema)])
@@ -288,9 +282,7 @@ class TreePatternPreserving(Method):
         """
         rebuilt = verify_model(self.model_, released)
         reached = "identical" if rebuilt.identical else "different"
-        checks = [
-            Check("model rebuilt", "identical", reached, rebuilt.identical, rebuilt.difference)
-        ]
+        checks = [Check("model rebuilt", "identical", reached, rebuilt.identical, rebuilt.difference)]
         if self.l is not None:
             least = _least_l(released, self.plan_, self.model_["reached"]["sensitive"])
             name = "records over most frequent sensitive value"
@@ -326,9 +318,7 @@ def _encode(
     return encoded
 
 
-def _released_roles(
-    schema: Schema, maps: Sequence[ColumnMap], response: str, sensitive: Sequence[str]
-) -> Schema:
+def _released_roles(schema: Schema, maps: Sequence[ColumnMap], response: str, sensitive: Sequence[str]) -> Schema:
     protected = [*sensitive, *(n for n in schema.sensitive if n == response)]
     listed = {*schema.quasi, *protected, *schema.identifiers}
     # The response is released as it is, so it has a role whether it was declared or not.
@@ -367,8 +357,7 @@ def _target(tree: Any, classes: bool) -> PreservedModel:
 def _least_l(released: Table, plan: Plan, sensitive: Sequence[str]) -> float:
     """Return L of a released table: the smallest n / max frequency of a sensitive value over the classes."""
     quasi, columns = (
-        [released.column(name, kind="categorical") for name in names]
-        for names in (plan.names("quasi"), sensitive)
+        [released.column(name, kind="categorical") for name in names] for names in (plan.names("quasi"), sensitive)
     )
     classes = Classes.from_groups(group([c.codes for c in quasi], released.n_rows), columns)
     return min(float(frequency_l(c.counts).min()) for c in classes.sensitive.values())

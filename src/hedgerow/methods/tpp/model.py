@@ -145,9 +145,7 @@ def load_model(source: str | Path | Mapping[str, Any]) -> dict[str, Any]:
 
 
 @takes(model=PATH | MAPPING)
-def verify_model(
-    model: str | Path | Mapping[str, Any], release: Any, y: Any = None
-) -> Verification:
+def verify_model(model: str | Path | Mapping[str, Any], release: Any, y: Any = None) -> Verification:
     """Rebuild the published trees from a released table and compare them with the model.
 
     Splits, leaves and counts are compared to the bit, means of leaves to 1e-12: their sums
@@ -186,9 +184,7 @@ def verify_model(
         names = [p["name"] for p in data["predictors"]]
         missing = [n for n in names if n not in table.names]
         if missing:
-            raise SchemaError(
-                "the release lacks predictors of the model: " + ", ".join(map(repr, missing))
-            )
+            raise SchemaError("the release lacks predictors of the model: " + ", ".join(map(repr, missing)))
         difference, models = _difference(data, table, y), data["models"]
         n_trees, n_splits = sum(len(m["trees"]) for m in models), sum(m["n_splits"] for m in models)
         return Verification(not difference, len(models), n_trees, n_splits, difference)
@@ -291,9 +287,7 @@ def _rebuild(
     return settings.grow(columns, response(settings.classes), getattr(settings, settings.steps))
 
 
-def first_difference(
-    published: Sequence[Mapping[str, Any]], rebuilt: Sequence[Mapping[str, Any]]
-) -> str:
+def first_difference(published: Sequence[Mapping[str, Any]], rebuilt: Sequence[Mapping[str, Any]]) -> str:
     """Return a description of the first difference between published and rebuilt trees; empty if none."""
     for t, (old, new) in enumerate(zip(published, rebuilt, strict=False), 1):
         difference = _node_difference(old["nodes"], new["nodes"])
@@ -332,9 +326,7 @@ def _node_difference(old: Sequence[Mapping[str, Any]], new: Sequence[Mapping[str
 
 def _same_means(old: Sequence[float], new: Sequence[float]) -> bool:
     # to 1e-12: sums of a leaf depend on the order of the records
-    return len(old) == len(new) and all(
-        math.isclose(a, b, rel_tol=1e-12) for a, b in zip(old, new, strict=True)
-    )
+    return len(old) == len(new) and all(math.isclose(a, b, rel_tol=1e-12) for a, b in zip(old, new, strict=True))
 
 
 BOX, GAP, LEVEL, MARGIN = 168, 14, 92, 16
@@ -361,9 +353,7 @@ def trees_svg(model: Mapping[str, Any]) -> str:
     for name, nodes, published in trees[:MOST_TREES]:
         title = f"{name}: {len(nodes) // 2} splits"
         places, leaves = _places(nodes)
-        pictures.append(
-            {"title": title, "top": top, "nodes": nodes, "places": places, "published": published}
-        )
+        pictures.append({"title": title, "top": top, "nodes": nodes, "places": places, "published": published})
         width = max(width, 3 * MARGIN + leaves * (BOX + GAP))
         top += LEVEL * max(len(node["path"]) for node in nodes) + 46 + 36
 
@@ -419,9 +409,7 @@ def _value(node: Mapping[str, Any], labels: Sequence[str] | None) -> str:
     return f"{labels[best]}: {percent(share)}"
 
 
-def recipient_lines(
-    model: Mapping[str, Any], file: str, dialect: Dialect, l: float | None = None
-) -> list[str]:
+def recipient_lines(model: Mapping[str, Any], file: str, dialect: Dialect, l: float | None = None) -> list[str]:
     """Return the lines of RECIPIENT.md on the model: what was kept, how to check it, and what it cannot show."""
     settings = [
         json.dumps({k: v for k, v in published.items() if k not in ("trees", "n_splits")})
@@ -458,9 +446,7 @@ def _reader(file: str, dialect: Dialect, r: bool = False) -> str:
         usual = {"sep": ",", "dec" if r else "decimal": "."}
         signs = zip(usual, (dialect.delimiter, dialect.decimal), strict=True)
         equals = " = " if r else "="
-        options = "".join(
-            f", {key}{equals}{json.dumps(sign)}" for key, sign in signs if sign != usual[key]
-        )
+        options = "".join(f", {key}{equals}{json.dumps(sign)}" for key, sign in signs if sign != usual[key])
         if r:
             # R would rename columns with spaces, and rpart tells categories by their being factors.
             return f"read.csv({name}{options}, check.names = FALSE, stringsAsFactors = TRUE)"

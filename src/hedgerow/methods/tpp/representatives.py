@@ -100,10 +100,7 @@ class _Planner:
         self.values, self.n, self.bits = values, len(values), bits
         pairs = sorted({(b.lo, b.hi) for b in boundaries})
         self.pairs = pairs
-        cuts = {
-            (bisect_right if b.closed_left else bisect_left)(values, b.threshold)
-            for b in boundaries
-        }
+        cuts = {(bisect_right if b.closed_left else bisect_left)(values, b.threshold) for b in boundaries}
         self.cells = [0, *sorted(cuts), self.n]
         self.marks = sorted({rank for pair in pairs for rank in pair})
         self.shift = max((_exponent(float(v)) for v in values[self._needed()]), default=0)
@@ -242,10 +239,7 @@ class _Planner:
         weight: NDArray[np.int64],
     ) -> int | None:
         """Return the rho nearest to the least-squares optimum on the coarsest dyadic grid that fits, or None."""
-        ends = [
-            sorted((sign * (low[j] - offset), sign * (high[j] - offset)))
-            for j, (sign, offset) in form.items()
-        ]
+        ends = [sorted((sign * (low[j] - offset), sign * (high[j] - offset))) for j, (sign, offset) in form.items()]
         least, most = max(a for a, _ in ends), min(b for _, b in ends)
         if fixed is not None:
             if fixed % 2 or not least <= fixed // 2 <= most:
@@ -256,8 +250,7 @@ class _Planner:
         # The finest step of each block's values that its bits can hold, as a power of two.
         steps = [max(max(abs(low[j]), abs(high[j])).bit_length() - self.bits, 0) for j in form]
         optimum = sum(
-            int(weight[j]) * sign * (float(mean[j]) - _ratio(offset, self.shift))
-            for j, (sign, offset) in form.items()
+            int(weight[j]) * sign * (float(mean[j]) - _ratio(offset, self.shift)) for j, (sign, offset) in form.items()
         ) / sum(int(weight[j]) for j in form)
         target = min(max(self._near(optimum), least), most)
         # 64 points of the coarsest grid lie between the bounds, so the nearest one loses little.
@@ -273,9 +266,7 @@ class _Planner:
         return (numerator << self.shift) // denominator
 
 
-def _on_grid(
-    form: dict[int, tuple[int, int]], steps: list[int], target: int, least: int, most: int
-) -> int | None:
+def _on_grid(form: dict[int, tuple[int, int]], steps: list[int], target: int, least: int, most: int) -> int | None:
     """Return the rho in [least, most] nearest to `target` for which every r is a multiple of its 2**step, or None."""
     residue, modulus = 0, 0
     for (sign, offset), step in zip(form.values(), steps, strict=True):

@@ -112,14 +112,11 @@ class Sanitizer:
     def privacy(self, plans: Sequence[ColumnPlan]) -> tuple[int, float | None]:
         """Return K, the size of the smallest class over the released predictors, and L, the least n / max frequency."""
         codes = [
-            plan.group[column.codes]
-            for column, plan in zip(self.columns, plans, strict=True)
-            if plan.n_groups > 1
+            plan.group[column.codes] for column, plan in zip(self.columns, plans, strict=True) if plan.n_groups > 1
         ]
         groups = group(codes, self.responses[0].n)
         least = [
-            float(frequency_l(Counts.from_codes(groups, codes, int(codes.max()) + 1)).min())
-            for codes in self.sensitive
+            float(frequency_l(Counts.from_codes(groups, codes, int(codes.max()) + 1)).min()) for codes in self.sensitive
         ]
         people = groups.sizes if self.persons is None else self.persons.sizes(groups)
         return int(people.min()), min(least, default=None)
@@ -274,15 +271,11 @@ def column_map(
         middle = a / 2 + b / 2
         between.append(float(inside[0]) if inside else middle if a < middle <= b else b)
     if not np.array_equal(np.searchsorted(between, values, side="right"), block):
-        raise PromiseError(
-            f"the plan of column {predictor.name!r} does not lead to its sanitized values"
-        )
+        raise PromiseError(f"the plan of column {predictor.name!r} does not lead to its sanitized values")
     return ColumnMap(*about, cuts=tuple(between), labels=plan.values, default=None)
 
 
-def shrunk(
-    targets: Sequence[Any], best: Step, path: Sequence[Step], k: int, l: float | None
-) -> Iterator[str]:
+def shrunk(targets: Sequence[Any], best: Step, path: Sequence[Step], k: int, l: float | None) -> Iterator[str]:
     """Yield a warning for every model that is published in a smaller size than requested."""
     for number, target in enumerate(targets, 1):
         step = min(best.step, target.n_steps)
@@ -292,11 +285,7 @@ def shrunk(
         why = "its settings allow no further split"
         if step < target.n_steps:
             larger = path[best.step]
-            why = (
-                "cannot be rebuilt from a sanitized table"
-                if keeps(larger, k, l)
-                else f"reach only {larger.reached}"
-            )
+            why = "cannot be rebuilt from a sanitized table" if keeps(larger, k, l) else f"reach only {larger.reached}"
             why = f"{target.size_in_words(larger.step)} {why}"
         yield (
             f"{which} was to have {target.size_in_words(target.requested)} and is published with "

@@ -35,9 +35,7 @@ def xlogx_shift(n: int) -> int:
 
 
 @checked
-def gain_of(
-    left: NDArray[np.int64], total: NDArray[np.int64], table: NDArray[np.int64], criterion: int
-) -> float:
+def gain_of(left: NDArray[np.int64], total: NDArray[np.int64], table: NDArray[np.int64], criterion: int) -> float:
     """Return the gain of a split from integer statistics; -1 if both sides have the same distribution.
 
     The statistics are class counts, or (n, sum) of a numeric response.

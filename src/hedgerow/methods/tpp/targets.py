@@ -125,9 +125,7 @@ class BoostingSettings(ModelSettings):
     loss: str | None = None
     n_trees: int = 10
     learning_rate: float = 0.1
-    tree: TreeSettings = dataclasses.field(
-        default_factory=lambda: TreeSettings("variance", n_splits=3)
-    )
+    tree: TreeSettings = dataclasses.field(default_factory=lambda: TreeSettings("variance", n_splits=3))
 
     def __post_init__(self) -> None:
         check_whole("n_trees", self.n_trees, 1, MOST_TREES)
@@ -144,9 +142,7 @@ class BoostingSettings(ModelSettings):
         """Grow the first `step` stages; fewer if the residuals allow no further split."""
         logistic = self.loss == "logistic"
         if logistic and len(response.labels) != 2:
-            raise ParameterError(
-                f"logistic boosting needs a response of two classes, not {len(response.labels)}"
-            )
+            raise ParameterError(f"logistic boosting needs a response of two classes, not {len(response.labels)}")
         y = response.codes.astype(np.float64) if logistic else response.y
         score = np.full(len(y), _start(y, logistic))
         trees: list[BuiltTree] = []
@@ -230,9 +226,7 @@ class RpartSettings(ModelSettings):
 
     def __post_init__(self) -> None:
         if self.method not in (None, "class", "anova"):
-            raise UnsupportedError(
-                f"rpart's method {self.method!r} is not supported", hint='"class" or "anova"'
-            )
+            raise UnsupportedError(f"rpart's method {self.method!r} is not supported", hint='"class" or "anova"')
         if self.parms not in ("gini", "information"):
             raise ParameterError("parms must be gini or information")
         if self.cp >= 0:
@@ -241,9 +235,7 @@ class RpartSettings(ModelSettings):
                 hint="grow with rpart.control(cp = -1, xval = 0) and limit maxdepth or minbucket",
             )
         if self.xval != 0:
-            raise UnsupportedError(
-                "a size chosen by cross-validation is outside the guarantee", hint="use xval = 0"
-            )
+            raise UnsupportedError("a size chosen by cross-validation is outside the guarantee", hint="use xval = 0")
         check_whole("minsplit", self.minsplit, 1)
         check_whole("minbucket", self.minbucket, 1)
         check_whole("maxdepth", self.maxdepth, 1)
@@ -260,17 +252,13 @@ class RpartSettings(ModelSettings):
                 )
         criterion = {"gini": "gini", "information": "entropy"}[self.parms] if self.classes else "variance"
         # rpart has no limit of splits: depth and sizes end its growth.
-        settings = TreeSettings(
-            criterion, n_splits=max(response.n, 1), min_leaf=self.minbucket, max_depth=step
-        )
+        settings = TreeSettings(criterion, n_splits=max(response.n, 1), min_leaf=self.minbucket, max_depth=step)
         grower = Builder(columns, response, settings, min_split=self.minsplit, ordered_anyway=True)
         return (grower.grow(),)
 
 
 Settings = TreeSettings | ForestSettings | BoostingSettings | RpartSettings
-_SETTINGS: dict[str, Any] = {
-    c.kind: c for c in (TreeSettings, ForestSettings, BoostingSettings, RpartSettings)
-}
+_SETTINGS: dict[str, Any] = {c.kind: c for c in (TreeSettings, ForestSettings, BoostingSettings, RpartSettings)}
 
 
 def from_json(data: Mapping[str, Any]) -> Settings:
@@ -294,9 +282,7 @@ def parse(text: str) -> list[Settings]:
     """
     models = [_parse_one(part.split()) for part in text.split(";") if part.strip()]
     if not models:
-        raise ParameterError(
-            "trees is empty", hint='for example "tree criterion=entropy n_splits=4"'
-        )
+        raise ParameterError("trees is empty", hint='for example "tree criterion=entropy n_splits=4"')
     return models
 
 
@@ -456,8 +442,7 @@ def check_estimator(estimator: Any) -> None:
         )
     if p.get("class_weight") is not None:
         raise UnsupportedError(
-            "class_weight is outside the guarantee: weights that are not whole "
-            "numbers are summed in record order"
+            "class_weight is outside the guarantee: weights that are not whole numbers are summed in record order"
         )
     if p.get("monotonic_cst") is not None:
         raise UnsupportedError("monotonic_cst is not supported")
@@ -476,8 +461,7 @@ def check_response(y: NDArray[np.float64]) -> None:
         raise UnsupportedError(
             "a scikit-learn regression tree needs a response of whole numbers: it adds floats in "
             "record order, so other numbers give predictions that differ in the last bit",
-            hint="multiply the response by a power of ten and round it, or use "
-            'TreeSettings("variance")',
+            hint='multiply the response by a power of ten and round it, or use TreeSettings("variance")',
         )
 
 
@@ -529,8 +513,7 @@ class SklearnTree(PreservedModel):
         if _splits(self.rebuild(columns, response, tree.n_splits)[0]) != _splits(tree):
             raise ParameterError(
                 "fitting the estimator's parameters on this X and y gives another tree",
-                hint="give the records, columns and response that the estimator was fitted on, "
-                "without sample_weight",
+                hint="give the records, columns and response that the estimator was fitted on, without sample_weight",
             )
 
     def rebuild(self, columns: Columns, response: PredictedColumn, step: int) -> Trees:
@@ -599,8 +582,7 @@ def read_tree(estimator: Any, columns: Columns) -> BuiltTree:
         goes_left = codes < np.searchsorted(column.values, threshold, side="right")
         if goes_left.all() or not goes_left.any():
             raise ParameterError(
-                f"a split on column {column.name!r} leaves one side empty: the "
-                "estimator was fitted on another table"
+                f"a split on column {column.name!r} leaves one side empty: the estimator was fitted on another table"
             )
         lo, hi = int(codes[goes_left].max()), int(codes[~goes_left].min())
         fields = {"feature": feature, "threshold": threshold, "lo": lo, "hi": hi}

@@ -16,9 +16,7 @@ from .partition_recipes import PartitionRecipe
 from .recipe import Made, Recipe
 
 
-def plainly(
-    recoding: Recoding, original: Table, same: Collection[str] | None = None
-) -> Recipe | None:
+def plainly(recoding: Recoding, original: Table, same: Collection[str] | None = None) -> Recipe | None:
     """Return the recipe of a recoding; None if its result depends on chance or on the whole table.
 
     If `original` is one part of a table, `same` names the columns that the maps leave unchanged in

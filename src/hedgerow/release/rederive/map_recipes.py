@@ -43,12 +43,9 @@ class PseudonymRecipe:
 class MapsRecipe:
     """A recipe for column maps, which looks up the released value of every value in the map's definition."""
 
-    def __init__(
-        self, maps: Maps, original: Table, same: Collection[str] | None = None
-    ) -> None:
+    def __init__(self, maps: Maps, original: Table, same: Collection[str] | None = None) -> None:
         self._columns = [
-            _Mapped(column, maps, original, None if same is None else column.name in same)
-            for column in maps.columns
+            _Mapped(column, maps, original, None if same is None else column.name in same) for column in maps.columns
         ]
         self._hidden = _Keys(
             [
@@ -84,9 +81,7 @@ class MapsRecipe:
 class _Mapped:
     """One column map together with the original column that it maps."""
 
-    def __init__(
-        self, column: ColumnMap, maps: Maps, original: Table, same: bool | None
-    ) -> None:
+    def __init__(self, column: ColumnMap, maps: Maps, original: Table, same: bool | None) -> None:
         self.name, self._cuts = column.name, np.asarray(column.cuts, np.float64)
         self._source: Numbers | Categories
         if column.is_number:
@@ -133,9 +128,7 @@ class _Mapped:
         interval = np.digitize(values, self._cuts)
         return self._place[np.where(np.isnan(values), len(self._place) - 1, interval)]
 
-    def released(
-        self, place: NDArray[np.int64], hidden: NDArray[np.bool_] | None, part: Window
-    ) -> pa.Array:
+    def released(self, place: NDArray[np.int64], hidden: NDArray[np.bool_] | None, part: Window) -> pa.Array:
         """Return the released values of the given rows."""
         if self.same:
             return one_zero(part.cells[self.name])

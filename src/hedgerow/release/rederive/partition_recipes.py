@@ -176,8 +176,7 @@ class PartitionRecipe:
         if self._with_leaves:
             self.leaf[part.rows] = leaf
         outside = {
-            column.name: column.outside(mine, leaf, part)
-            for column, mine in zip(self._columns, values, strict=True)
+            column.name: column.outside(mine, leaf, part) for column, mine in zip(self._columns, values, strict=True)
         }
         return Made(
             {column.name: column.labels.at(leaf) for column in self._columns},
@@ -195,9 +194,7 @@ class PartitionRecipe:
         first = np.zeros(int(self._group.max()) + 1, np.int64)
         first[self._group] = np.arange(len(self._group))
         groups = self._group[self.leaf]
-        counted = {
-            c.name: untrue(c.recoded, c.source, c.cells[first], groups) for c in self._columns
-        }
+        counted = {c.name: untrue(c.recoded, c.source, c.cells[first], groups) for c in self._columns}
         return {name: count for name, count in counted.items() if count}
 
 
