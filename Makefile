@@ -25,9 +25,10 @@ WHEEL := .venv-wheel
 .PHONY: demo test test-all nightly spark lowest docs dist lint types borders check kernels clean
 
 .venv/installed: pyproject.toml
-	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
-	touch $@
+	@echo "Installing Hedgerow and the packages that it needs into .venv, which takes about a minute"
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	@touch $@
 
 .venv/installed-dev: .venv/installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
@@ -83,16 +84,18 @@ lowest: $(LOWEST)/installed
 	    -k "help or list_of_commands or shell"; \
 	done
 
-# the demo runs in a folder apart, where nothing but the wheel can be imported
+# the demo and README's commands run in a folder apart, where nothing but the wheel can be imported
 dist: .venv/installed-dev
 	rm -rf dist $(WHEEL)
+	mkdir -p build
 	$(BIN)/python -m build --quiet
 	$(PYTHON) -m venv $(WHEEL)
 	$(WHEEL)/bin/python -m pip install --quiet --disable-pip-version-check dist/*.whl
-	away=$$(mktemp -d) && cd $$away && $(abspath $(WHEEL))/bin/hedgerow demo --out made \
-	  && $(abspath $(WHEEL))/bin/hedgerow protect made/people.csv --quasi age,job --sensitive income \
-	    --method mart --no-report --out ranges \
-	  && $(abspath $(WHEEL))/bin/python -m hedgerow apply ranges/plan.json made/people.csv \
+	awk '/^```/ { on = /console/; next } on { sub(/^\$$ /, ""); print }' README.md > build/readme.sh
+	away=$$(mktemp -d) && cd $$away && export PATH=$(abspath $(WHEEL))/bin:$$PATH && hedgerow demo \
+	  && bash -e $(CURDIR)/build/readme.sh \
+	  && hedgerow protect demo/people.csv --quasi age,job --sensitive income --method mart --no-report --out ranges \
+	  && python -m hedgerow apply ranges/plan.json demo/people.csv \
 	    --out again.csv && rm -r $$away
 
 lint: .venv/installed-dev

@@ -6,10 +6,12 @@ import datetime as dt
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import time
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 import numpy as np
 import pyarrow as pa
@@ -159,13 +161,14 @@ def test_the_demo_says_in_three_sentences_what_was_reached(
     assert not re.search(r"\d\.\d{4,}", out)
     made = {path.name for path in Path("demo/release").iterdir()}
     assert made == {"release.csv", "RECIPIENT.md", "plan.json", "audit.json", "report.html"}
-    for line in files.splitlines():
-        words = shlex.split(line[11:])
-        if line.startswith("look"):
-            assert Path(words[0]).exists()
-        if line.startswith("made by"):
-            assert run([*words[1:-1], "again"]) == 0
-    assert Path("again/release.csv").read_bytes() == Path("demo/release/release.csv").read_bytes()
+    written = Path("demo/release/release.csv").read_bytes()
+    lines = {line[:9].strip(): line[11:] for line in files.splitlines()}
+    assert Path(unquote(urlsplit(lines["look"]).path)).exists()
+    for name in ("made by", "attack it"):
+        words = shlex.split(lines[name])
+        assert Path(words[0]).name == "hedgerow" or shutil.which("hedgerow") is None
+        assert run([*words[1:], *(["--people", "20", "--no-learning"] if name == "attack it" else [])]) == 0
+    assert Path("demo/release/release.csv").read_bytes() == written
     assert run(["demo", "--json"]) == 0  # once more, over its own
     Path("other").mkdir()
     Path("other/people.csv").write_text("mine")

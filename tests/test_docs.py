@@ -8,6 +8,7 @@ import importlib.util
 import pkgutil
 import re
 import shlex
+import shutil
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -43,6 +44,8 @@ def people(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for name, n, seed in (("people", 2_000, 1), ("held_back", 400, 2), ("synthetic", 1_500, 3)):
         pacsv.write_csv(make_people(n, seed=seed), f"{name}.csv")
+    Path("demo").mkdir()
+    shutil.copy("people.csv", "demo")  # where README's reader has made it
 
 
 @pytest.mark.usefixtures("people")

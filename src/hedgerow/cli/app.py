@@ -58,7 +58,7 @@ def _all(
 
     \b
         hedgerow protect people.csv --quasi age,education,job --sensitive income \\
-          --identifiers name --method mart -k 10 --max-disclosure 0.5 --out release/
+          --identifiers name -k 10 --max-disclosure 0.5 --out release/
 
     The folder release/ then holds the protected table, RECIPIENT.md (what its reader must know; give
     both away), audit.json (what was verified) and plan.json (private: how it was made).

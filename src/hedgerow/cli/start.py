@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
+from shlex import quote
+from shutil import which
 from textwrap import fill
 from typing import TYPE_CHECKING
 
@@ -72,10 +75,13 @@ def demo(options: Options) -> None:
     for sentence in _sentences(session, heavy.counts_off(session.result("measure"))):
         say(fill(sentence, 80))
     say()
-    say(f"look       {target / 'report.html'}")
+    # where the shell would not find hedgerow, lines to copy name the file that runs now
+    program = "hedgerow" if which("hedgerow") else quote(sys.argv[0])
+    made_by = session.command_line().splitlines()[-1].removeprefix("hedgerow")
+    say(f"look       {(target / 'report.html').resolve().as_uri()}")
     say(f"table      {target / 'release.csv'}  (made from {source})")
-    say(f"attack it  hedgerow audit {source} {target}")
-    say(f"made by    {session.command_line().splitlines()[-1]}")
+    say(f"attack it  {program} audit {quote(str(source))} {quote(str(target))}")
+    say(f"made by    {program}{made_by} --force")
 
 
 def _sentences(session: heavy.Session, counts: Sequence[str]) -> list[str]:
