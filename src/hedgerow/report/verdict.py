@@ -14,6 +14,8 @@ from ..texts import text, texts
 
 # the checks of a method itself that bound a figure
 BOUNDED = ("suppressed rows", "largest share of a value in a group", "inference (measured)", "epsilon")
+# the share of people that exact values may find beyond strangers or chance before care is advised
+FOUND = 0.05
 
 
 class Verdict(NamedTuple):
@@ -31,7 +33,16 @@ def not_bounded(audit: Mapping[str, Any], plan: Plan | None) -> list[str]:
     altered = plan is not None and plan.risk_model == "linkage"
     unchanged = plan.in_name_only if plan and altered else []
     sentences = [*unbounded((), {}, records=0, unchanged=unchanged), *audit.get("unbounded", ())]
-    return list(dict.fromkeys(sentences))
+    return list(dict.fromkeys([*sentences, *_exact(audit)]))
+
+
+def _exact(audit: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a sentence if released values of sensitive columns find more people than strangers or chance."""
+    found = audit.get("risk", {}).get("found") or {}
+    together = found.get("together")
+    if together and together["found"] - (together["control"] or 0) > FOUND:
+        columns = [name for name, column in found["columns"].items() if column["role"] == "sensitive"]
+        yield text("verdict", "exact", columns=" and ".join(columns), share=percent(together["found"], 0))
 
 
 def verdict(
@@ -53,14 +64,7 @@ def verdict(
     """
     judged = verdicts(audit, plan, checks, **thresholds)
     all_met = all(each.meets for each in judged)
-    if not all_met:
-        says = "Does not meet what was asked."
-    elif not judged:
-        says = "No threshold was chosen. Nothing says whether what was measured is enough."
-    elif loud:
-        says = "Meets what was asked, but not everything is bounded."
-    else:
-        says = "Meets what was asked."
+    state = "broken" if not all_met else "no_threshold" if not judged else "unbounded" if loud else "kept"
     texts = [
         f"{name}: asked {limit}, reached {reached}" + ("" if meets else ", does not meet")
         for name, limit, reached, meets in judged
@@ -68,7 +72,7 @@ def verdict(
     if texts and texts[0][1] != "-":  # k-anonymity and the like begin small
         texts[0] = texts[0][:1].upper() + texts[0][1:]
     return {
-        "says": says,
+        "says": text("share_or_not", state),
         "kept": bool(judged) and not loud and all_met,
         "thresholds": texts,
         "unbounded": list(loud),
