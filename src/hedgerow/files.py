@@ -21,6 +21,8 @@ except ImportError:  # where there are no such locks, leftovers stay
 
 # Endings of what is being written, and of a folder that stands aside until it is replaced.
 PART, OLD = ".part", ".old"
+# Bytes of a plan, schema or configuration that are read.
+LONGEST_TEXT = 10**9
 # How the names of tables end, and the format that each ending stands for.
 SUFFIXES = {
     ".csv": ".csv", ".tsv": ".csv", ".txt": ".csv", ".tab": ".csv",
@@ -187,7 +189,12 @@ def write_private(path: str | Path, text: str | Iterable[str]) -> None:
 def read_text(path: str | Path, what: str, error: type[HedgerowError]) -> str:
     """Return a file's text; if it cannot be read, raise `error` with the file named as `what`."""
     try:
-        return Path(path).read_text(encoding="utf-8-sig")
+        with open(path, "rb") as file:
+            # a device or a pipe may never end
+            content = file.read(LONGEST_TEXT + 1)
+        if len(content) > LONGEST_TEXT:
+            raise error(f"{what} {path} is longer than {LONGEST_TEXT // 10**9} GB, so it is not read")
+        return content.decode("utf-8-sig")
     except OSError as fault:
         raise error(f"cannot read {what} {path}: {fault.strerror}") from None
     except UnicodeDecodeError:

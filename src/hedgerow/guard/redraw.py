@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pyarrow as pa
@@ -27,7 +27,7 @@ from ..measures.guarantees import ColumnGuarantee, from_promise
 from ..notation import moment
 from ..plan import Guard, GuardedColumn, Partition, Plan, Vector
 from ..plan.records import AGAIN, REDRAW, RUNS, dumps
-from ..schema import Schema
+from ..schema import Kind, Schema
 from .draws import SMOOTHED, Draws, Joints
 from .moments import SHRINK, group_tilts, scores_of
 from .runs import EACH, Runs, previous_values, runs_of
@@ -644,16 +644,8 @@ def _column(record: GuardedColumn, codes: IntArray) -> Column:
     place = np.full(n + 1, len(occurring), np.int64)
     place[occurring] = np.arange(len(occurring))
     values = values[occurring] if isinstance(values, np.ndarray) else [values[i] for i in occurring]
-    return Column(
-        record.name,
-        record.kind,
-        record.unit,
-        place[codes],
-        values,
-        bool(occurs[n:].any()),
-        (),
-        record.events,  # type: ignore[arg-type]
-    )
+    kind = cast(Kind, record.kind)
+    return Column(record.name, kind, record.unit, place[codes], values, bool(occurs[n:].any()), (), record.events)
 
 
 def _whole(values: NDArray[Any]) -> Vector:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from ..columns.column import quantile_bins
 from ..columns.table import Table
 from ..errors import InputError, ParameterError, PlanError
+from ..files import read_text
 from ..io.read import as_spelled, read
 from ..methods.randomized_response import released_codes
 from ..methods.response.rr_matrix import Channel, clipped, em, projected
@@ -340,15 +341,7 @@ def _data(parameters: Any) -> Mapping[str, Any]:
         return parameters.public()
     if isinstance(parameters, Mapping):
         return parameters
-    try:
-        data = parsed(Path(parameters).read_text(encoding="utf-8"), str(parameters))
-    except OSError as error:
-        raise PlanError(
-            f"cannot read {parameters}: {error.strerror}",
-            hint="releases of RandomizedResponse hold it; others need no reconstruction",
-        ) from None
-    except (UnicodeDecodeError, TypeError):
-        raise PlanError("the distortion parameters are not valid JSON") from None
+    data = parsed(read_text(parameters, "the distortion parameters", PlanError), str(parameters))
     if not isinstance(data, dict):
         raise PlanError("the distortion parameters are not those of a release")
     return data

@@ -38,10 +38,10 @@ def not_bounded(audit: Mapping[str, Any], plan: Plan | None) -> list[str]:
 
 def _exact(audit: Mapping[str, Any]) -> Iterator[str]:
     """Yield a sentence if released values of sensitive columns find more people than strangers or chance."""
-    found = audit.get("risk", {}).get("found") or {}
-    together = found.get("together")
+    by_value = audit.get("risk", {}).get("found") or {}
+    together = by_value.get("together")
     if together and together["found"] - (together["control"] or 0) > FOUND:
-        columns = [name for name, column in found["columns"].items() if column["role"] == "sensitive"]
+        columns = [name for name, column in by_value["columns"].items() if column["role"] == "sensitive"]
         yield text("verdict", "exact", columns=" and ".join(columns), share=percent(together["found"], 0))
 
 
