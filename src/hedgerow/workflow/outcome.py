@@ -11,8 +11,9 @@ from ..notation import figure, percent
 from ..release import Release
 from ..release.guard_words import form_in_words, shifts_in_words
 from ..release.private_release import PrivateRelease
+from ..release.warnings import shares_alone
 from ..report.text import found_in_words
-from ..report.verdict import not_bounded, verdict
+from ..report.verdict import FOUND, not_bounded, verdict
 from ..texts import text
 
 _say = partial(text, "outcome")
@@ -32,7 +33,7 @@ def outcome(release: Release | PrivateRelease, measured: Audit | None = None) ->
     recoding, numbers = release.plan.recoding, release.summary()
     audit = measured.to_dict() if measured else {"table": {"yardstick": ""}}
     # an audit saw the whole table; without one the release's own figures have to do
-    loud = not_bounded(audit, release.plan) if measured else numbers["unbounded"]
+    loud = not_bounded(audit, release.plan) if measured else [*numbers["unbounded"], *_exact(release)]
     says = verdict(audit, release.plan, release.checks, loud)["says"]
     head = [says, *(f"- not bounded: {text}" for text in loud)]
     shifted = shifts_in_words(numbers["guard"]) if "guard" in numbers else []
@@ -63,6 +64,13 @@ def outcome(release: Release | PrivateRelease, measured: Audit | None = None) ->
     if by_value := found_in_words(measured.risk.get("found")) if measured else "":
         shifted.append(by_value)
     return lines + shifted + counts_off(measured) + _inferred(release, measured)
+
+
+def _exact(release: Release) -> list[str]:
+    """Return a sentence on each sensitive column whose values are released exactly and are often unique."""
+    shares = shares_alone(release.plan, release.released)
+    columns = [name for name in release.plan.names("sensitive") if shares.get(name, 0) > FOUND]
+    return [text("verdict", "exact_alone", name=name, share=percent(shares[name], 0)) for name in columns]
 
 
 def _who(numbers: dict[str, Any]) -> str:
