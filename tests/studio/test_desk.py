@@ -235,3 +235,24 @@ def test_another_method_gets_only_the_options_that_it_has() -> None:
     form["method"] = "mondrian"
     after = forms.settings(form, before, {"k": 10, "max_disclosure": None})
     assert after.options == {"k": 10, "max_disclosure": 0.5}
+
+
+@pytest.mark.parametrize("kind", ["InputError", "Cancelled"])
+def test_a_table_that_cannot_be_read_leaves_everything_as_it_was(desk: Desk, kind: str) -> None:
+    take(desk, k=30)
+    before = {name: getattr(desk, name) for name in ("path", "choices", "missing", "encoding")}
+    past, opened = list(desk.past), desk.results["open"]
+    assert past
+    desk.open("none.csv")
+    desk.open("picture.png")  # the first is given up
+    desk.work.answer(error={"kind": "Cancelled", "message": "stopped", "hint": None})
+    desk.need("table")
+    desk.work.answer(error={"kind": kind, "message": "it cannot be read", "hint": None})
+    assert {name: getattr(desk, name) for name in before} == before
+    assert list(desk.past) == past
+    assert desk.results["open"] is opened
+    assert desk.results["failed"]["table"]["message"] == "it cannot be read"
+    assert desk.refused == "picture.png"
+    desk.undo()
+    assert desk.choices == past[-1]
+    assert "failed" not in desk.results

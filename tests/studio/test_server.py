@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from hedgerow.studio import forms
 from hedgerow.studio.state import STEPS, UNDO
 from hedgerow.studio.state import StudioState as Desk
 
@@ -200,6 +201,11 @@ def test_a_fault_of_the_studio_tells_no_value(browser: Browser, desk: Desk, monk
     assert answer.status_code == 500
     assert "RuntimeError" in answer.text
     assert "2100" not in answer.text
+
+
+def test_a_form_beyond_its_limit_is_refused(browser: Browser, desk: Desk) -> None:
+    answer = browser("POST", "/settings", data={"turn": str(desk.turn), "k": "1" * (forms.MOST + 1)})
+    assert answer.status_code == 413
 
 
 def test_every_step_has_a_page_at_any_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -454,9 +460,10 @@ def test_a_table_whose_name_is_like_an_option_is_no_option(browser: Browser, des
 def test_a_file_that_was_refused_is_read_again_in_the_encoding_that_is_named(browser: Browser, desk: Desk) -> None:
     desk.open("old.csv")
     desk.work.answer(error={"kind": "InputError", "message": "old.csv is UTF-8 but for 1", "hint": ""})
-    assert desk.path is None
+    assert desk.path == "people.csv"  # as before
     page = browser("GET", "/table").text
     assert 'name="encoding"' in page
+    assert "Read old.csv again" in page
     browser("POST", "/missing", data={"turn": str(desk.turn), "missing": "", "encoding": " cp1252 "})
     name, told = desk.work.asked[-1]
     assert (name, told["path"], told["encoding"]) == ("open", "old.csv", "cp1252")

@@ -179,12 +179,14 @@ def choices(
         _text(_RIGHT - 16, _BASE + 18, figure(high, 2), "end"),
         _text((_LEFT + _RIGHT) / 2, _BASE + 38, "more use to the right", "middle"),
         _text(_LEFT + 6, _TOP + 2, "tells more", "start"),
+        _text(_RIGHT, _BASE - 4, "better ↘", "end"),
     ]
     # one point makes no line
     if len(line) > 1:
         way = " ".join(f"{x:.1f},{y:.1f}" for x, y in line)
         parts.append(f'<polyline points="{way}" class="way"/>')
     labels = LabelSpace((_LEFT, 0, WIDTH, _BASE))
+    labels.block(_RIGHT - 24, _BASE - 8, 24)
     marks = []
     # what is drawn later lies above: the points of the line, and the chosen one last
     for i in sorted(range(len(points)), key=lambda i: (i == chosen, i in strong)):

@@ -174,7 +174,7 @@ async def _form(request: Request) -> dict[str, str]:
         body += part
         # read piece by piece: a form of gigabytes is not taken into memory
         if len(body) > forms.MOST:
-            raise ValueError("a form that is too large")
+            raise _Refused("The form is too large.", 413)
     return forms.fields(bytes(body))
 
 
@@ -250,7 +250,7 @@ def _posting(app: FastAPI, state: StudioState) -> None:
             state.notice = "Something else is being done; look the person up afterwards."
 
     def read_again(form: dict[str, str]) -> None:
-        words, path = list(dict.fromkeys(split(form.get("missing", "")))), state.path or state.refused
+        words, path = list(dict.fromkeys(split(form.get("missing", "")))), state.refused or state.path
         encoding = form.get("encoding", "").strip()
         if path is not None and (words, encoding) != (state.missing, state.encoding):
             state.open(path, missing=words, encoding=encoding)

@@ -21,6 +21,7 @@ STEPS = tuple(WORDS["steps"])
 # in place of a cap, where a method has none
 _NO_CAP = "none"
 _OF_CHOICES = ("today", "frontier", "shares", "measure", "lookup", "write", "failed", "script", "cautions")
+_OF_TABLE = ("path", "missing", "encoding", "choices", "past", "results")
 _VARIED = ("k", "max_disclosure")
 # the settings that the picture shows besides the chosen one; a cap of 1 is none
 MORE = (10, 5, 20, 50)
@@ -91,6 +92,8 @@ class StudioState:
         self.choices = Choices()
         self.past: deque[Choices] = deque(maxlen=UNDO)
         self.results: dict[str, Any] = {}
+        # the table before one that is being opened, to return to if that cannot be read
+        self._before: dict[str, Any] = {}
         self.turn = 0
         self.version = 0
         self.tab = ""
@@ -105,15 +108,20 @@ class StudioState:
             self.open(path)
 
     def open(self, path: str, demo: bool = False, missing: Sequence[str] = (), encoding: str = "") -> None:
-        """Open another table, or the same with other reading options; choices and results start afresh."""
+        """Open another table, or the same with other reading options; choices and results start afresh.
+
+        If it cannot be read, or its reading is stopped, everything is as it was before.
+        """
         with self._lock:
             if self.job is not None and self.job.name != "hello":
                 self.work.stop()
+            if "open" in self.results:
+                self._before = {name: getattr(self, name) for name in _OF_TABLE}
             self.path, self.refused = path, None
             self.results = {n: v for n, v in self.results.items() if n == "methods"}
             self.missing, self.encoding = list(missing), encoding
             self.choices, self.notice = Choices(), None
-            self.past.clear()
+            self.past = deque(maxlen=UNDO)
             self._changed()
             self._next = ("demo", {"people": PEOPLE}, "table") if demo else ("open", {}, "table")
             self.need("table")
@@ -345,9 +353,12 @@ class StudioState:
                 assert job.result is not None
                 self._store(job.name, job.result, choices, more)
                 return
-            self.results.setdefault("failed", {})[step] = job.error
             if job.name in ("open", "demo"):
-                self.path, self.refused = None, self.path
+                refused = self.path
+                vars(self).update(self._before or {"path": None})
+                self.refused = refused
+                self.turn += 1
+            self.results.setdefault("failed", {})[step] = job.error
 
     def _holds_for(self, choices: Choices, name: str) -> bool:
         """Return whether a job's result for earlier choices is still valid for the present ones."""
@@ -366,7 +377,7 @@ class StudioState:
             self.results["script"] = {n: text.replace(folder, prefix) for n, text in texts}
             self.results["cautions"] = result.pop("cautions")
         if name in ("open", "demo"):
-            self.results["open"] = result
+            self.results["open"], self._before = result, {}
             roles = {c["column"]: c["role"] for c in result["columns"]}
             people = {name: result[name] for name in ("unit", "household", "weight")}
             # where the steward begins, and no choice that undo goes back to
