@@ -12,6 +12,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+import nbformat
 import pytest
 
 from hedgerow.studio import forms
@@ -441,6 +442,16 @@ def test_every_step_says_that_there_is_no_table(browser: Browser, desk: Desk) ->
         answer = browser("GET", f"/{step}")
         assert (step, answer.status_code) == (step, 200)
         assert "Choose one first." in answer.text
+
+
+def test_the_release_is_there_as_a_notebook(browser: Browser, desk: Desk) -> None:
+    code = "import hedgerow as hr\nhr.protect('people.csv')"
+    desk.results["script"] = {"command": "hedgerow protect people.csv", "python": code}
+    assert 'href="/notebook/release.ipynb"' in browser("GET", "/release").text
+    answer = browser("GET", "/notebook/release.ipynb")
+    book = nbformat.reads(answer.text, as_version=4)
+    nbformat.validate(book)
+    assert [cell.source for cell in book.cells] == [code]
 
 
 def test_a_table_whose_name_is_like_an_option_is_no_option(browser: Browser, desk: Desk) -> None:

@@ -335,6 +335,20 @@ def _files(app: FastAPI, state: StudioState) -> None:
             return HTMLResponse(pages.refusal("Not yet", WORDS["refused"]["not_checked"]), 409)
         return FileResponse(path, filename=name)
 
+    @app.get("/notebook/release.ipynb")
+    async def notebook() -> Response:
+        code = state.results.get("script", {}).get("python", "")
+        cell = {
+            "cell_type": "code",
+            "id": "release",
+            "source": code,
+            "metadata": {},
+            "outputs": [],
+            "execution_count": None,
+        }
+        about = {"content-disposition": 'attachment; filename="release.ipynb"'}
+        return JSONResponse({"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": [cell]}, headers=about)
+
     @app.get("/report/open")
     async def report() -> Response:
         path = written("report.html")
