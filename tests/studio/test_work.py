@@ -43,6 +43,9 @@ def test_a_worker_does_first_what_a_request_builds_on(people: Path, tmp_path: Pa
     assert {"release.csv", "plan.json", "report.html"} <= set(written["files"])
     assert all(state == "kept" for _, state in written["promised"])
     assert any("10" in text for text, _ in written["promised"])
+    measured = worker.do({**ask(people, attacks=False), "do": "measure"})
+    said = [*written["cautions"], *measured["warned"]]
+    assert not any("left out columns" in text for text in said)  # each column's role was chosen on the page
     assert {message["step"] for message in told} >= {"reading the table", "fitting"}
     made = worker.do({**ask(people), "do": "say"})["script"]
     assert "-k" not in made["command"]  # 10 is its default

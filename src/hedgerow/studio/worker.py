@@ -12,7 +12,7 @@ import os
 import queue
 import sys
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,7 @@ from ..report.figures import risk_rows
 from ..report.page import answers
 from ..report.verdict import not_bounded, verdict
 from ..schema import ROLE_FIELDS, UNSAID, Schema
+from ..texts import text
 from ..workflow import methods
 from ..workflow.session import Session
 from .state import Choices
@@ -68,7 +69,7 @@ class Worker:
         answer: dict[str, Any] = getattr(self, f"_{ask['do']}")(ask)
         session = self._session
         if session is not None and session.result("choose") is not None:
-            answer |= {"script": _script(session), "cautions": session.cautions}
+            answer |= {"script": _script(session), "cautions": _unasked(session, session.cautions)}
         return answer
 
     def _progress(self, step: str, share: float | None) -> None:
@@ -275,8 +276,14 @@ def comparison(session: Session) -> dict[str, Any]:
         "known": list(session.choice.schema.quasi) if grouped else [],
         "attacked": bool(audit["attacks"]),
         "standard": audit["profile"],
-        "warned": [text for text in release.cautions if text not in loud],
+        "warned": [each for each in _unasked(session, release.cautions) if each not in loud],
     }
+
+
+def _unasked(session: Session, cautions: Sequence[str]) -> list[str]:
+    """Return the cautions without that of columns left out, for every column's role was chosen on the page."""
+    names = session.release.plan.names("undeclared") if session.result("protect") is not None else []
+    return [each for each in cautions if each != text("caution", "undeclared", names=", ".join(names))]
 
 
 def main() -> None:
