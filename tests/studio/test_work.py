@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -43,10 +44,6 @@ def test_a_worker_does_first_what_a_request_builds_on(people: Path, tmp_path: Pa
     assert {"release.csv", "plan.json", "report.html"} <= set(written["files"])
     assert all(state == "kept" for _, state in written["promised"])
     assert any("10" in text for text, _ in written["promised"])
-    measured = worker.do({**ask(people, attacks=False), "do": "measure"})
-    said = [*written["cautions"], *measured["warned"]]
-    assert not any("left out columns" in text for text in said)  # each column's role was chosen on the page
-    assert {message["step"] for message in told} >= {"reading the table", "fitting"}
     made = worker.do({**ask(people), "do": "say"})["script"]
     assert "-k" not in made["command"]  # 10 is its default
     again: dict[str, Any] = {}
@@ -58,6 +55,15 @@ def test_a_worker_does_first_what_a_request_builds_on(people: Path, tmp_path: Pa
         os.chdir(here)
     for name in ("release.csv", "plan.json"):
         assert (tmp_path / "again" / name).read_bytes() == (tmp_path / "out" / name).read_bytes()
+    measured = worker.do({**ask(people, attacks=False), "do": "measure"})
+    said = [*written["cautions"], *measured["warned"]]
+    assert not any("left out columns" in text for text in said)  # each column's role was chosen on the page
+    exact = worker.do({**ask(people, method="mart", guard="none", attacks=False), "do": "measure"})
+    said += [*exact["warned"], *exact["verdict"]["unbounded"]]
+    assert any("Public cut points, in step 3" in text for text in said)
+    assert any("Exact sensitive values, in step 3" in text for text in said)
+    assert not any(re.search(r"--\w", text) for text in said)
+    assert {message["step"] for message in told} >= {"reading the table", "fitting"}
 
 
 def test_roles_and_cut_points_are_those_of_the_steward(people: Path) -> None:

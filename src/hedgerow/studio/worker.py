@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import queue
+import re
 import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -33,6 +34,7 @@ from ..schema import ROLE_FIELDS, UNSAID, Schema
 from ..texts import text
 from ..workflow import methods
 from ..workflow.session import Session
+from . import WORDS
 from .state import Choices
 from .worker_client import describe
 
@@ -69,7 +71,7 @@ class Worker:
         answer: dict[str, Any] = getattr(self, f"_{ask['do']}")(ask)
         session = self._session
         if session is not None and session.result("choose") is not None:
-            answer |= {"script": _script(session), "cautions": _unasked(session, session.cautions)}
+            answer |= {"script": _script(session), "cautions": _for_page(session, session.cautions)}
         return answer
 
     def _progress(self, step: str, share: float | None) -> None:
@@ -266,7 +268,7 @@ def comparison(session: Session) -> dict[str, Any]:
             plots[name] = pictures.before_after(name, shape)
     examples = measured.shown
     return {
-        "verdict": verdict(audit, release.plan, release.checks, loud),
+        "verdict": verdict(audit, release.plan, release.checks, _for_page(session, loud)),
         "cards": [vars(card) for card in cards],
         "promised": promised,
         "risk_rows": [row[:3] for row in risk_rows(before, after)] if grouped else [],
@@ -276,14 +278,21 @@ def comparison(session: Session) -> dict[str, Any]:
         "known": list(session.choice.schema.quasi) if grouped else [],
         "attacked": bool(audit["attacks"]),
         "standard": audit["profile"],
-        "warned": [each for each in _unasked(session, release.cautions) if each not in loud],
+        "warned": _for_page(session, [each for each in release.cautions if each not in loud]),
     }
 
 
-def _unasked(session: Session, cautions: Sequence[str]) -> list[str]:
-    """Return the cautions without that of columns left out, for every column's role was chosen on the page."""
+def _for_page(session: Session, cautions: Sequence[str]) -> list[str]:
+    """Return cautions with the page's controls in place of flags.
+
+    That of columns left out is no caution here, for every column's role was chosen on the page.
+    """
     names = session.release.plan.names("undeclared") if session.result("protect") is not None else []
-    return [each for each in cautions if each != text("caution", "undeclared", names=", ".join(names))]
+    left_out = text("caution", "undeclared", names=", ".join(names))
+    texts = [each for each in cautions if each != left_out]
+    for flag, control in WORDS["controls"].items():
+        texts = [re.sub(flag, control, each) for each in texts]
+    return texts
 
 
 def main() -> None:
