@@ -22,7 +22,7 @@ LOWEST := .venv-lowest
 TYPERS := typer==0.19.0,click typer==0.23.2,click==8.2.1 typer==0.23.2,click typer==0.25.0,click typer
 WHEEL := .venv-wheel
 
-.PHONY: demo test test-all nightly spark lowest docs dist lint types borders check kernels clean
+.PHONY: demo test test-all nightly spark lowest docs dist handed-out lint types borders check kernels clean
 
 .venv/installed: pyproject.toml
 	@echo "Installing Hedgerow and the packages that it needs into .venv, which takes about a minute"
@@ -83,6 +83,12 @@ lowest: $(LOWEST)/installed
 	  PYTHONPATH=$(abspath $(LOWEST)/typer) $(LOWEST)/bin/python -m pytest -q tests/test_cli_first.py \
 	    -k "help or list_of_commands or shell"; \
 	done
+
+# one after another, beside what needs the other processor
+handed-out:
+	$(MAKE) lowest
+	$(MAKE) docs
+	$(MAKE) dist
 
 # the demo and README's commands run in a folder apart, where nothing but the wheel can be imported
 dist: .venv/installed-dev
