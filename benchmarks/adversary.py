@@ -32,8 +32,8 @@ from hedgerow.io.read import read
 QUASI = ("age", "workclass", "education", "marital-status", "race", "sex", "native-country")
 SCHEMA = hr.Schema(quasi=QUASI, sensitive=["hours-per-week", "occupation"])
 METHODS = {
-    "MART(k=10)": hr.MART(k=10),
-    "MART(k=10, max_disclosure=.4)": hr.MART(k=10, max_disclosure=0.4),
+    "MART(k=10)": hr.MART(k=10, categorical="concatenate"),
+    "MART(k=10, max_disclosure=.4)": hr.MART(k=10, max_disclosure=0.4, categorical="concatenate"),
     "Mondrian(k=10)": hr.Mondrian(k=10),
     "LocalSuppression(k=10)": hr.LocalSuppression(k=10),
 }
@@ -54,7 +54,7 @@ def main() -> None:
     people = Table(read(hr.datasets.load_adult()).arrow.drop_null())
     if given.rows:
         people = Table(people.arrow.slice(0, given.rows))
-    first = hr.protect(people, SCHEMA, hr.MART(k=10))
+    first = hr.protect(people, SCHEMA, hr.MART(k=10, categorical="concatenate"))
     for name, method in METHODS.items():
         release = hr.protect(people, SCHEMA, method)
         pair = pair_up(people, of_release(release))

@@ -52,9 +52,9 @@ def tables() -> Iterator[tuple[str, pa.Table, list[str], list[str], list[int]]]:
 
 def methods(k: int) -> Iterator[tuple[str, Any]]:
     """The rules that are set side by side."""
-    yield f"k = {k}", hr.MART(k=k, max_disclosure=None)
-    yield f"k = {k}, d = 0.5", hr.MART(k=k, max_disclosure=0.5)
-    yield f"k = {k}, alpha = 0.05", hr.MART(k=k, max_disclosure=None, alpha=0.05)
+    yield f"k = {k}", hr.MART(k=k, max_disclosure=None, categorical="concatenate")
+    yield f"k = {k}, d = 0.5", hr.MART(k=k, max_disclosure=0.5, categorical="concatenate")
+    yield f"k = {k}, alpha = 0.05", hr.MART(k=k, max_disclosure=None, alpha=0.05, categorical="concatenate")
 
 
 def explained(released: Classes) -> float:

@@ -23,8 +23,8 @@ import hedgerow as hr
 QUASI = ("age", "workclass", "education", "marital-status", "race", "sex", "native-country")
 NUMBERS = ("age", "education-num", "capital-gain")
 METHODS: dict[str, Callable[[], Any]] = {
-    "MART": lambda: hr.MART(),
-    "MART, cap .3": lambda: hr.MART(max_disclosure=0.3),
+    "MART": lambda: hr.MART(categorical="concatenate"),
+    "MART, cap .3": lambda: hr.MART(max_disclosure=0.3, categorical="concatenate"),
     "Hedge": lambda: hr.Hedge(screen=True),
     "Hedge, cap .3": lambda: hr.Hedge(max_disclosure=0.3, screen=True),
     "Mondrian, median": lambda: hr.Mondrian(),

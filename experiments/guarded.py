@@ -425,6 +425,7 @@ def releases(people: Members, seed: int) -> Iterator[tuple[str, Callable[[], Vie
 
     hedge = partial(Hedge, K, max_disclosure=0.5)
     yield "original", lambda: people.of_table(members)
+    yield "MART of the papers", lambda: drawn(MART(K, max_disclosure=0.5, categorical="concatenate"), None)
     yield "MART, exact", lambda: drawn(MART(K, max_disclosure=0.5), None)
     for screen in (False, True):
         name = "Hedge, screened" if screen else "Hedge"

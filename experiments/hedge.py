@@ -295,7 +295,7 @@ def mondrian_under(members: Table, schema: Schema, cap: float | None) -> Release
 
 def releases(members: Table, schema: Schema, cap: float | None) -> Iterator[tuple[str, Release]]:
     """What is compared under a cap, or without one."""
-    yield "MART", _released(members, schema, MART(K, max_disclosure=cap))
+    yield "MART", _released(members, schema, MART(K, max_disclosure=cap, categorical="concatenate"))
     yield "Hedge", _released(members, schema, Hedge(K, max_disclosure=cap, screen=True))
     everything = Hedge(K, max_disclosure=cap, screen=False)
     yield "Hedge, screen off", _released(members, schema, everything)
@@ -456,7 +456,7 @@ def slopes(draws: int = 5, rows: int = 6_000) -> list[dict[str, Any]]:
     methods = {
         "Hedge, means": Hedge(k=10, max_disclosure=0.5, screen=True),
         "Hedge, ranges": Hedge(k=10, max_disclosure=0.5, numeric="range", screen=True),
-        "MART, ranges": MART(k=10, max_disclosure=0.5),
+        "MART, ranges": MART(k=10, max_disclosure=0.5, categorical="concatenate"),
     }
     for quasi in (FEW, MANY):
         schema = Schema(quasi=quasi, sensitive=("hours-per-week",))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -178,8 +179,8 @@ class CappedMART(MART):
 
 
 def mart(k: int, **rule: Any) -> MART:
-    """MART with numbers released as group means, as in the papers."""
-    return CappedMART(k=k, numeric="mean", **rule)
+    """MART with numbers released as group means and categories joined, as in the papers."""
+    return CappedMART(k=k, numeric="mean", categorical="concatenate", **rule)
 
 
 def by_mondrian(data: Experiment, fold: Fold, k: int) -> Release:
@@ -340,8 +341,9 @@ def example() -> dict[str, Any]:
         ("p6", node[6]["p_value"], 0.1065, ""),
         ("p5", node[5]["p_value"], 0.1310, ""),
     ]
-    pruned = MART(k=2, max_disclosure=None, alpha=0.05).fit_table(read(people), schema)
-    coarse = MART(k=4, max_disclosure=None, alpha=None).fit_table(read(people), schema)
+    papers = partial(MART, max_disclosure=None, categorical="concatenate")
+    pruned = papers(k=2, alpha=0.05).fit_table(read(people), schema)
+    coarse = papers(k=4).fit_table(read(people), schema)
     leaves = [r["node"] for r in pruned.tree_.to_table().to_pylist() if r["leaf"]]
     return {
         "tree": [

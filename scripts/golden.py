@@ -37,8 +37,8 @@ COMMANDS = (
 )  # fmt: skip
 METHODS: dict[str, Callable[[str], Any]] = {
     "MART": lambda y: hr.MART(3),
-    "MART, papers": lambda y: hr.MART(3, max_disclosure=None, alpha=0.05, min_leaf=2),
-    "MART, weighted": lambda y: hr.MART(3, categorical="weighted"),
+    "MART, papers": lambda y: hr.MART(3, max_disclosure=None, alpha=0.05, min_leaf=2, categorical="concatenate"),
+    "MART, joined": lambda y: hr.MART(3, categorical="concatenate"),
     "MART, medians": lambda y: hr.MART(3, numeric="median", categorical="suppress"),
     "Hedge": lambda y: hr.Hedge(3, cells="means", screen=True),
     "Hedge, rows": lambda y: hr.Hedge(3),

@@ -50,8 +50,8 @@ CASES = [
     Case("MART", lambda: hr.MART(3), "mart -k 3", k=3),
     Case(
         "MART of the papers",
-        lambda: hr.MART(3, max_disclosure=None, alpha=0.05, min_leaf=2),
-        "mart -k 3 --alpha 0.05 --min-leaf 2 --max-disclosure 1",
+        lambda: hr.MART(3, max_disclosure=None, alpha=0.05, min_leaf=2, categorical="concatenate"),
+        "mart -k 3 --alpha 0.05 --min-leaf 2 --max-disclosure 1 --categorical concatenate",
         k=3,
     ),
     Case(

@@ -33,7 +33,8 @@ SIGNS = {
     rf"\[{MOMENT}/{MOMENT}\](?:\+\(missing\))?": r"`\[2001-05-01/2003-01-31\]` says .* between",
     r"\*": r"`\*` can be any value",
     r"\{.*\.\..*\}": r"`\{\w+\.\.\w+\}` says that the value",
-    rf"{WORD}(?:\+{WORD})+": r"`nurse\+cook` says that the value is one of these",
+    # a number beside missing values is no set of categories
+    rf"(?!{NUMBER}\+\(missing\)$){WORD}(?:\+{WORD})+": r"`nurse\+cook` says that the value is one of these",
     rf"{WORD}:\d+(?:\+{WORD}:\d+)*": r"`nurse:4\+cook:1` says that of every five",
     rf"(?:.*\+)?\(missing\)(?::\d+)?(?:\+{WORD})*": r"`\(missing\)` beside other values",
     r".*\"[^\"]*[+:*\[]+[^\"]*\".*": r"stands in quotes",

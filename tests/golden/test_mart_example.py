@@ -48,7 +48,8 @@ def example() -> pd.DataFrame:
 
 def fitted(**parameters: object) -> MART:
     people = example()
-    mart = MART(**{"max_disclosure": None, "schema": SCHEMA, **parameters})
+    papers = {"max_disclosure": None, "categorical": "concatenate", "schema": SCHEMA}
+    mart = MART(**{**papers, **parameters})
     return mart.fit(people[QUASI], people[SENSITIVE])
 
 
@@ -204,7 +205,7 @@ def test_means_for_numbers_and_counts_for_categories() -> None:
 
 def test_undeclared_categories_join_in_alphabetical_order() -> None:
     people = example()
-    mart = MART(k=4, max_disclosure=None).fit(people[QUASI], people[SENSITIVE])
+    mart = MART(k=4, max_disclosure=None, categorical="concatenate").fit(people[QUASI], people[SENSITIVE])
     assert set(mart.transform(people[QUASI])["Occupation"]) == {
         "technical+unskilled",
         "managerial+professional",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import warnings
 from typing import Any
 
 import numpy as np
@@ -359,6 +360,26 @@ def test_numbers_and_dates(style: str, ages: list[Any], births: list[str]) -> No
 def test_categories(style: str, first: str, second: str) -> None:
     released = mixed(categorical=style)
     assert released["job"].tolist() == [first] * 4 + [second] * 4
+
+
+def test_categories_have_their_counts_unless_the_papers_form_is_asked_for() -> None:
+    """A set without shares, such as `no+yes`, was read as half and half."""
+    people = pd.DataFrame({"smokes": ["no", "no", "no", "yes"] * 2, "pay": range(8)})
+    assert set(MART(k=8).fit_transform(people[["smokes"]], people["pay"])["smokes"]) == {"no:6+yes:2"}
+    papers = MART(k=8, categorical="concatenate")
+    assert set(papers.fit_transform(people[["smokes"]], people["pay"])["smokes"]) == {"no+yes"}
+
+
+def test_applying_says_that_counts_and_means_are_not_those_of_other_people() -> None:
+    people = pd.DataFrame({"smokes": ["no", "no", "no", "yes"] * 2, "pay": range(8)})
+    schema = Schema(quasi=["smokes"], sensitive=["pay"])
+    plan = protect(people, schema, MART(k=8)).plan
+    with pytest.warns(UserWarning, match="smokes: means and counts.*are those of the plan's own table"):
+        plan.apply(people.tail(1))
+    joined = protect(people, schema, MART(k=8, categorical="concatenate")).plan
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        joined.apply(people.tail(1))
 
 
 class ExactMeans(MART):

@@ -25,7 +25,7 @@ class MART(PartitionMethod):
 
     Each leaf is a group whose members share the released ranges and categories. Every group has at
     least k records and discloses at most `max_disclosure` of every sensitive column, by any proper
-    score (`Disclosure`). Every released cell is true of its row.
+    score (`Disclosure`). Every released cell is true of its row: it covers the row's own value.
 
     The tree predicts the sensitive columns from the quasi-identifiers. A split is made only when
     both sides keep these promises. With `alpha` the grown tree is pruned instead, by the papers'
@@ -41,15 +41,16 @@ class MART(PartitionMethod):
     alpha : float or None, default None
         In (0, 1): error-digression pruning at this significance level
         (equations 8 and 9). The papers' MART is
-        ``MART(k, max_disclosure=None, alpha=0.05)``.
+        ``MART(k, max_disclosure=None, alpha=0.05, categorical="concatenate")``.
     min_leaf : int or None, default None
         Fewest records of a leaf while growing; k by default. Smaller leaves
         are pruned by error-digression until every group has k records.
     numeric : {"range", "mean", "median"}, default "range"
         The form in which numbers and dates are released. Means and medians are rounded to a public step, and
         released only if at least k people have a value, as in `Hedge`.
-    categorical : {"concatenate", "weighted", "hierarchy", "suppress"}, default "concatenate"
-        The form in which categories are released.
+    categorical : {"weighted", "concatenate", "hierarchy", "suppress"}, default "weighted"
+        The form in which categories are released: with their counts in the group (``no:7+yes:3``), or as the
+        papers have them, without (``no+yes``), which reads as if each were equally frequent.
     criteria : sequence of LDiversity, optional
         Further promises of every group ("frequency" or "entropy" l-diversity).
     max_depth : int, optional
@@ -92,7 +93,7 @@ class MART(PartitionMethod):
     alpha: float | None = None
     min_leaf: int | None = None
     numeric: str = "range"
-    categorical: str = "concatenate"
+    categorical: str = "weighted"
     criteria: Sequence[LDiversity] | None = None
     max_depth: int | None = None
     max_bins: int = 1024

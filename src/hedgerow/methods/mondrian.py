@@ -54,6 +54,8 @@ class Mondrian(PartitionMethod):
         The form in which numbers and dates are released. Means and medians are rounded to a public
         step, and released only if at least k people have a value, as in `Hedge`.
     categorical : {"concatenate", "weighted", "hierarchy", "suppress"}, default "concatenate"
+        The form in which categories are released: sets as in its papers, to which others compare their
+        Mondrian, or with the counts of the group as in `MART`.
     criteria : sequence of LDiversity, optional
         Further promises ("regression" and "information_gain" only).
     max_bins : int, default 1024

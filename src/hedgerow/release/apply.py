@@ -20,6 +20,7 @@ from ..errors import PlanError, UnsupportedError, did_you_mean
 from ..guard.redraw import as_released
 from ..guard.runs import run_codes
 from ..key import Key
+from ..methods.partition import WHOLE
 from ..plan import Guard, Plan
 from ..plan.records import RUNS
 from ..progress import caution
@@ -134,7 +135,8 @@ def apply_plan(
     if plan.guard is not None and plan.guard.form != RUNS:
         raise UnsupportedError(
             "this plan draws values inside the groups of its own table, and knows nothing of other people's",
-            hint='protect their table by itself, or make a plan with guard="runs" (protect --guard runs)',
+            hint='protect their table by itself, or make a plan with guard="runs" (protect --guard runs), which hides '
+            "exact values but not who is in the table",
         )
     # no backend executes every kind of recoding
     runs_on = [n for n in ENGINES if plan.recoding.kind in computing(n).capabilities.recodings]
@@ -170,6 +172,10 @@ def apply_plan(
     if recoded.outside:
         state = "outside_hidden" if unseen == "suppress" else "outside_counted"
         caution(text("caution", state, outside=recoded.outside))
+    # a range or a set is true of whoever it covers; these describe the groups that the plan was made of
+    described = [c.name for c in plan.recoding.recoded() if getattr(c, "style", None) in WHOLE]
+    if described:
+        caution(text("caution", "told_of_own", names=", ".join(described)))
     if strangers:
         caution(text("caution", "not_released", names=", ".join(strangers)))
     columns = recoded.without_outside() if unseen == "suppress" else recoded.columns

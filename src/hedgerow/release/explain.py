@@ -104,7 +104,7 @@ def _partition(tree: Partition) -> str:
     # The splits as an indented tree, cut off where it grows long.
     lines = [
         "Recoding",
-        *(f"  {column.name}: {_style(column)}" for column in tree.columns),
+        *(f"  {column.name}: {style_in_words(column)}" for column in tree.columns),
     ]
     many = "groups" if not tree.groups else "cells"
     lines += ["", f"{tree.n_leaves:,} {many} by these splits"]
@@ -136,10 +136,10 @@ def _partition(tree: Partition) -> str:
     return "\n".join(lines)
 
 
-def _style(column: Recoded) -> str:
+def style_in_words(column: Recoded) -> str:
     """Return a description of how one column is recoded."""
     if column.silent:
-        return "* in every record"
+        return "`*` in every record"
     words = texts("style").get(column.style, column.style)
     if not column.step:
         return words

@@ -9,10 +9,11 @@ from typing import Any
 from ..io.file_format import FileFormat
 from ..measures.guarantees import BEYOND, Disclosure
 from ..methods.base import RecipientNotes
-from ..notation import duration, explain_signs, figure, markdown, percent, signs
+from ..notation import explain_signs, figure, markdown, percent, signs
 from ..plan import ColumnMap, Maps, Plan, PlanColumn, Recoded, Recoding
 from ..texts import text
 from . import guard_words
+from .explain import style_in_words
 
 _say = partial(text, "recipient")
 
@@ -51,7 +52,7 @@ def recipient(
     removed = [n for n in plan.left_out if n not in pseudonyms]
     sizes, disclosure = numbers["groups"], numbers["disclosure"]
     recoding, parameters = plan.recoding, plan.parameters
-    styles = {c.name: _say("recoded", style=_style(c)) for c in recoding.recoded() if isinstance(c, Recoded)}
+    styles = {c.name: _say("recoded", style=style_in_words(c)) for c in recoding.recoded() if isinstance(c, Recoded)}
     contents = {**styles, **method.cells, **guard_words.contents(plan)}
     lines = [
         _say("about", file=file, rows=numbers["rows"], about=method.about),
@@ -98,7 +99,8 @@ def recipient(
         lines.append(_say("found", shares=", ".join(shares)))
     if (counts := numbers.get("counts")) and counts["queries"]:
         survey = counts["new_survey"]["median"]
-        lines.append(_say("counts", median=percent(counts["median"]), survey=percent(survey)))
+        how = "counts" if counts["median"] else "counts_exact"
+        lines.append(_say(how, median=percent(counts["median"]), survey=percent(survey)))
     if grouped and disclosure is not None:
         lines.append(_say("disclosure"))
         lines += [
@@ -157,11 +159,3 @@ def _labelled(layout: FileFormat, names: Sequence[str]) -> list[str]:
 def _content(column: PlanColumn) -> str:
     described = column.role in ("quasi", "sensitive", "identifier")
     return _say(column.role if described else "unchanged", kind=column.kind)
-
-
-def _style(column: Recoded) -> str:
-    if column.silent:
-        return _say("suppressed")
-    if not column.step:
-        return column.style
-    return _say("rounded", style=column.style, step=duration(column.step, column.unit))
