@@ -12,6 +12,8 @@ from hedgerow.audit.attacks.class_risk import of_true_values
 from hedgerow.audit.non_members import refitting
 from hedgerow.audit.pairing import pair_up
 from hedgerow.audit.subject import of_release
+from hedgerow.notation import figure
+from hedgerow.report.figures import three_numbers
 
 QUASI = ["age", "sex", "job", "children"]
 SCHEMA = hr.Schema(quasi=QUASI, sensitive=["income", "diagnosis"])
@@ -248,6 +250,8 @@ def test_drawn_rows_are_counted_in_the_groups_of_their_plan(people, rows, tmp_pa
         assert worst == pytest.approx(reached[promise])
         assert not found.broken(k=10, max_disclosure=0.5)
         assert any(f"{figures['classes']['classes']} groups" in note for note in found.table["notes"])
+        # the three numbers had none of groups, although these were measured
+        assert figure(worst) in [groups.split(", ")[0] for _, groups, *_ in three_numbers(found.to_dict())]
 
 
 def test_a_plan_of_another_table_says_nothing_of_groups(rows, tmp_path):
@@ -255,6 +259,7 @@ def test_a_plan_of_another_table_says_nothing_of_groups(rows, tmp_path):
     others = hr.datasets.make_people(1500, seed=9)
     found = hr.audit(others, tmp_path / "out", attacks=False, learning=False)
     assert not any("plan's" in note for note in found.table["notes"])
+    assert {groups for _, groups, *_ in three_numbers(found.to_dict())} == {"-"}
 
 
 def test_figures_of_a_persons_own_row_are_left_out_for_drawn_rows(people, rows):
@@ -275,6 +280,7 @@ def test_drawn_rows_that_equal_a_person_are_counted_beside_strangers():
     # the pair of 1, f is not alone; of 2, 3 and 4 one is released, of four strangers one
     assert found.risk["equal"] == {"rows": 0.75, "members": 1 / 3, "strangers": 0.25}
     assert "75.0% equal a row of a person" in str(found)
+    assert "75.0% equal a row of a person" in found._repr_html_()
 
 
 def test_rows_of_people_are_not_compared_as_drawn_ones(audited):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import uuid
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -12,6 +13,8 @@ import pytest
 import hedgerow as hr
 from hedgerow import datasets
 from hedgerow.columns.roles import profile
+from hedgerow.io.file_format import FileLabels, VariableLabels
+from hedgerow.io.read import read
 from hedgerow.schema import Schema
 
 N = 60
@@ -122,6 +125,34 @@ def test_names_of_people_in_four_languages_are_left_out() -> None:
     for name in ("Nachname", "prénom", "Apellidos", "Telefonnummer", "surname"):
         (found,) = profile(pa.table({name: [f"v{i % 25}" for i in range(50)]}))
         assert found.role == "identifier", name
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "says"),
+    [
+        ("Gewicht", [1.5, 2.5, 900.0] * 40, "is Gewicht a sampling weight"),
+        ("WEIGHT", [12, 80, 300] * 40, "is WEIGHT a sampling weight"),
+        ("Haushalt", [i // 3 for i in range(120)], "is Haushalt a number that people who live together share"),
+        ("age_missing", [0, 0, 1] * 40, "does age_missing tell whether age is missing"),
+        # what is no weight, no key and no flag is not asked about
+        ("Gewicht", [0.5, 2.5, 900.0] * 40, None),
+        ("Haushalt", [1, 2, 3, 4] * 30, None),
+        ("agent_missing", [0, 0, 1] * 40, None),
+    ],
+)
+def test_inspect_asks_what_words_leave_open(name: str, values: list[float], says: str | None) -> None:
+    table = pa.table({"age": [i % 60 for i in range(120)], name: values, "income": [i * 7.5 for i in range(120)]})
+    asked = [text for text in hr.inspect(table).warnings if text.endswith("--weight " + name) or " tell" in text
+             or "--household " + name in text]  # fmt: skip
+    assert [text.startswith(says) for text in asked] == [True] if says else asked == []
+
+
+def test_a_label_is_asked_about_like_a_name() -> None:
+    table = read(pa.table({"age": [i % 60 for i in range(120)], "W1": [1.5, 2.5, 900.0] * 40}))
+    labels = FileLabels({"W1": VariableLabels(label="Design weight")})
+    table.layout = replace(table.layout, labels=labels)
+    seen = hr.inspect(table)
+    assert any(text.startswith("is W1 a sampling weight") for text in seen.warnings)
 
 
 def test_keys_of_households_and_sampling_weights_are_proposed() -> None:

@@ -55,6 +55,20 @@ def test_a_file_in_another_encoding_is_told_by_its_line_and_named_in_its_release
     assert not any("line 6" in text for text in release.cautions)
 
 
+@pytest.mark.parametrize("engine", ["memory", "duckdb"])
+def test_an_audit_says_once_that_its_files_are_in_another_encoding(tmp_path: Path, engine: str) -> None:
+    """It said so of both, and that a release would be written so, which an audit does not make."""
+    path, options = people(tmp_path / "people.csv", 5), {"attacks": False, "learning": False, "engine": engine}
+    released = people(tmp_path / "released.csv", 5)
+    told = [text for text in heard(lambda: hr.audit(path, released, SCHEMA, **options)) if "UTF-8" in text]
+    assert len(told) == 1
+    assert told[0].startswith("released.csv: line 6 is not UTF-8, so the file is read as cp1252; say what it is")
+    # a released file that is UTF-8 says nothing of the original
+    people(released, 5, encoding="utf-8")
+    told = [text for text in heard(lambda: hr.audit(path, released, SCHEMA, **options)) if "UTF-8" in text]
+    assert [text.split(":")[0] for text in told] == ["people.csv"]
+
+
 @pytest.mark.parametrize(("n", "refused"), [(999, False), (1000, True)])
 def test_fewer_than_one_line_in_a_thousand_is_refused(tmp_path: Path, n: int, refused: bool) -> None:
     path = people(tmp_path / "people.csv", 600, n)

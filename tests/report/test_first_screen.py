@@ -137,6 +137,26 @@ def test_the_page_counts_in_a_browser(made, tmp_path):
     assert script
 
 
+def test_the_contents_are_not_cut_on_a_telephone(made, tmp_path):
+    """They stood in one line that had to be scrolled sideways, and ended at the edge of the screen."""
+    browser = shutil.which("chromium")
+    if browser is None:
+        pytest.skip("Chromium is not installed")
+    _, release, audit = made
+    measure = (
+        "<script>const list=document.querySelector('nav ul');"
+        "document.title=[list.scrollWidth<=list.clientWidth,innerWidth].join()</script>"
+    )
+    page = re.sub(r"<meta http-equiv.*?>", "", page_of(audit, release)).replace("</main>", measure + "</main>")
+    (tmp_path / "page.html").write_text(page)
+    shown = subprocess.run(
+        [browser, "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom", "--window-size=500,900",
+         f"--user-data-dir={tmp_path / 'browser'}", str(tmp_path / "page.html")],
+        capture_output=True, text=True, timeout=120, check=True,
+    ).stdout  # fmt: skip
+    assert re.search(r"<title>(.*?)</title>", shown)[1] == "true,500"
+
+
 def test_records_before_and_after_belong_together(made):
     _people, _release, audit = made
     shown = audit.shown

@@ -80,7 +80,7 @@ def test_learning_nothing_is_drawn_where_it_lies_above_every_learner():
 def test_a_figure_stands_beside_the_line_and_not_in_it():
     drawn = bars([("tree", 0.40, 0.40, 0.44)], "note", "alt", most=0.5)
     line = float(re.search(r'd="M([\d.]+) ', drawn)[1])
-    places = [float(x) for x in re.findall(r'<text x="([\d.]+)"[^>]*>0\.40<', drawn)]
+    places = [float(x) for x in re.findall(r'<text x="([\d.]+)"[^>]*>0\.400<', drawn)]
     assert len(places) == 2
     assert all(x > line for x in places)
 

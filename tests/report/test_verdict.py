@@ -9,10 +9,12 @@ import numpy as np
 import pytest
 
 import hedgerow as hr
-from hedgerow.report.page import render
+from hedgerow.report.cards import cards
+from hedgerow.report.figures import three_numbers
+from hedgerow.report.page import answers, render
 from hedgerow.report.pictures import class_sizes
 from hedgerow.report.tables import stacked
-from hedgerow.workflow.outcome import outcome
+from hedgerow.workflow.outcome import counts_off, outcome
 from tests.audit.conftest import people_of
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -44,6 +46,27 @@ def test_what_was_promised_and_reached_is_the_verdict(people):
     assert kept
     assert told.startswith("Share: it meets what was asked. k-anonymity: asked at least 20, reached 2")
     assert "disclosure: asked at most 0.5, reached 0." in told
+
+
+def test_counts_that_are_exact_are_not_told_as_an_error_of_nothing(people):
+    """They were "off by 0.0% or less"."""
+    found = hr.audit(people, people, GROUPS, **QUICK)
+    says = [*counts_off(found), cards(found.to_dict(), None, False)[1].say]
+    assert ["as in the original" in text for text in says] == [True, True]
+    assert not [text for text in says if "off by 0" in text or "off by <b>0" in text]
+
+
+def test_a_figure_has_as_many_digits_in_a_sentence_as_in_its_table(people):
+    """The worst group was .50 in one and .496 in the other."""
+    release = hr.protect(people, GROUPS, hr.Mondrian(k=10))
+    found = hr.audit(people, release, learning=False, attacks=False, inference=True, learners=["linear"])
+    data = found.to_dict()
+    (_, groups, inferred, advantage), *_ = three_numbers(data)
+    said = " ".join(text for text, _ in answers(data, release.plan, release.checks)[0])
+    assert f"Measured: {groups.split(', ')[0]} in the worst group" in said
+    facts = [figure for figure, _ in cards(data, release.plan, False)[0].facts]
+    assert inferred.split(", ")[0] in [figure.split(" | ")[0] for figure in facts]
+    assert advantage.split()[0] in [figure.lstrip("+") for figure in facts]
 
 
 def test_a_threshold_that_is_not_reached_is_named(people):

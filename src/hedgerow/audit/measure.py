@@ -768,6 +768,8 @@ def _audit(task: Task[Any]) -> Audit:
     for side in filter(None, (values["risk.original"], values["risk.release"])):
         scatters = {name: column.pop("scatter") for name, column in side["sensitive"].items()}
     extremes = values["table.extremes"]
+    # a plan in whose groups rows were drawn, if nothing in the table shows them
+    planned = task.in_groups.planned.n_groups if task.in_groups.planned else None
     return Audit(
         promises=task.what.plan.promises if task.what.plan else (),
         redrawn=tuple(task.what.guard.relations()) if task.what.guard else (),
@@ -782,13 +784,14 @@ def _audit(task: Task[Any]) -> Audit:
             "sensitive": list(schema.sensitive),
             "identifiers": list(schema.identifiers),
             "yardstick": plain.risk_model,
+            "planned_groups": planned,
             "sample": task.sampled.to_dict() if task.sampled else None,
             "released_columns": plain.released.names,
             "extremes": extremes,
             "notes": [
                 *task.what.notes,
                 *plain.notes,
-                *([text("note", "planned", groups=task.in_groups.planned.n_groups)] if task.in_groups.planned else []),
+                *([text("note", "planned", groups=planned)] if planned else []),
                 *([task.sampled.note()] if task.sampled else []),
                 *(extremes_in_words(n, task.options["k"] or 0, e) for n, e in extremes.items()),
             ],

@@ -219,6 +219,8 @@ def subject(released: Any, schema: Schema | None, plan: Plan | None, holds: Hold
     # altered cells need not cover their originals
     verified = plan is not None and plan.risk_model == "linkage"
     table = holds.released(released, schema)
+    if table.layout.dialect.not_utf8:  # a guess that was told, and need not be told of the original again
+        schema = schema.replace(encoding=table.layout.dialect.encoding)
     # small, so in memory: one row for each value of a group
     second = None if file is None else Holder().released(file, schema)
     return Subject(table, schema, plan, second, rows, verified, notes=() if note is None else (note,))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -33,6 +33,7 @@ DIRECT, KEYS, PERSONS, HOMES, NAMES, SENSITIVE, QUASI, FREE, WEIGHTS, CODES = (
     for meaning in ("direct", "keys", "persons", "homes", "names", "sensitive", "quasi", "free", "weights", "codes")
 )
 PEOPLE = PERSONS | {"id", "ids", "uid", "uuid", "guid"}
+_ASKED = {what: frozenset(words.split()) for what, words in _WORDS["asked"].items()}
 _SENSITIVE_STEMS, _QUASI_STEMS = (_WORDS[n]["stems"].split() for n in ("sensitive", "quasi"))
 _SENSITIVE_ENDS = tuple(_WORDS["sensitive"]["ends"].split())
 # enough values to see a pattern by, spaced evenly, because neighbours in a dictionary are alike
@@ -266,10 +267,35 @@ def _weighs(words: set[str]) -> bool:
 
 def _can_weigh(table: Table, column_profile: ColumnProfile) -> bool:
     """Return whether a column is named like a sampling weight and holds only valid weights."""
-    if not _weighs(tokens(column_profile.name)) or table.kind(column_profile.name) != "numeric":
+    return _weighs(tokens(column_profile.name)) and _holds_weights(table, column_profile.name)
+
+
+def _holds_weights(table: Table, name: str) -> bool:
+    """Return whether every value of a column is a valid sampling weight."""
+    if table.kind(name) != "numeric":
         return False
-    column = table.column(column_profile.name)
+    column = table.column(name)
     return bool(column.n_values) and not column.has_missing and bool(column.values[0] >= 1)
+
+
+def questions(table: Table, profiles: Sequence[ColumnProfile], schema: Schema) -> Iterator[tuple[str, str, str]]:
+    """Yield what names and labels leave open: "weight", "household" or "follower", the column, and whom it follows.
+
+    Such words mean other things as well: Gewicht is a sampling weight or that of a body.
+    """
+    for column in profiles:
+        name = column.name
+        words = tokens(name) | tokens(table.layout.labels.label(name))
+        if schema.weight is None and words & _ASKED["weights"] and _holds_weights(table, name):
+            yield "weight", name, ""
+        # a small number is the size of a household, and one that never repeats is no household's
+        is_key = schema.household is None and words & _ASKED["homes"] and column.n_distinct > MOST_CODES
+        if is_key and table.distinct_share(name) < _REPEATS:
+            yield "household", name, ""
+        for leader in table.names:
+            rest = name[len(leader) :] if name.lower().startswith(leader.lower()) else ""
+            if rest and tokens(rest) and tokens(rest) <= _ASKED["followers"]:
+                yield "follower", name, leader
 
 
 def longest_text(column: Column) -> int:

@@ -96,7 +96,10 @@ def declared_texts(schema: Schema) -> tuple[dict[str, Collection[str]], dict[str
 def warn_of_guesses(path: Path, dialect: Dialect) -> None:
     """Warn if the encoding was guessed or if the first columns have no name."""
     if dialect.not_utf8:
-        caution(f"{path.name}: {next(dialect.doubts())}")
+        caution(
+            f"{path.name}: line {dialect.not_utf8:,} is not UTF-8, so the file is read as {dialect.encoding}; "
+            "say what it is: --encoding (encoding=)"
+        )
     if dialect.unnamed:
         caution(
             f"{path.name}: the first columns are without a name, like a row index, and are called "

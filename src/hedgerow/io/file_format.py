@@ -159,12 +159,8 @@ class Dialect:
     def doubts(self) -> Iterator[str]:
         """Yield a warning for each guess about the encoding and the number format."""
         if self.encoding not in UNICODE:
-            message = f"the file is read as {self.encoding}, and a release of it is written so"
-            yield (
-                f"line {self.not_utf8:,} is not UTF-8, so {message}; say what it is: --encoding (encoding=)"
-                if self.not_utf8
-                else f"{message}: its reader must know"
-            )
+            why = f"line {self.not_utf8:,} is not UTF-8, so " if self.not_utf8 else ""
+            yield f"{why}the file is read as {self.encoding}, and a release of it is written so: its reader must know"
         sign, other = ("point", ",") if self.decimal == "." else ("comma", ".")
         if self.unsure:
             yield (

@@ -154,16 +154,16 @@ def _learned(risk: Mapping[str, Any], name: str) -> Iterator[tuple[str, str]]:
         return
     members, strangers = inferred["members"]["explained"], inferred["strangers"]
     if strangers is None:
-        yield figure(members, 2), f"share of {name} that a learner infers about people in the table"
+        yield figure(members), f"share of {name} that a learner infers about people in the table"
         return
     yield (
-        f"{figure(members, 2)} | {figure(strangers['explained'], 2)}",
+        f"{figure(members)} | {figure(strangers['explained'])}",
         f"share of {name} that a learner infers about members | about strangers (1: all)",
     )
     low, high = inferred["advantage"]["interval"]
     yield (
-        f"{inferred['advantage']['explained']:+.2f}",
-        f"member advantage ({figure(low, 2)} to {figure(high, 2)}): "
+        f"{inferred['advantage']['explained']:+.3f}",
+        f"member advantage ({figure(low)} to {figure(high)}): "
         + ("what the table betrays of its own people" if high > 0 else "members are inferred no better"),
     )
 
@@ -270,7 +270,8 @@ def _use(audit: Mapping[str, Any], plan: Plan | None) -> Card:
     elif not rows:
         counts = use["queries"]["range"]
         survey = percent(counts["new_survey"]["median"], 0)
-        answer = html("counts", median=percent(counts["median"], 0), survey=survey)
+        how = "counts" if counts["median"] else "counts_exact"
+        answer = html(how, median=percent(counts["median"], 0), survey=survey)
     drawing = "" if plan and plan.in_rows and not rows else _drawing(use, rows)
     return Card(answer, drawing, (), [*_utility_facts(use, plan)], title, tone)
 
@@ -293,7 +294,7 @@ def _drawing(use: Mapping[str, Any], rows: Sequence[tuple[str, float, float, flo
             positive,
             "grey: original, green: release, line: no learning; R² or accuracy",
             "What models reach on people left out: "
-            + "; ".join(f"{name} {figure(b, 2)} from the original, {figure(a, 2)} now" for name, b, a, _ in positive),
+            + "; ".join(f"{name} {figure(b)} from the original, {figure(a)} now" for name, b, a, _ in positive),
             most=max(max(row[1:]) for row in positive) or 1.0,
         )
     if use["loss"] is None or use["loss"]["ncp"] is None:
@@ -324,7 +325,7 @@ def _utility_facts(use: Mapping[str, Any], plan: Plan | None) -> Iterator[tuple[
     if dependence["largest_difference"] is not None:
         pair = max(dependence["pairs"], key=lambda each: abs(each["before"] - each["after"]))
         names = " and ".join(pair["columns"])
-        yield figure(dependence["largest_difference"], 2), f"the pair whose relationship changed most: {names}"
+        yield figure(dependence["largest_difference"]), f"the pair whose relationship changed most: {names}"
     columns = use["loss"]["columns"] if use["loss"] and not (plan and plan.in_rows) else {}
     columns = {name: column for name, column in columns.items() if column["ncp"] is not None}
     if columns:

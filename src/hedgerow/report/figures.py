@@ -152,20 +152,16 @@ def score_rows(scores: Mapping[str, Any] | None) -> list[tuple[str, str]]:
 THREE, SHORT, TOGETHER, STANDARD_HEADS = (texts("heads")[name] for name in ("three", "short", "together", "standard"))
 
 
-def three_numbers(risk: Mapping[str, Any], classes: bool) -> list[tuple[str, str, str, str]]:
+def three_numbers(audit: Mapping[str, Any]) -> list[tuple[str, str, str, str]]:
     """Return each sensitive column's name and its figures of `THREE`, as text.
 
-    Parameters
-    ----------
-    risk : mapping
-        As `Audit.to_dict` has it.
-    classes : bool
-        Whether classes of equal cells mean anything, which they do not if values were altered.
+    Groups have figures where equal cells show them, or where rows were drawn inside those of a plan.
     """
-    rows = []
+    table, risk, rows = audit["table"], audit["risk"], []
+    grouped = table["yardstick"] == "classes" or table["planned_groups"]
     for name, column in risk["release"]["sensitive"].items():
         by_groups = column["disclosure"]
-        groups = f"{figure(by_groups['worst'])}, {figure(by_groups['mean_over_groups'])}" if classes else "-"
+        groups = f"{figure(by_groups['worst'])}, {figure(by_groups['mean_over_groups'])}" if grouped else "-"
         rows.append((name, groups, *_inferred(at(risk["inference"], "columns", name))))
     return rows
 

@@ -90,7 +90,7 @@ def bars(
             y += 12
             parts.append(f'<rect x="0" y="{y - 6:g}" width="{long:.1f}" height="9" class="{kind}"/>')
             covered = long <= line < long + 36  # the figure stands beside the line, not in it
-            parts.append(_text((line if covered else long) + 5, y + 3, figure(value, 2), "start"))
+            parts.append(_text((line if covered else long) + 5, y + 3, figure(value), "start"))
         if line >= 0:
             parts.append(f'<path d="M{line:.1f} {top - 2:g}V{y + 5:g}" class="mark"/>')
         y += 19

@@ -70,7 +70,8 @@ def audit_face(audit: Mapping[str, Any]) -> str:
         tables.append(("", ("score", "release"), score_rows(risk["linkage"]["scores"])))
     else:
         lines.append(text("summary", "unpaired"))
-    three = three_numbers(risk, risk_model == "classes")
+    lines += others(risk)
+    three = three_numbers(audit)
     tables.append(("Disclosure: 0 gives away nothing, 1 everything", ("column", *THREE), three))
     heads = ("attack", "by", "about", "original", "release", "control", "public totals")
     columns = ("attack", "learner", "target", "original", "release", "control", "public")
@@ -195,7 +196,7 @@ def _special(special: Mapping[str, Any] | None) -> Iterator[str]:
 def _disclosed(audit: Mapping[str, Any]) -> Iterator[str]:
     """Yield lines on disclosure by groups, inference by learners, and the member advantage."""
     risk = audit["risk"]
-    rows = three_numbers(risk, audit["table"]["yardstick"] == "classes")
+    rows = three_numbers(audit)
     if rows:
         yield ""
         yield f"Disclosure (0 none, 1 all): {'; '.join(THREE[:2])}."

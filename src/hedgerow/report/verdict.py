@@ -253,7 +253,7 @@ def _open(audit: Mapping[str, Any], plan: Plan | None, checks: Sequence[Mapping[
         if "disclosure" not in kinds:
             for name, column in risk["release"]["sensitive"].items():
                 worst = column["disclosure"]["worst"]
-                yield text("verdict", "no_cap", name=name, worst=figure(worst, 2))
+                yield text("verdict", "no_cap", name=name, worst=figure(worst))
     capped = {check["name"] for check in checks if check["name"].startswith(OVER)}
     if capped and not any("operational" in name for name in capped):
         yield text("verdict", "no_operational")

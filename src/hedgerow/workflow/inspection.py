@@ -15,7 +15,7 @@ import numpy as np
 from ..backends import ENGINES
 from ..backends.select import opened
 from ..columns.column import Column
-from ..columns.roles import LONG, ColumnProfile, describe_strata, longest_text, profile, proposal
+from ..columns.roles import LONG, ColumnProfile, describe_strata, longest_text, profile, proposal, questions
 from ..columns.table import Table
 from ..display import fitted, notebook_html, wrapped
 from ..errors import ParameterError
@@ -208,6 +208,8 @@ def _warnings(table: Table, columns: Sequence[ColumnProfile], schema: Schema) ->
         yield _say("person", name=schema.person)
     if schema.household is not None:
         yield _say("household", name=schema.household)
+    for asked, name, leader in questions(table, columns, schema):
+        yield _say(f"ask_{asked}", name=name, leader=leader)
     yield from _strata(table, schema)
     # a guess by names may find none; nothing is protected then, so it is said
     roles = {c.role for c in columns}

@@ -99,12 +99,13 @@ def counts_off(measured: Audit | None) -> list[str]:
     if not queries or not queries["range"]["queries"]:
         return []
     counts, survey = queries["range"], queries["range"]["new_survey"]
-    return [
-        _say(
-            "counts", median=percent(counts["median"]), p90=percent(counts["p90"], 0),
-            survey=percent(survey["median"]), survey_p90=percent(survey["p90"], 0),
-        )
-    ]  # fmt: skip
+    figures = {
+        "median": percent(counts["median"]),
+        "p90": percent(counts["p90"], 0),
+        "survey": percent(survey["median"]),
+        "survey_p90": percent(survey["p90"], 0),
+    }
+    return [_say("counts" if counts["median"] else "counts_exact", **figures)]
 
 
 def _linked(measured: Audit | None) -> list[str]:
