@@ -279,7 +279,7 @@ def _holds_weights(table: Table, name: str) -> bool:
 
 
 def questions(table: Table, profiles: Sequence[ColumnProfile], schema: Schema) -> Iterator[tuple[str, str, str]]:
-    """Yield what names and labels leave open: "weight", "household" or "follower", the column, and whom it follows.
+    """Yield the question that a name or label leaves open, the column, and whom it may follow.
 
     Such words mean other things as well: Gewicht is a sampling weight or that of a body.
     """
@@ -287,15 +287,15 @@ def questions(table: Table, profiles: Sequence[ColumnProfile], schema: Schema) -
         name = column.name
         words = tokens(name) | tokens(table.layout.labels.label(name))
         if schema.weight is None and words & _ASKED["weights"] and _holds_weights(table, name):
-            yield "weight", name, ""
+            yield "ask_weight", name, ""
         # a small number is the size of a household, and one that never repeats is no household's
         is_key = schema.household is None and words & _ASKED["homes"] and column.n_distinct > MOST_CODES
         if is_key and table.distinct_share(name) < _REPEATS:
-            yield "household", name, ""
+            yield "ask_household", name, ""
         for leader in table.names:
             rest = name[len(leader) :] if name.lower().startswith(leader.lower()) else ""
             if rest and tokens(rest) and tokens(rest) <= _ASKED["followers"]:
-                yield "follower", name, leader
+                yield "ask_follower", name, leader
 
 
 def longest_text(column: Column) -> int:

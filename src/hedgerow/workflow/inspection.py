@@ -209,7 +209,7 @@ def _warnings(table: Table, columns: Sequence[ColumnProfile], schema: Schema) ->
     if schema.household is not None:
         yield _say("household", name=schema.household)
     for asked, name, leader in questions(table, columns, schema):
-        yield _say(f"ask_{asked}", name=name, leader=leader)
+        yield _say(asked, name=name, leader=leader)
     yield from _strata(table, schema)
     # a guess by names may find none; nothing is protected then, so it is said
     roles = {c.role for c in columns}
