@@ -176,7 +176,7 @@ SURVEY = ("household", "weight")
 # Fields that say how a text file is read.
 READING = ("missing", "decimal", "encoding")
 # What a schema says column by column, in TOML as tables.
-TABLES = ("kinds", "categories", "grid", "bounds", "events")
+TABLES = ("kinds", "categories", "grid", "bounds", "events", "follows")
 
 # The role that each of these fields gives to the columns it names.
 ROLE_FIELDS = {
@@ -250,6 +250,9 @@ class Schema:
     events : mapping of str to sequence of str
         Events of a sensitive number that must not be disclosed either, such as ``{"income": [">
         200000"]}``: each is measured like a separate yes/no column.
+    follows : mapping of str to str
+        Columns that move with another of the same role, such as ``{"tax": "income"}``. Where values are drawn, each
+        value of tax is that of somebody with nearly the same income; with the same category, if income were one.
     rest : {"drop", "release"}
         Treatment of undeclared columns. "release" treats them as `other`, but refuses those that
         look like identifiers.
@@ -292,6 +295,7 @@ class Schema:
     grid: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     bounds: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     events: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    follows: Mapping[str, str] = field(default_factory=dict)
     rest: str = "drop"
     missing: Sequence[str] = ()
     decimal: str = ""
@@ -318,7 +322,7 @@ class Schema:
         for name, order in self.categories.items():
             if isinstance(order, str) or not isinstance(order, Iterable):
                 raise SchemaError(f"the categories of column {name!r} are not a list")
-        clean |= {part: dict(getattr(self, part)) for part in ("kinds", "hierarchies", "reasons")}
+        clean |= {part: dict(getattr(self, part)) for part in ("kinds", "hierarchies", "follows", "reasons")}
         clean |= {
             "categories": {n: tuple(map(str, order)) for n, order in self.categories.items()},
             "grid": {n: points_of(n, points) for n, points in self.grid.items()},
@@ -347,6 +351,11 @@ class Schema:
         elif isinstance(self.unit, str) and roles.get(self.unit) in ("quasi", "sensitive"):
             faults.append(f"the unit {self.unit!r} is {roles[self.unit]} as well")
         faults += self._faults_of_survey(roles)
+        for name, leader in self.follows.items():
+            if roles.get(name) not in ("quasi", "sensitive") or roles.get(leader) != roles[name]:
+                faults.append(f"column {name!r} follows {leader!r}: both must be quasi-identifiers, or both sensitive")
+            elif name in self.leaders(name):
+                faults.append(f"column {name!r} follows itself")
         for name, order in clean["categories"].items():
             if len(set(order)) != len(order):
                 faults.append(f"column {name!r} declares a category twice")
@@ -385,6 +394,13 @@ class Schema:
         if self.weight is not None and roles.get(self.weight) == "identifier":
             faults.append(f"the weight {self.weight!r} is identifier as well")
         return faults
+
+    def leaders(self, name: str) -> list[str]:
+        """Return the columns that a column follows, the next one first."""
+        found: list[str] = []
+        while (following := self.follows.get(found[-1] if found else name)) is not None and following not in found:
+            found.append(following)
+        return found
 
     def __repr__(self) -> str:
         """Return the schema as a call that shows only the fields that were set."""
@@ -485,7 +501,7 @@ class Schema:
         ]
         # what is said of a quasi-identifier or sensitive column may be said of an absent one
         optional = {*self.quasi, *self.sensitive}
-        parts = (self.kinds, self.categories, self.hierarchies, self.grid, self.bounds, self.events)
+        parts = (self.kinds, self.categories, self.hierarchies, self.grid, self.bounds, self.events, self.follows)
         wanted += [n for part in parts for n in part if n not in optional and n not in wanted]
         faults = [
             f"no column {name!r}{did_you_mean(name, columns)}" for name in dict.fromkeys(wanted) if name not in columns

@@ -231,7 +231,9 @@ def fit_guard(
         The groups of the release.
     """
     person = _person(table, schema)
-    names = [*(plan.names("quasi") if options.rows else ()), *plan.names("sensitive")]
+    roles = ("quasi", "sensitive") if options.rows else ("sensitive",)
+    # whom others follow come before them
+    names = [n for role in roles for n in sorted(plan.names(role), key=lambda n: len(schema.leaders(n)))]
     columns = [_coded(table, schema, name, people, person) for name in names]
     weight = schema.hidden_weight
     if options.form == RUNS:
@@ -248,7 +250,8 @@ def fit_guard(
     for i, column in enumerate(columns):
         role = column.record.role
         near = [j for j in range(i) if abs(within[i, j]) > TOGETHER and columns[j].record.role == role]
-        leader = near[-1] if near else None
+        declared = schema.follows.get(column.record.name)
+        leader = names.index(declared) if declared is not None else near[-1] if near else None
         if leader is not None:
             records.append(replace(column.record, follows=columns[leader].record.name))
             first, second = columns[leader].visible, column.visible

@@ -153,10 +153,15 @@ def schema_from(options: Mapping[str, Any], folder: Path = Path()) -> Schema:
         options = {**options, "grid": _grid(options["grid"])}
     if not isinstance(options.get("bounds", {}), Mapping):
         options = {**options, "bounds": dict(map(_ends, options["bounds"]))}
-    tables = {name: options[name] for name in TABLES if name in options}
+    follows = options.get("follows", {})
+    if not isinstance(follows, Mapping):
+        follows = dict(map(_follower, follows))
+    # these need roles, which are known below
+    fields["follows"] = {**base.follows, **follows}
+    tables = {name: options[name] for name in TABLES if name in options and name != "follows"}
     if tables:
         more = Schema.from_mapping(tables, folder)
-        fields |= {name: {**getattr(base, name), **getattr(more, name)} for name in TABLES}
+        fields |= {name: {**getattr(base, name), **getattr(more, name)} for name in tables}
     hierarchies = {**fields.get("hierarchies", base.hierarchies)}
     for entry in options.get("hierarchy", ()):
         column, equals, path = entry.partition("=")
@@ -201,6 +206,14 @@ def _ends(entry: str) -> tuple[str, list[int | float | str]]:
     if not column or not greatest:
         raise SchemaError("--bounds reads COLUMN=LEAST:GREATEST", hint="for example --bounds income=0:1000000")
     return column, [int(text) if re.fullmatch(r"-?\d+", text) else _point(text) for text in (least, greatest)]
+
+
+def _follower(entry: str) -> tuple[str, str]:
+    """Return a column, and the column that it follows."""
+    column, _, leader = entry.partition("=")
+    if not column or not leader:
+        raise SchemaError("--follows reads COLUMN=LEADER", hint="for example --follows tax=income")
+    return column, leader
 
 
 def _point(text: str) -> float | str:
