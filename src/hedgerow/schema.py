@@ -397,10 +397,10 @@ class Schema:
 
     def leaders(self, name: str) -> list[str]:
         """Return the columns that a column follows, the next one first."""
-        found: list[str] = []
-        while (following := self.follows.get(found[-1] if found else name)) is not None and following not in found:
-            found.append(following)
-        return found
+        chain = [name]
+        while (leader := self.follows.get(chain[-1])) is not None and leader not in chain[1:]:
+            chain.append(leader)
+        return chain[1:]
 
     def __repr__(self) -> str:
         """Return the schema as a call that shows only the fields that were set."""

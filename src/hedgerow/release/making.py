@@ -65,8 +65,8 @@ def make_release(
         _check_guard(guard, table.engine, method, keep_order)
         rest = schema.undeclared(table.names) if schema.rest == "release" else []
         table.check_released_codes([*schema.other, *rest])
-    drawn = () if guard is None or guard.form == RUNS else (*schema.sensitive, *(schema.quasi if guard.rows else ()))
-    if idle := [name for name in schema.follows if name not in drawn]:
+    redrawn = () if guard is None or guard.form == RUNS else (*schema.sensitive, *(schema.quasi if guard.rows else ()))
+    if idle := [name for name in schema.follows if name not in redrawn]:
         raise UnsupportedError(
             f"{', '.join(idle)} cannot follow another column, because only values that are drawn do",
             hint='leave out follows (--follows), or have values drawn: guard="redraw" (--guard redraw), '

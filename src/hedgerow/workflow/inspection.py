@@ -208,8 +208,8 @@ def _warnings(table: Table, columns: Sequence[ColumnProfile], schema: Schema) ->
         yield _say("person", name=schema.person)
     if schema.household is not None:
         yield _say("household", name=schema.household)
-    for asked, name, leader in questions(table, columns, schema):
-        yield _say(asked, name=name, leader=leader)
+    for question, name, leader in questions(table, columns, schema):
+        yield _say(question, name=name, leader=leader)
     yield from _strata(table, schema)
     # a guess by names may find none; nothing is protected then, so it is said
     roles = {c.role for c in columns}
