@@ -169,11 +169,11 @@ def order_within(sizes, scores, out):  # type: ignore[no-untyped-def]
 
 @checked
 def _faults(u, row, pairs, place, unit, coarse, impossible):  # type: ignore[no-untyped-def]
-    """Count the impossible pairs of a row that unit u takes part in."""
+    """Count the impossible pairs of a row that unit u takes part in; with u = -1 all of them."""
     n = 0
     for p in range(pairs.shape[0]):
         a, b, start, width = pairs[p, 0], pairs[p, 1], pairs[p, 2], pairs[p, 3]
-        if unit[a] == u or unit[b] == u:
+        if u < 0 or unit[a] == u or unit[b] == u:
             one, two = coarse[a, place[unit[a], row]], coarse[b, place[unit[b], row]]
             n += impossible[start + one * width + two]
     return n
@@ -201,21 +201,19 @@ def swap_impossible(sizes, place, unit, coarse, pairs, impossible):  # type: ign
         By bin of the first and of the second column.
     """
 
-    n_units = place.shape[0]
-    # groups without an impossible pair stay so: nothing moves between groups
-    has_faults = np.ones(sizes.shape[0], np.bool_)
-    for turn in range(16):
-        swapped, begin = 0, 0
-        for g in range(sizes.shape[0]):
-            n = sizes[g]
-            n_rows = n if has_faults[g] else 0
-            has_faults[g] = False
-            for i in range(n_rows):
+    n_units, begin = place.shape[0], 0
+    for n in sizes:
+        for turn in range(16):
+            n_faulty, swapped = 0, 0
+            for i in range(n):
+                # most rows have no impossible pair, so units are looked at one by one only where there is one
+                if _faults(-1, begin + i, pairs, place, unit, coarse, impossible) == 0:
+                    continue
+                n_faulty += 1
                 for u in range(n_units):
                     here = _faults(u, begin + i, pairs, place, unit, coarse, impossible)
                     if here == 0:
                         continue
-                    has_faults[g] = True
                     # rows stand in a random order, so the next are as good as any
                     even = -1
                     for step in range(1, n):
@@ -234,6 +232,7 @@ def swap_impossible(sizes, place, unit, coarse, pairs, impossible):  # type: ign
                     # a swap that changes nothing opens others; the last turns have none
                     if even >= 0 and turn < 12:
                         place[u, begin + i], place[u, even] = place[u, even], place[u, begin + i]
-            begin += n
-        if swapped == 0 and turn >= 12:
-            break
+            # a group without an impossible pair stays so, and so does one that the last turns do not change
+            if n_faulty == 0 or (swapped == 0 and turn >= 12):
+                break
+        begin += n
