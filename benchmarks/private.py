@@ -1,18 +1,23 @@
 """What a private tree keeps, what it costs in time, and whether its noise is what was paid for.
 
-    HEDGEROW_DATA=... python benchmarks/private.py          use at several epsilons, beside Hedge and exact counts
+    HEDGEROW_DATA=... python benchmarks/private.py use      at several epsilons, beside exact counts, MART and Hedge
+    HEDGEROW_DATA=... python benchmarks/private.py rivals   the same of MST and AIM, two releases each
     python benchmarks/private.py --time                     1,000,000 people x 10 columns, beside MART
-    python benchmarks/private.py --audit [--runs 20000]     lower bounds of epsilon from repeated releases
+    python benchmarks/private.py --audit [--runs 20000] [--whole 2000]: lower bounds of epsilon from repeated releases
 
 Use: R2 of boosting, ridge and a tree on people who were left out, trained on the release; means of five releases.
+MST and AIM are OpenDP's, in an environment that this script makes (build/rivals). They get the bins of numbers that
+a PrivateTree of that epsilon has bought, free of charge.
 """
 
 from __future__ import annotations
 
 import argparse
-import math
+import json
 import os
+import subprocess
 import time
+import venv
 import warnings
 from pathlib import Path
 from typing import Any
@@ -20,7 +25,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
-from scipy.stats import beta
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.linear_model import RidgeCV
@@ -30,9 +34,12 @@ from sklearn.tree import DecisionTreeRegressor
 
 import hedgerow as hr
 from hedgerow.io.read import read
+from hedgerow.methods.private.made_rows import PublicDraws, values_of
 from hedgerow.methods.private.noise import OpenDP
+from private_losses import bound, of_wholes
 
-RELEASES = 5
+RELEASES, OF_RIVALS = 5, 2
+HERE = Path(__file__).parent
 
 
 class Exact(OpenDP):
@@ -111,6 +118,52 @@ def use() -> None:
         advantage(people, strangers, schema)
         roles = schema.replace(bounds={})
         line(f"{'Hedge, rows':<24}", [r2(hr.protect(people, roles, hr.Hedge()).table, strangers, schema)])
+        means = hr.protect(people, roles, hr.MART(numeric="mean", categorical="weighted"), guard="none").table
+        line(f"{'MART':<24}", [r2(one_each(means), strangers, schema)])
+
+
+def one_each(table: pd.DataFrame) -> pd.DataFrame:
+    """Return a table of MART with one category for each cell of several, drawn by their shares."""
+    rng = np.random.default_rng(1)
+
+    def draw(cell: Any) -> Any:
+        if not isinstance(cell, str) or ":" not in cell:
+            return cell
+        values, counts = zip(*(part.rsplit(":", 1) for part in cell.split("+")), strict=True)
+        shares = np.array(counts, float)
+        return rng.choice(values, p=shares / shares.sum())
+
+    return table.apply(lambda column: column.map(draw) if column.dtype == object else column)
+
+
+def rivals() -> None:
+    """Print what learners learn from MST and AIM, whose packages are installed for this alone."""
+    home = Path("build", "rivals")
+    python = home / ("Scripts" if os.name == "nt" else "bin") / "python"
+    if not python.exists():
+        venv.create(home, with_pip=True)
+        subprocess.run([python, "-m", "pip", "install", "--quiet", "opendp[mbi]==0.16.0"], check=True)
+    for epsilon in (1, 4):
+        for name, people, strangers, schema in reversed(tables()):
+            print(f"\n{name} ({len(people):,} people)      R2 of boosting, ridge, tree on strangers")
+            columns = hr.protect(people, schema, hr.PrivateTree(epsilon=epsilon)).plan.columns
+            codes = {c.name: c.bins(c.column_of(read(people))).astype(np.int64) for c in columns}
+            pd.DataFrame(codes).to_parquet(home / "codes.parquet")
+            (home / "sizes.json").write_text(json.dumps({c.name: c.n_bins for c in columns}))
+            for method in ("MST", "AIM"):
+                begun, scores = time.perf_counter(), []
+                for run in range(OF_RIVALS):
+                    words = [home / "codes.parquet", home / "sizes.json", method, str(epsilon), home / "made.parquet"]
+                    subprocess.run([python, HERE / "private_rivals.py", *words], check=True, stderr=subprocess.DEVNULL)
+                    made = pd.read_parquet(home / "made.parquet")
+                    draws = PublicDraws(bytes([run + 1]) * 16)
+                    cells = {
+                        c.name: values_of(c, made[c.name].fillna(c.n_bins - 1).to_numpy(int), draws.uniform(len(made)))
+                        for c in columns
+                    }
+                    scores.append(r2(pd.DataFrame({n: v.to_pandas() for n, v in cells.items()}), strangers, schema))
+                seconds = (time.perf_counter() - begun) / OF_RIVALS
+                line(f"{f'{method}, epsilon {epsilon:g} ({seconds:.0f} s)':<24}", scores)
 
 
 def advantage(people: pd.DataFrame, strangers: pd.DataFrame, schema: hr.Schema) -> None:
@@ -153,55 +206,42 @@ def timing() -> None:
         )
 
 
-def audit(runs: int) -> None:
-    """Print lower bounds of epsilon at 95%, of counts and choices of two neighbouring tables."""
+def audit(runs: int, whole: int) -> None:
+    """Print lower bounds of epsilon that hold but once in a thousand runs, from draws on two neighbouring tables."""
     source = OpenDP()
-    print("part           promised   shown at least")
+    print("part                promised   shown at least")
     for epsilon in (0.5, 1.0, 4.0):
         for part, draw in (
             ("count", lambda n, e=epsilon: source.laplace(np.array([n]), 1, e)[0]),
             ("choice", lambda n, e=epsilon: source.pick(np.array([n, 10 - n]), 1, e)),
+            # with noise for three quarters of what a person changes: to see that this is caught
+            ("count, short", lambda n, e=epsilon: source.laplace(np.array([n]), 3, 4 * e)[0]),
         ):
-            samples = [np.array([draw(n) for _ in range(runs)]) for n in (5, 6)]
-            print(f"{part:<14} {epsilon:8.2f}   {bound(*samples):8.2f}", flush=True)
+            row(part, epsilon, bound(*(np.array([draw(n) for _ in range(runs)]) for n in (5, 6))))
+        row("whole transcript", epsilon, bound(*of_wholes(epsilon, source, whole)))
 
 
-def bound(one: Any, other: Any, alpha: float = 0.001) -> float:
-    """Return a lower bound of epsilon: the threshold is chosen on one half of the runs and judged on the other."""
-    half = len(one) // 2
-    best, chosen = -1.0, None
-    for a, b in ((one, other), (other, one)):
-        for sign in (1, -1):
-            for threshold in np.unique(a[:half]):
-                p, q = (np.mean(sign * each[:half] >= sign * threshold) for each in (a, b))
-                # as far as chance allows on the other half
-                low, high = p - 3 * math.sqrt(p / half), q + 3 * math.sqrt((q + 1 / half) / half)
-                if low > 0 and math.log(low / high) > best:
-                    best, chosen = math.log(low / high), (a, b, sign, threshold)
-    if chosen is None:
-        return 0.0
-    a, b, sign, threshold = chosen
-    n = len(one) - half
-    hits, misses = (int(np.sum(sign * each[half:] >= sign * threshold)) for each in (a, b))
-    low = beta.ppf(alpha / 2, hits, n - hits + 1) if hits else 0.0
-    high = beta.ppf(1 - alpha / 2, misses + 1, n - misses) if misses < n else 1.0
-    return max(0.0, math.log(low / high)) if low else 0.0
+def row(part: str, epsilon: float, shown: float) -> None:
+    """Print a bound."""
+    print(f"{part:<18} {epsilon:9.2f}   {shown:8.2f}", flush=True)
 
 
 def main() -> None:
     """Run and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", nargs="?", choices=("use", "rivals"), default="use")
     parser.add_argument("--time", action="store_true")
     parser.add_argument("--audit", action="store_true")
-    parser.add_argument("--runs", type=int, default=20_000)
+    parser.add_argument("--runs", type=int, default=20_000, help="of a part, on each of two tables")
+    parser.add_argument("--whole", type=int, default=2_000, help="of whole releases, on each of two tables")
     given = parser.parse_args()
     warnings.filterwarnings("ignore")
     if given.time:
         timing()
     elif given.audit:
-        audit(given.runs)
+        audit(given.runs, given.whole)
     else:
-        use()
+        {"use": use, "rivals": rivals}[given.what]()
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ..errors import InputError, SchemaError, UnsupportedError
 from ..io.file_format import FileFormat
-from ..io.frames import ArrowSource, Source
+from ..io.frames import ArrowSource, PandasSource, Source
 from ..plan import PlanColumn
 from ..schema import KINDS, Kind, Schema
 from .arrays import (
@@ -224,6 +224,11 @@ class Table:
     def suffix(self) -> str:
         """Return the file name ending for the type of file that the table came from (".parquet" for frames)."""
         return self.layout.suffix
+
+    @property
+    def guesses_types(self) -> bool:
+        """Return whether one cell may change a column's type, as in text files, and as gaps do in pandas."""
+        return self.suffix in (".csv", ".xlsx") or isinstance(self._source, PandasSource)
 
     def __repr__(self) -> str:
         return f"Table({self.n_rows} rows, {len(self.names)} columns)"

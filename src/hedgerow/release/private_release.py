@@ -27,9 +27,6 @@ from ..texts import text
 from .folder import AUDIT, PLAN, RECIPIENT, REPORT, Measured, file_facts, write_release
 from .verify import require
 
-# endings of files whose types are guessed from their cells
-_TEXT = (".csv", ".xlsx")
-
 
 def make_private(
     people: Any, schema: Schema, method: Method, progress: Progress | None = None, **opening: Any
@@ -216,14 +213,15 @@ class PrivateRelease:
 def _type_of(column: PublicColumn, original: Table) -> tuple[pa.DataType, str]:
     """Return the type of a released column, and the unit of a date.
 
-    The types of files of text are guessed from all of their cells, so what is declared decides there: one
-    person's cell must not.
+    Where types follow from cells, what is declared decides: one person's cell must not.
     """
     kind = value_type(original.types.field(column.name).type)
-    if original.suffix in _TEXT and column.kind == "date":
+    if original.guesses_types and column.kind == "date":
         kind = pa.date32() if column.unit == "day" else pa.timestamp("us")
-    elif original.suffix in _TEXT and column.is_number:
+    elif original.guesses_types and column.is_number:
         kind = pa.int64() if column.whole else pa.float64()
+    elif not column.is_number and column.kind != "boolean":
+        kind = pa.string()  # as categories were declared
     return kind, column.unit
 
 

@@ -110,6 +110,8 @@ def declared(table: Table, schema: Schema) -> list[PublicColumn]:
     silent: dict[str, list[str]] = {"bounds": [], "categories": []}
     for name in (*schema.quasi, *schema.sensitive):
         kind = table.declared_kind(schema, name)
+        if name in schema.categories and kind not in ("categorical", "ordinal"):
+            kind = "categorical"  # whatever its cells look like: one person's must not decide
         column = PublicColumn(name, schema.role(name), kind)
         if column.is_number:
             points = schema.grid.get(name) or schema.bounds.get(name)
@@ -117,7 +119,7 @@ def declared(table: Table, schema: Schema) -> list[PublicColumn]:
                 silent["bounds"].append(name)
                 continue
             columns.append(_number(column, points))
-        elif kind == "boolean" and name not in schema.categories:
+        elif kind == "boolean":
             columns.append(replace(column, labels=("false", "true", OTHER)))
         elif name in schema.categories:
             labels = tuple(label for label in schema.categories[name] if label != OTHER)

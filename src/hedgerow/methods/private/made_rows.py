@@ -129,12 +129,12 @@ def made_rows(
     order = draws.order(n)
     empty = np.zeros(0, np.int64)
     return {
-        c.name: _values(c, np.concatenate([empty, *bins[c.name]])[order], draws.uniform(n))
+        c.name: values_of(c, np.concatenate([empty, *bins[c.name]])[order], draws.uniform(n))
         for c in (*quasi, *sensitive)
     }
 
 
-def _values(column: PublicColumn, bins: IntArray, uniform: Array) -> pa.Array:
+def values_of(column: PublicColumn, bins: IntArray, uniform: Array) -> pa.Array:
     """Return a value in each bin: even on the column's scale, whole or to the cent where that is enough."""
     missing = bins == column.n_bins - 1
     if not column.is_number:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-import secrets
 from collections.abc import Mapping
 from fractions import Fraction
+from secrets import token_hex
 from typing import Any, ClassVar, NoReturn
 
 import numpy as np
@@ -117,7 +117,7 @@ class PrivateTree(Method):
             left_out=tuple(name for name in table.names if name not in codes),
             measured=measured,
             ledger=tuple((part, str(cost)) for part, cost in ledger.entries),
-            row_key=secrets.token_hex(16),
+            row_key=token_hex(16),
         )
 
     def transform(self, X: Any) -> NoReturn:
