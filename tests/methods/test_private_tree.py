@@ -609,3 +609,66 @@ def test_a_folder_without_its_original_is_not_read_as_groups(tmp_path: Any, caps
     assert "under differential privacy" in words
     assert "k (smallest group)" not in words
     assert "differential privacy" not in str(hr.audit(people(300), tmp_path / "out", attacks=False, learning=False))
+
+
+def test_the_report_says_what_epsilon_means_and_stays_with_the_steward(tmp_path: Path) -> None:
+    pytest.importorskip("opendp")
+    frame = people(2_000)
+    release = hr.protect(frame, SCHEMA, hr.PrivateTree(epsilon=1))
+    release.write(tmp_path / "out", measured=hr.audit(frame, release, attacks=False, learning=False))
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert page.index("<p>Not private: this compares the release with the original") < page.index("<nav")
+    assert "its odds are at most <b>2.72 times</b>" in page
+    assert "<b>0.46</b><span>the most by which a guess who took part beats a coin" in page
+    assert (tmp_path / "out" / "audit.json").read_text().startswith('{\n  "private": "Not private:')
+    assert hr.audit(frame, tmp_path / "out", attacks=False, learning=False).utility["queries"]["range"]["queries"]
+
+
+def test_a_column_is_compared_and_what_needs_groups_is_refused_by_name() -> None:
+    pytest.importorskip("opendp")
+    release = hr.protect(people(2_000), SCHEMA, hr.PrivateTree(epsilon=1))
+    compared = release.compare("age")
+    assert compared.kind == "numbers"
+    assert release.plot("ill").get_title(loc="left") or release.plot().figure
+    assert "the first rows" in release._repr_html_().lower()
+    for name in ("rows", "judged", "against"):
+        with pytest.raises(hr.errors.UnsupportedError, match=f"has no {name}"):
+            getattr(release, name)
+    assert not hasattr(release, "nothing")
+
+
+def test_a_list_of_a_million_categories_is_refused_with_a_figure() -> None:
+    huge = SCHEMA.replace(categories={**SCHEMA.categories, "job": [f"job {i}" for i in range(1_000_000)]})
+    with pytest.raises(hr.errors.SchemaError, match=r"1,000,002 categories") as raised:
+        PrivateTree().measured(read(people(50)), huge, Seeded(1))
+    assert "GB" in str(raised.value)
+
+
+def test_postcodes_are_not_proposed_as_public(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    frame = people(2_000)
+    frame["postcode"] = [f"P{i % 953:04}" for i in range(len(frame))]
+    frame.to_csv(tmp_path / "people.csv", index=False)
+    roles = hr.Schema(quasi=["age", "postcode"], sensitive=["income"])
+    looked = hr.inspect(frame)
+    assert set(looked.public(roles).categories) == set()
+    assert "953 different values" in looked.unproposed(roles)[0]
+    mine = roles.replace(categories={"postcode": ["P0001", "P0002"]})
+    assert looked.public(mine).categories["postcode"] == ("P0001", "P0002")
+    assert looked.unproposed(mine) == []
+
+
+def test_one_cell_does_not_decide_whether_codes_are_numbers(tmp_path: Path) -> None:
+    pytest.importorskip("opendp")
+    frame = people(500)
+    frame["code"] = np.arange(500) % 3 + 1
+    schema = SCHEMA.replace(quasi=["age", "code"], categories={**SCHEMA.categories, "code": ["1", "2", "3"]})
+    types = []
+    for odd in (False, True):
+        if odd:
+            frame = frame.astype({"code": object})
+            frame.loc[0, "code"] = "x"
+        frame.to_csv(tmp_path / "people.csv", index=False)
+        table = hr.protect(tmp_path / "people.csv", schema, hr.PrivateTree(epsilon=2)).table
+        assert set(table.column("code").to_pylist()) - {None} <= {"1", "2", "3", "other"}
+        types.append(table.schema)
+    assert types[0].equals(types[1])

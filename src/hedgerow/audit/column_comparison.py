@@ -13,12 +13,12 @@ from ..display import aligned, cell, notebook_html
 from ..errors import SchemaError, did_you_mean
 from ..measures import FloatArray, IntArray
 from ..notation import moment, number, percent, plain
-from ..release import Release
 from ..texts import refusal
 from ..validation import AXES, takes
 from .pairing import pair_up, released_column
 from .released_values import ReleasedColumn, unchanged
-from .subject import Subject, UnreadCells, of_release
+from .subject import Subject, UnreadCells
+from .subject import subject as subject_of
 from .table_pair import TablePair
 from .utility.distributions import value_shares
 
@@ -202,12 +202,12 @@ def moved_share(shape: Mapping[str, Any]) -> float:
     return float(sum(abs(a - b) for a, b in zip(shape["before"], shape["after"], strict=True)) / 2)
 
 
-def compare(release: Release, name: str) -> Comparison:
+def compare(release: Any, name: str) -> Comparison:
     """Compare a column of a release with the original.
 
     Parameters
     ----------
-    release : Release
+    release : Release or PrivateRelease
     name : str
         A released column.
 
@@ -218,7 +218,7 @@ def compare(release: Release, name: str) -> Comparison:
     UnreadCells
         The release holds cells that nothing explains.
     """
-    original, subject = release.original, of_release(release)
+    original, subject = release.original, subject_of(release, None, None)
     if name not in release.released.names:
         key, similar = "left_out", ""
         if name not in original.names:
@@ -234,7 +234,7 @@ def compare(release: Release, name: str) -> Comparison:
     return Comparison(name, "numbers", (*_quantile_rows(column), _missing_row(column)), moved, shape)
 
 
-def _column(release: Release, subject: Subject, name: str) -> ReleasedColumn:
+def _column(release: Any, subject: Subject, name: str) -> ReleasedColumn:
     original = release.original.declared_column(subject.schema, name)
     if name == subject.numbered:  # which a second table tells the values of
         pair = pair_up(release.original, subject)

@@ -11,6 +11,7 @@ from shutil import which
 from textwrap import fill
 from typing import TYPE_CHECKING
 
+from ..display import wrapped
 from ..errors import InputError, OutputError, UnsupportedError
 from ..files import write_private
 from ..notation import figure
@@ -122,7 +123,9 @@ def inspect(source: str, options: Options) -> None:
     is_declared = bool(options.get("declare"))
     method = make("private-tree", {}) if is_declared else None
     schema = inspection.public() if is_declared else inspection.schema
-    toml = (text("inspection", "to_confirm") if is_declared else "") + schema.to_toml()
+    asked = inspection.unproposed(schema) if is_declared else []
+    head = text("inspection", "to_confirm") + "".join(f"# To do: {each}\n" for each in asked) if is_declared else ""
+    toml = head + schema.to_toml()
     saved = new_file(options["save"]) if options.get("save") else None
     if saved is not None:
         write_private(saved, toml)
@@ -130,6 +133,8 @@ def inspect(source: str, options: Options) -> None:
         as_json(inspection.to_dict())
         return
     say(str(inspection))
+    for each in asked:
+        say(f"\n{wrapped('to do: ' + each)}")
     if not schema.quasi:
         return
     measured = {"attacks": False, "learning": False}  # a report, as protect writes it

@@ -226,9 +226,9 @@ class Table:
         return self.layout.suffix
 
     @property
-    def guesses_types(self) -> bool:
-        """Return whether one cell may change a column's type, as in text files, and as gaps do in pandas."""
-        return self.suffix in (".csv", ".xlsx") or isinstance(self._source, PandasSource)
+    def has_pandas_types(self) -> bool:
+        """Return whether one missing cell makes a column of whole numbers one of floats."""
+        return isinstance(self._source, PandasSource)
 
     def __repr__(self) -> str:
         return f"Table({self.n_rows} rows, {len(self.names)} columns)"

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import narwhals
 import pyarrow as pa
 
+from .. import facade
 from ..backends.select import opened
 from ..columns.arrays import value_type
 from ..columns.roles import refuse_repeated
 from ..columns.table import Table
-from ..errors import OutputError
+from ..display import notebook_html
+from ..errors import OutputError, UnsupportedError
 from ..files import write_private
 from ..io.read import read
 from ..io.write import write_table
@@ -24,8 +26,16 @@ from ..methods.private.private_plan import PrivatePlan
 from ..progress import Progress, caution, cautions, telling
 from ..schema import Schema
 from ..texts import text
+from ..validation import AXES, TEXT, takes
 from .folder import AUDIT, PLAN, RECIPIENT, REPORT, Measured, file_facts, write_release
 from .verify import require
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+# endings of files whose types are guessed from their cells
+_TEXT = (".csv", ".xlsx")
 
 
 def make_private(
@@ -153,6 +163,27 @@ class PrivateRelease:
             text("private", "cost", epsilon=f"{self.plan.parameters['epsilon']:g}"),
         ]
 
+    @takes(column=TEXT)
+    def compare(self, column: str) -> facade.Comparison:
+        """Compare a column before and after, as `Release.compare` does. Not private: it shows the original."""
+        return facade.compare(self, column)
+
+    @takes(column=TEXT, ax=AXES)
+    def plot(self, column: str | None = None, *, ax: Axes | None = None) -> Axes:
+        """Draw one column before and after, by default the first one. Not private: it shows the original."""
+        drawn: Axes = self.compare(column or self.plan.columns[0].name).plot(ax=ax)
+        return drawn
+
+    def _repr_html_(self) -> str:
+        table = self.released
+        rows = list(zip(*(c.to_pylist() for c in table.head(table.names, 5)), strict=True))
+        return notebook_html(repr(self), self.in_words(), ("The first rows", table.names, rows), notes=self.cautions)
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name in ("rows", "judged", "against", "bind", "relation", "verify_written"):
+            raise UnsupportedError(text("private", "only_rows", name=name), hint=text("private", "instead"))
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
     def recoding_in_words(self) -> str:
         """Return a description of how the rows were made."""
         return self.plan.explain()
@@ -199,11 +230,11 @@ class PrivateRelease:
             self.plan.save(inside / PLAN)
             write_private(inside / RECIPIENT, str(self.method.recipient_notes(file.name).about))
             figures = {} if measured is None else measured.to_dict()
-            record = {"hedgerow_audit": 1, "release": {"file": file_facts(file), **self.summary()}, **figures}
+            facts = {"file": file_facts(file), **self.summary()}
+            record = {"private": text("private", "stays"), "hedgerow_audit": 1, "release": facts, **figures}
             write_private(inside / AUDIT, json.dumps(record, indent=2, allow_nan=False) + "\n")
             if measured is not None:
-                stays = [text("private", "stays"), *self.cautions]
-                rest = {"drawings": {}, "cautions": stays, "name": file.name}
+                rest = {"drawings": {}, "cautions": self.cautions, "name": file.name}
                 measured.report(inside / REPORT, plan=None, checks=self.checks, **rest)
             return [file.name, PLAN, RECIPIENT]
 
@@ -213,12 +244,13 @@ class PrivateRelease:
 def _type_of(column: PublicColumn, original: Table) -> tuple[pa.DataType, str]:
     """Return the type of a released column, and the unit of a date.
 
-    Where types follow from cells, what is declared decides: one person's cell must not.
+    Where types follow from cells, as in files of text, or from gaps, as in pandas, what is declared decides: one
+    person's cell must not.
     """
     kind = value_type(original.types.field(column.name).type)
-    if original.guesses_types and column.kind == "date":
+    if original.suffix in _TEXT and column.kind == "date":
         kind = pa.date32() if column.unit == "day" else pa.timestamp("us")
-    elif original.guesses_types and column.is_number:
+    elif column.is_number and (original.suffix in _TEXT or original.has_pandas_types):
         kind = pa.int64() if column.whole else pa.float64()
     elif not column.is_number and column.kind != "boolean":
         kind = pa.string()  # as categories were declared

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -59,7 +60,7 @@ def html(name: str, /, **parts: Any) -> Markup:
     return Markup(texts("cards")[name]).format(**parts)
 
 
-def cards(audit: Mapping[str, Any], plan: Plan | None, broken: bool) -> list[Card]:
+def cards(audit: Mapping[str, Any], plan: Plan | None, broken: bool, epsilon: float | None = None) -> list[Card]:
     """Return the two cards of the first screen: what an intruder can do, and what the table is still good for.
 
     Parameters
@@ -70,6 +71,8 @@ def cards(audit: Mapping[str, Any], plan: Plan | None, broken: bool) -> list[Car
         The plan with its promises.
     broken : bool
         True if a promise does not hold.
+    epsilon : float, optional
+        What taking part costs, if the release promises that.
     """
     table, risk, profile = audit["table"], audit["risk"], audit.get("profile")
     most = _surest_attack(audit["attacks"])
@@ -82,11 +85,22 @@ def cards(audit: Mapping[str, Any], plan: Plan | None, broken: bool) -> list[Car
         card = _grouped(audit, plan)
     else:
         card, notes = _unpaired(audit["attacks"], most), [*others(risk, 0)]
+    if epsilon is not None:
+        measured = [Markup(card.say).striptags()] if most else []
+        card, notes = _private(epsilon), [*measured, *notes]
     missed = profile is not None and profile["state"] == "does not meet"
     # a standard comes first: somebody chose it
     notes = [*standard_verdict(profile), *card.notes, *notes]
     tone = "bad" if broken or missed else "open"
     return [replace(card, tone=tone, notes=notes, facts=card.facts[:MOST_FACTS]), _use(audit, plan)]
+
+
+def _private(epsilon: float) -> Card:
+    """Return the card for a release under differential privacy: what epsilon means."""
+    factor = f"{math.exp(min(epsilon, 700)):,.3g}"
+    facts = [(factor, text("cards", "odds")), (figure(math.tanh(epsilon / 2), 2), text("cards", "coin"))]
+    answer = html("private", epsilon=f"{epsilon:g}", factor=factor)
+    return Card(answer, notes=[text("cards", "adds", epsilon=f"{epsilon:g}")], facts=facts)
 
 
 def _surest_attack(attacks: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:

@@ -91,7 +91,7 @@ def verdicts(
     `audit`, `plan` and `checks` are those of `lines`. A group must have at least `k` records (people,
     if people have several) and may reveal at most `max_disclosure` of any sensitive column.
     """
-    data = _as_data(checks)
+    data = as_data(checks)
     return [
         *(
             Verdict(
@@ -108,7 +108,8 @@ def verdicts(
     ]
 
 
-def _as_data(checks: Sequence[Any]) -> list[Mapping[str, Any]]:
+def as_data(checks: Sequence[Any]) -> list[Mapping[str, Any]]:
+    """Return checks as plain data."""
     return [vars(check) if isinstance(check, Check) else check for check in checks]
 
 
@@ -186,7 +187,7 @@ def lines(audit: Mapping[str, Any], plan: Plan | None, checks: Sequence[Any]) ->
     checks : sequence of Check or mapping
         The checks made on the released table.
     """
-    data = _as_data(checks)
+    data = as_data(checks)
     unpromised = [(sentence, "open") for sentence in _open(audit, plan, data)]
     return [*_of_groups(plan, data), *_of_file(plan, data), *unpromised]
 

@@ -26,6 +26,8 @@ from ..validation import NAMES, TEXT, takes
 from .options import quoted
 
 _say = partial(text, "inspection")
+# the most categories that are proposed as public
+_MOST_CATEGORIES = 100
 _HEAD = ("column", "role", "kind", "distinct", "missing", "why")
 
 
@@ -58,7 +60,8 @@ class Inspection:
         """Propose public bounds and categories, which `PrivateTree` needs: round bounds, and the categories there are.
 
         They come from the data, so they are no declaration before somebody confirmed that each is public
-        knowledge, and removed categories and bounds that are not.
+        knowledge, and removed categories and bounds that are not. Columns with very many categories get no
+        proposal; `unproposed` names them.
 
         Parameters
         ----------
@@ -73,9 +76,22 @@ class Inspection:
             column = self.table.declared_column(roles, name)
             if column.is_number and name not in {*roles.grid, *roles.bounds} and column.n_values:
                 bounds[name] = Points(_round_bounds(column))
-            elif not column.is_number and column.kind != "boolean" and name not in roles.categories:
-                categories[name] = tuple(column.values)
+            elif name not in self._crowded(roles) and column.kind != "boolean" and not column.is_number:
+                categories.setdefault(name, tuple(column.values))
         return roles.replace(bounds=bounds, categories=categories)
+
+    def unproposed(self, schema: Schema) -> list[str]:
+        """Return what to declare by hand, for columns with more categories than anybody would confirm one by one."""
+        return [_say("crowded", name=name, n=n) for name, n in self._crowded(schema).items()]
+
+    def _crowded(self, schema: Schema) -> dict[str, int]:
+        assert self.table is not None
+        columns = {n: self.table.declared_column(schema, n) for n in (*schema.quasi, *schema.sensitive)}
+        return {
+            name: column.n_values
+            for name, column in columns.items()
+            if not column.is_number and name not in schema.categories and column.n_values > _MOST_CATEGORIES
+        }
 
     def to_dict(self) -> dict[str, Any]:
         """Return the inspection as plain data."""

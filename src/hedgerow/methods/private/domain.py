@@ -14,9 +14,11 @@ from numpy.typing import NDArray
 from ...columns.column import Column
 from ...columns.table import Table
 from ...errors import SchemaError
-from ...schema import MOST_POINTS, Schema
+from ...schema import Schema
 from .noise import IntArray, Purchase
 
+# leaves of the deepest tree, and the most cells that are counted at once
+LEAVES, _MOST_CELLS = 128, 2**26
 # bins of a number without a declared grid, and cells of the public grid that they are chosen on
 _BINS, _FINE = 16, 1024
 _SENSITIVE_BINS = 32
@@ -123,8 +125,6 @@ def declared(table: Table, schema: Schema) -> list[PublicColumn]:
             columns.append(replace(column, labels=("false", "true", OTHER)))
         elif name in schema.categories:
             labels = tuple(label for label in schema.categories[name] if label != OTHER)
-            if len(labels) > MOST_POINTS:
-                raise SchemaError(f"column {name!r} declares more than {MOST_POINTS:,} categories")
             columns.append(replace(column, labels=(*labels, OTHER)))
         else:
             silent["categories"].append(name)
@@ -135,7 +135,29 @@ def declared(table: Table, schema: Schema) -> list[PublicColumn]:
             hint='declare what is public knowledge: Schema(bounds={"income": (0, 1_000_000)}, '
             'categories={"job": [...]}); `hedgerow inspect --declare` proposes it for you to confirm',
         )
+    _check_size(columns)
     return columns
+
+
+def _check_size(columns: Sequence[PublicColumn]) -> None:
+    """Raise SchemaError if the counts of all cells of a deepest tree do not fit: dense, so it depends on no data."""
+    bins = {role: [_most_bins(c) for c in columns if c.role == role] for role in ("quasi", "sensitive")}
+    widest = max(bins["quasi"], default=1)
+    # joint counts of the last level's nodes, and a column's cuts by its bins
+    cells = max(LEAVES * widest * max(bins["sensitive"], default=1), widest * widest)
+    if cells > _MOST_CELLS:
+        wide = sorted(columns, key=_most_bins)[-2:]
+        raise SchemaError(
+            f"PrivateTree counts every cell that is declared, and these would be {cells:,} at once "
+            f"({cells * 8 / 1e9:,.1f} GB; at most {_MOST_CELLS:,} are counted): "
+            + ", ".join(f"{c.name} has {_most_bins(c):,} {'categories' if c.labels else 'bins'}" for c in wide),
+            hint="declare fewer and coarser categories, such as regions for postcodes, or leave the column out",
+        )
+
+
+def _most_bins(column: PublicColumn) -> int:
+    """Return the most bins that a column can get, from what is declared."""
+    return column.n_bins if column.labels or len(column.edges) > 2 else _SENSITIVE_BINS + 9
 
 
 def _number(column: PublicColumn, points: Sequence[object]) -> PublicColumn:

@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 
 from ...kernels.threads import side_by_side
 from ..response.rr_matrix import projected
-from .domain import PublicColumn
+from .domain import LEAVES, PublicColumn
 from .noise import IntArray, Ledger
 
 # values that splits compare are whole multiples of 2^-20
 ONE = 1 << 20
-_DEEPEST = 7
+_DEEPEST = LEAVES.bit_length() - 1
 # people at epsilon 1 for each leaf
 _PER_LEAF = 300
 # numbers are compared between the points that this share of people lies beyond
