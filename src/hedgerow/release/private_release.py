@@ -250,7 +250,7 @@ def _type_of(column: PublicColumn, original: Table) -> tuple[pa.DataType, str]:
     kind = value_type(original.types.field(column.name).type)
     if original.suffix in _TEXT and column.kind == "date":
         kind = pa.date32() if column.unit == "day" else pa.timestamp("us")
-    elif column.is_number and (original.suffix in _TEXT or original.has_pandas_types):
+    elif column.kind == "numeric" and (original.suffix in _TEXT or original.has_pandas_types):
         kind = pa.int64() if column.whole else pa.float64()
     elif not column.is_number and column.kind != "boolean":
         kind = pa.string()  # as categories were declared
