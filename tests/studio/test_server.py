@@ -264,6 +264,15 @@ def test_exact_values_are_hidden_by_a_field_of_the_form(browser: Browser, desk: 
     assert 'id="guard"' not in browser("GET", "/protect").text
 
 
+def test_a_private_tree_is_grey_and_says_what_to_declare(browser: Browser, desk: Desk) -> None:
+    page = browser("GET", "/protect").text
+    assert '<option value="private-tree" disabled>' in page
+    assert "hedgerow inspect FILE --declare" in page
+    browser("POST", "/settings", data=settings(desk, method="private-tree"))
+    assert desk.choices.method != "private-tree"
+    assert "needs bounds of numbers" in browser("GET", "/protect").text
+
+
 def test_a_standard_raises_k_and_holds_it(browser: Browser, desk: Desk) -> None:
     asked = settings(desk, **{"option-k": "10", "profile": "ema-0070", "max_inference": "0.4"})
     browser("POST", "/settings", data=asked)

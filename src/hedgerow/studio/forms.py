@@ -86,6 +86,8 @@ def settings(form: Mapping[str, str], before: Choices, defaults: Mapping[str, An
     `defaults` holds the default values of the method's options.
     """
     method = form.get("method", before.method)
+    if method in WORDS["not_here"]:
+        raise ParameterError(WORDS["not_here"][method]["why"])
     if method not in IN_STUDIO:
         raise ParameterError("there is no such method")
     values = {row.name: _option(row, form) for row in OPTIONS}
