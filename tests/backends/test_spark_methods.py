@@ -13,10 +13,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from benchmarks.private_losses import NumpyNoise, Transcript
 
 import hedgerow as hr
 from hedgerow.backends.spark.spark_table import SparkTable
 from hedgerow.errors import InputError, PlanError, UnsupportedError
+from hedgerow.methods.private import noisy_tree, private_tree
 from hedgerow.plan.records import Vector
 from hedgerow.release import apply_plan
 from hedgerow.release.verify import verify
@@ -360,3 +362,34 @@ def test_the_contract(title: str, tmp_path: Path) -> None:
 
 def test_every_method_of_the_contract_runs_here() -> None:
     assert all("spark" in make().engines for make in METHODS.values())
+
+
+@pytest.mark.parametrize("records", [1, 2])
+def test_a_private_tree_is_asked_the_same_counts_as_in_memory(
+    spark: Any, monkeypatch: pytest.MonkeyPatch, records: int
+) -> None:
+    monkeypatch.setattr(noisy_tree, "_PER_LEAF", 20)
+    rng = np.random.default_rng(1)
+    table = pa.table(
+        {
+            "who": rng.integers(0, 900, 2_000),
+            "age": pa.array(rng.integers(18, 90, 2_000), mask=rng.random(2_000) < 0.02),
+            "job": rng.choice(["cook", "nurse", "clerk", "pilot"], 2_000),
+            "income": rng.gamma(2, 9_000, 2_000),
+        }
+    )
+    schema = hr.Schema(
+        quasi=["age", "job"], sensitive=["income"], unit="who" if records > 1 else None,
+        bounds={"age": (0, 100), "income": (0, 1_000_000)}, categories={"job": ["cook", "nurse", "clerk"]},
+    )  # fmt: skip
+    asked = []
+    for frame in (spark.createDataFrame(table), table):
+        source = Transcript(NumpyNoise(1))
+        monkeypatch.setattr(private_tree, "OpenDP", lambda source=source: source)
+        release = hr.protect(frame, schema, hr.PrivateTree(records=records))
+        assert set(release.released.names) == {"age", "job", "income"}
+        assert len(release.plan.measured.leaves) > 4
+        asked.append(source.asked)
+    for (kind, before, *rest), (alike, after, *others) in zip(*asked, strict=True):
+        assert (kind, rest[:2]) == (alike, others[:2])
+        assert np.array_equal(before, after)

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from benchmarks.private_losses import NumpyNoise, Transcript, bound, losses, of_wholes
 
@@ -479,7 +480,7 @@ def test_without_noise_the_rows_have_the_counts_of_the_table(deep: None) -> None
 def test_duckdb_hands_over_the_same_counts(tmp_path: Any) -> None:
     pytest.importorskip("opendp")
     frame = people(3_000)
-    pa.parquet.write_table(pa.Table.from_pandas(frame), tmp_path / "people.parquet")
+    pq.write_table(pa.Table.from_pandas(frame), tmp_path / "people.parquet")
     asked = []
     from hedgerow.backends.select import opened
 
@@ -491,6 +492,9 @@ def test_duckdb_hands_over_the_same_counts(tmp_path: Any) -> None:
     for (kind, before, *_), (same, after, *_) in zip(*asked, strict=True):
         assert kind == same
         assert np.array_equal(before, after)
+    release = hr.protect(tmp_path / "people.parquet", SCHEMA, hr.PrivateTree(), engine="duckdb")
+    release.write(tmp_path / "out")
+    assert release.table.column_names == ["age", "job", "income", "ill"]
 
 
 def test_shares_are_projected_and_apportioned() -> None:

@@ -228,7 +228,7 @@ class Table:
     @property
     def has_pandas_types(self) -> bool:
         """Return whether one missing cell makes a column of whole numbers one of floats."""
-        return isinstance(self._source, PandasSource)
+        return self.is_loaded and isinstance(self._source, PandasSource)
 
     def __repr__(self) -> str:
         return f"Table({self.n_rows} rows, {len(self.names)} columns)"

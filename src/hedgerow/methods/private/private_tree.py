@@ -61,7 +61,7 @@ class PrivateTree(Method):
     """
 
     is_private: ClassVar[bool] = True
-    engines: ClassVar[tuple[str, ...]] = ("memory", "duckdb")
+    engines: ClassVar[tuple[str, ...]] = ("memory", "duckdb", "spark")
     guardable: ClassVar[bool] = False
     supported_fields: ClassVar[tuple[str, ...]] = ("unit", "grid")
     kinds: ClassVar[Mapping[str, Kind]] = {"epsilon": _EPSILON}
@@ -97,6 +97,8 @@ class PrivateTree(Method):
         # the decimal that was written, not the double next to it
         epsilon = Fraction(repr(float(self.epsilon)))
         columns = declared(table, schema)
+        # of a cluster the counted combinations: in another order than the rows, which no count depends on
+        table = table.with_local_codes([*schema.quasi, *schema.sensitive, *filter(None, [schema.person])])
         ledger = Ledger(epsilon, records, noise)
         parts = _parts(columns, epsilon)
         rows = limited(table, schema, columns, records)
