@@ -123,8 +123,8 @@ def inspect(source: str, options: Options) -> None:
     is_declared = bool(options.get("declare"))
     method = make("private-tree", {}) if is_declared else None
     schema = inspection.public() if is_declared else inspection.schema
-    asked = inspection.unproposed(schema) if is_declared else []
-    head = text("inspection", "to_confirm") + "".join(f"# To do: {each}\n" for each in asked) if is_declared else ""
+    to_declare = inspection.unproposed(schema) if is_declared else []
+    head = text("inspection", "to_confirm") + "".join(f"# To do: {each}\n" for each in to_declare) if is_declared else ""
     toml = head + schema.to_toml()
     saved = new_file(options["save"]) if options.get("save") else None
     if saved is not None:
@@ -133,7 +133,7 @@ def inspect(source: str, options: Options) -> None:
         as_json(inspection.to_dict())
         return
     say(str(inspection))
-    for each in asked:
+    for each in to_declare:
         say(f"\n{wrapped('to do: ' + each)}")
     if not schema.quasi:
         return

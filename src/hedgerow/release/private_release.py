@@ -171,8 +171,8 @@ class PrivateRelease:
     @takes(column=TEXT, ax=AXES)
     def plot(self, column: str | None = None, *, ax: Axes | None = None) -> Axes:
         """Draw one column before and after, by default the first one. Not private: it shows the original."""
-        drawn: Axes = self.compare(column or self.plan.columns[0].name).plot(ax=ax)
-        return drawn
+        axes: Axes = self.compare(column or self.plan.columns[0].name).plot(ax=ax)
+        return axes
 
     def _repr_html_(self) -> str:
         table = self.released
