@@ -124,8 +124,8 @@ def inspect(source: str, options: Options) -> None:
     method = make("private-tree", {}) if is_declared else None
     schema = inspection.public() if is_declared else inspection.schema
     to_declare = inspection.unproposed(schema) if is_declared else []
-    head = text("inspection", "to_confirm") + "".join(f"# To do: {each}\n" for each in to_declare) if is_declared else ""
-    toml = head + schema.to_toml()
+    head = text("inspection", "to_confirm") if is_declared else ""
+    toml = head + "".join(f"# To do: {each}\n" for each in to_declare) + schema.to_toml()
     saved = new_file(options["save"]) if options.get("save") else None
     if saved is not None:
         write_private(saved, toml)
