@@ -580,9 +580,17 @@ def test_a_cell_of_one_person_does_not_change_the_types_of_a_text_file(tmp_path:
     assert types[0].field("day").type == pa.date32()
 
 
-def test_a_frontier_would_spend_epsilon_for_every_point() -> None:
-    with pytest.raises(hr.errors.UnsupportedError, match="spends epsilon"):
-        hr.frontier(people(60), SCHEMA, hr.PrivateTree())
+def test_a_frontier_says_first_that_it_is_not_private() -> None:
+    pytest.importorskip("opendp")
+    searched = hr.frontier(people(2_000), SCHEMA, hr.PrivateTree(), settings={"epsilon": [0.5, 8]})
+    assert str(searched).startswith("Not private: ")
+    assert next(iter(searched.to_dict())) == "private"
+    assert [p.disclosure for p in searched.points] == pytest.approx([math.tanh(0.25), math.tanh(4)])
+    assert searched.points[0].utility < searched.points[1].utility < 1
+    assert "promised" in searched.disclosure
+    for wrong in ({"methods": [hr.PrivateTree(), hr.Hedge()]}, {"methods": hr.PrivateTree(), "utility": "learning"}):
+        with pytest.raises(hr.errors.UnsupportedError, match="PrivateTree"):
+            hr.frontier(people(60), SCHEMA, **wrong)
 
 
 def test_the_folder_is_audited_by_its_own_roles_and_recodes_nobody(

@@ -41,6 +41,7 @@ from ..methods.hedge import Hedge
 from ..methods.masking import fingerprint
 from ..notation import figure, plain
 from ..progress import Progress, telling, with_context
+from ..release.private_release import PrivateRelease
 from ..schema import SCHEMA, Schema
 from ..texts import refusal, text, texts
 from ..validation import (
@@ -64,8 +65,8 @@ from ..validation import (
 from .attacks.linking import linking_attacks
 from .inference import InferenceBound, infer
 from .non_members import FOLDS, refitting
-from .pairing import align, pair_up
-from .subject import of_fitted
+from .pairing import align, pair_up, read_unpaired
+from .subject import of_fitted, of_private
 from .table_pair import Pair
 from .utility.loss import certainty_penalty
 from .utility.queries import range_queries
@@ -193,6 +194,8 @@ class Trial:
         """
         table, schema = self.table, self.schema
         fitted = method.fit_table(table, schema)
+        if method.is_private:
+            return self._private(fitted)
         progress("recoding", None)
         form, drawing = method.usual_guard, Key.of(random_state=self.random_state)
         guard = GuardOptions.of(method, form, None, drawing) if form else None  # as `protect` releases it
@@ -214,6 +217,16 @@ class Trial:
         measured = dict(self._measured[key])
         floor_ratio = measured.pop("floor_ratio")
         return measured | self._optimum(method, measured["explained"], floor_ratio)
+
+    def _private(self, fitted: Any) -> dict[str, Any]:
+        """Measure a release under differential privacy, whose rows are paired with nobody's."""
+        plan = fitted.plan_
+        release = PrivateRelease(plan, self.schema, fitted, self.table, None)
+        pair = read_unpaired(self.table, of_private(plan, release.released, self.schema))
+        unmeasured = ("k", "classes", "worst", "mean_over_groups", "mean_over_records", "linkage", "ncp", "inferred")
+        error = range_queries(pair, random_state=self.random_state)["median"]
+        utility = None if error is None else 1 - float(error)
+        return dict.fromkeys(unmeasured) | {"advantage": plan.advantage, "utility": utility}
 
     def refusal(self, figures: dict[str, Any]) -> str | None:
         """Return the reason why a setting with these figures cannot be chosen; None if it can be chosen."""
@@ -336,7 +349,7 @@ class Point:
     linkage : float or None
         Share of people whose record is linked by an intruder who knows all
         quasi-identifiers; measured if values were altered, or on request.
-    ncp : float
+    ncp : float or None
         Normalised certainty penalty.
     disclosure, utility : float
         The two axes.
@@ -367,7 +380,7 @@ class Point:
     mean_over_groups: float | None
     mean_over_records: float | None
     linkage: float | None
-    ncp: float
+    ncp: float | None
     disclosure: float
     utility: float
     dominated: bool = False
@@ -447,6 +460,7 @@ class Frontier:
         """Return the frontier as a plain dict."""
         return plain(
             {
+                **({"private": self._stays[0]} if self._stays else {}),
                 "hedgerow_frontier": 1,
                 "utility": self.utility,
                 "disclosure": self.disclosure,
@@ -630,7 +644,7 @@ class Frontier:
 
     def _repr_html_(self) -> str:
         """Return the settings as a table, for notebooks; `plot` draws them."""
-        sentences = [text("frontier", "axes", disclosure=self.disclosure, utility=self.utility)]
+        sentences = [*self._stays, text("frontier", "axes", disclosure=self.disclosure, utility=self.utility)]
         table = ("", *self._lines())
         return notebook_html("Frontier", sentences, table, notes=(*self._impossible(), *self.warnings))
 
@@ -643,14 +657,18 @@ class Frontier:
         rows = [(*(row[i] for i in used), m) for row, m in zip(cells, marks, strict=True)]
         return (*head, ""), rows
 
+    @property
+    def _stays(self) -> list[str]:
+        """Return the first line of a search that spent epsilon: it is not private."""
+        return [texts("private")["stays"]] if any(each.is_private for each in self.methods.values()) else []
+
     def _impossible(self) -> list[str]:
         return [f"not possible: {f['method']} {in_words(f['parameters'])}: {f['reason']}" for f in self.infeasible]
 
     def __str__(self) -> str:
         """Return the settings as a text table."""
         head, rows = self._lines()
-        lines = aligned(rows, head) if rows else []
-        lines += self._impossible()
+        lines = [*self._stays, *(aligned(rows, head) if rows else []), *self._impossible()]
         return "\n".join([*lines, *(f"warning: {text}" for text in self.warnings)])
 
 
@@ -826,11 +844,17 @@ def frontier(
     0.3
     """
     chosen = methods_by_name(methods)
-    if any(each.is_private for each in chosen.values()):
+    private = [name for name, each in chosen.items() if each.is_private]
+    if private and (len(private) < len(chosen) or utility == "learning" or max_inference or disclosure):
         raise UnsupportedError(**refusal("spends"))
+    if private:  # one promise, and one measure that needs no pairs
+        utility, disclosure = "queries", "advantage"
+        settings = {"epsilon": TRIED["epsilon"]} | dict(settings or {})
     altered = [name for name, each in chosen.items() if each.risk_model == "linkage"]
     disclosure = _ONCE.get(disclosure or "", disclosure) or ("linkage" if altered else "worst")
     utilities, disclosures = texts("utility_axis"), texts("disclosure_axis")
+    if private:
+        disclosures = {"advantage": text("frontier", "promised")}
     check_one_of("utility", utility, utilities)
     check_one_of("disclosure", disclosure, disclosures)
     if altered and disclosure not in ANY_METHOD:

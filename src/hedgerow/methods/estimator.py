@@ -152,6 +152,7 @@ TRIED: Mapping[str, tuple[float, ...]] = {
     "proportion": (0.05, 0.15, 0.4),
     "stay": (0.8, 0.6, 0.3),
     "top_share": (0.01, 0.05, 0.1),
+    "epsilon": (0.5, 1.0, 2.0, 4.0),
 }
 
 # By parameter, the stricter value at a rung, from the first value and the number of the rung.
