@@ -139,9 +139,13 @@ def test_a_config_holds_every_option_and_the_command_line_wins(here: Path, capsy
         out = "from_config"
         [categories]
         job = ["smith", "nurse", "cook"]
+        [events]
+        income = ["> 3000"]
     """)
     assert run(["protect", "--config", "release.toml"]) == 0
-    assert json.loads(Path("from_config/plan.json").read_text())["parameters"]["k"] == 7
+    plan = json.loads(Path("from_config/plan.json").read_text())
+    assert plan["parameters"]["k"] == 7
+    assert [column["events"] for column in plan["columns"] if column.get("events")] == [["> 3000"]]
     assert run(["protect", "--config", "release.toml", "-k", "9", "--out", "given"]) == 0
     assert json.loads(Path("given/plan.json").read_text())["parameters"]["k"] == 9
     capsys.readouterr()

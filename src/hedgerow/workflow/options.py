@@ -153,14 +153,13 @@ def schema_from(options: Mapping[str, Any], folder: Path = Path()) -> Schema:
         options = {**options, "grid": _grid(options["grid"])}
     if not isinstance(options.get("bounds", {}), Mapping):
         options = {**options, "bounds": dict(map(_ends, options["bounds"]))}
-    follows = options.get("follows", {})
-    if not isinstance(follows, Mapping):
-        follows = dict(map(_follower, follows))
-    # these need roles, which are known below
-    fields["follows"] = {**base.follows, **follows}
-    tables = {name: options[name] for name in TABLES if name in options and name != "follows"}
+    if not isinstance(options.get("follows", {}), Mapping):
+        options = {**options, "follows": dict(map(_follower, options["follows"]))}
+    tables = {name: options[name] for name in TABLES if name in options}
     if tables:
-        more = Schema.from_mapping(tables, folder)
+        # events and followers are of columns with a role
+        roles = {name: list(fields.get(name, getattr(base, name))) for name in ROLE_FIELDS}
+        more = Schema.from_mapping({**roles, **tables}, folder)
         fields |= {name: {**getattr(base, name), **getattr(more, name)} for name in tables}
     hierarchies = {**fields.get("hierarchies", base.hierarchies)}
     for entry in options.get("hierarchy", ()):
