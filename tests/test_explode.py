@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hedgerow.errors import ParameterError, SchemaError
-from hedgerow.notation import concatenation, split_concatenation
+from hedgerow.notation import quote, split_concatenation
 from hedgerow.release.explode import explode
 
 RELEASED = {
@@ -23,6 +23,12 @@ RELEASED = {
     "language": ["C++", "C", "D", "C"],
     "income": [1.0, 2.0, 3.0, 4.0],
 }
+
+
+def written(names: list[str], weights: list[int]) -> str:
+    """Return a cell of categories with their weights; one category stands bare."""
+    parts = [f"{quote(n)}:{w}" for n, w in zip(names, weights, strict=True)]
+    return "+".join(parts) if len(names) > 1 else quote(names[0])
 
 
 def rows(table: Any) -> list[dict[str, Any]]:
@@ -105,7 +111,7 @@ weighted_cells = names.flatmap(
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(weighted_cells, weighted_cells), min_size=1, max_size=5))
 def test_weights_are_the_shares_of_the_cells(groups: list[Any]) -> None:
-    cells = [[concatenation(n, w) for n, w in group] for group in groups]
+    cells = [[written(n, w) for n, w in group] for group in groups]
     table = pa.table({"a": [c[0] for c in cells], "b": [c[1] for c in cells], "row": list(range(len(cells)))})
     made = explode(table, columns=["a", "b"])
     want = []
@@ -118,10 +124,5 @@ def test_weights_are_the_shares_of_the_cells(groups: list[Any]) -> None:
     assert [g[:3] for g in got] == [w[:3] for w in want]
     np.testing.assert_allclose([g[3] for g in got], [w[3] for w in want])
     for text in (c for pair in cells for c in pair):
-        assert (
-            concatenation(
-                [n or "" for n, _ in split_concatenation(text)],
-                [w for _, w in split_concatenation(text)],
-            )
-            == text
-        )
+        parts = split_concatenation(text)
+        assert written([n or "" for n, _ in parts], [w for _, w in parts]) == text

@@ -19,7 +19,7 @@ from hedgerow.methods.response.rr_matrix import (
     em,
     projected,
 )
-from hedgerow.plan import Randomize, Randomized
+from hedgerow.plan import Randomize, Randomized, fields
 from hedgerow.release.reconstruct import Reconstruction, reconstruct
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
@@ -260,7 +260,7 @@ def test_what_cannot_be_reconstructed(folder, tmp_path):
 
 def test_randomize_records_round_trip():
     plan = Randomize(parameters(), None, "paper", 0.5, 0.6, 0.0)
-    assert Randomize.from_json(json.loads(json.dumps(plan.to_json()))) == plan
+    assert fields.read(Randomize, json.loads(json.dumps(fields.plain(plan)))) == plan
     with pytest.raises(ValueError, match="1/d"):
         Randomized("a", "quasi", "categorical", "", ("x", "y"), 0.5).check()
     column = Randomized("a", "quasi", "numeric", "", ("low", "high", None), 0.6, (3.0,))

@@ -224,22 +224,15 @@ def quote(category: str, risky: bool | None = None) -> str:
     return '"' + category.replace('"', '""') + '"' if risky else category
 
 
-def concatenation(categories: Sequence[str], weights: Sequence[int] | None = None, missing: int = 0) -> str:
-    """Join categories in the given order, with their counts if there are weights.
+def concatenation(categories: Sequence[str], missing: bool = False) -> str:
+    """Join categories in the given order.
 
     Examples
     --------
-    >>> concatenation(["unskilled", "technical"]), concatenation(["a+b", "c"], [4, 1])
-    ('unskilled+technical', '"a+b":4+c:1')
+    >>> concatenation(["a+b", "c"], missing=True)
+    '"a+b"+c+(missing)'
     """
-    parts = [quote(c) for c in categories]
-    counts = list(weights) if weights is not None else []
-    if missing:
-        parts.append(MISSING)
-        counts.append(missing)
-    if weights is not None and len(parts) > 1:
-        parts = [f"{part}{WEIGHT}{n}" for part, n in zip(parts, counts, strict=True)]
-    return JOIN.join(parts)
+    return JOIN.join([*map(quote, categories), *([MISSING] if missing else [])])
 
 
 def split_concatenation(text: str) -> list[tuple[str | None, int]]:

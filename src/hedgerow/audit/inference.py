@@ -105,8 +105,7 @@ class Inference:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as a plain dict."""
-        data: dict[str, Any] = plain(asdict(self))
-        return data
+        return plain(asdict(self))
 
     def __str__(self) -> str:
         lines = []

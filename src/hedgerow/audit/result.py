@@ -270,8 +270,7 @@ class Audit:
         'Hedgerow audit'
         """
         text = resources.files(__package__).joinpath("schema.json").read_text(encoding="utf-8")
-        schema: dict[str, Any] = json.loads(text)
-        return schema
+        return json.loads(text)
 
     def __repr__(self) -> str:
         return f"Audit({self.table['rows']:,} rows, judged by {self.table['yardstick']}, {len(self.attacks)} attacks)"

@@ -63,7 +63,6 @@ from ..io.read import read
 from ..key import Key
 from ..measures import Classes, Persons
 from ..plan import Partition, Plan, PlanColumn
-from ..plan.records import REDRAW
 from .release_order import ReleasedCodes
 
 # engines by name, and the file of each in this folder
@@ -190,7 +189,7 @@ class Capabilities:
     units: bool = True
     pseudonyms: bool = True
     positions: bool = True
-    guards: tuple[str, ...] = (REDRAW,)
+    runs: bool = False
 
 
 class Engine(Protocol):
@@ -302,8 +301,7 @@ def engine(name: str = "memory") -> Engine:
     """Return the engine with the given name, or raise ParameterError if there is none."""
     if name not in ENGINES:
         raise ParameterError(f"unknown engine {name!r}", hint=f"the engines are {', '.join(['auto', *ENGINES])}")
-    module: Engine = import_module(f".{ENGINES[name]}", __package__)
-    return module
+    return import_module(f".{ENGINES[name]}", __package__)
 
 
 def transform(plan: Plan, table: Table, key: Key | None = None) -> Transformed:

@@ -9,16 +9,15 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ..columns.arrays import slices
+from ..columns.arrays import since_1970, slices
 from ..columns.column import Column, smallest
 from ..columns.table import Table
+from ..kernels import Ints
 from ..measures import group
 from ..notation import number
 from ..plan.recodings import ColumnMap, Maps, Released
 from .base import Transformed
 from .release_order import TEXT, ReleasedCodes
-
-Ints = NDArray[np.int64]
 
 _WINDOW = 1 << 20
 
@@ -169,8 +168,4 @@ def _values(column: ColumnMap, labels: list[Any]) -> pa.Array:
         texts = [number(x) if isinstance(x, float) else x for x in labels]
         return pa.array(texts, pa.string())
     values = pa.array([None if label is None else float(label) for label in labels], pa.float64())
-    if column.kind != "date":
-        return values
-    if column.unit == "day":
-        return values.cast(pa.int32()).cast(pa.date32())
-    return values.cast(pa.int64()).cast(pa.timestamp("us"))
+    return since_1970(values, column.unit) if column.kind == "date" else values

@@ -23,7 +23,6 @@ from ..key import Key
 from ..measures import Classes, Persons, disclosure, group
 from ..measures.classes import by_ranges, distinct_values
 from ..plan import Plan, PlanColumn
-from ..plan.records import REDRAW, RUNS
 from . import column_maps, partitions, randomize
 from .base import (
     Capabilities,
@@ -48,7 +47,7 @@ EXECUTORS: Executors = {
 capabilities = Capabilities(
     recodings=tuple(EXECUTORS),
     streams=False,
-    guards=(REDRAW, RUNS),
+    runs=True,
 )
 
 

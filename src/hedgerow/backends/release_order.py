@@ -23,9 +23,9 @@ from ..columns.column import tally
 from ..columns.order import order_by_ranks, ranks_of
 from ..columns.workspace import Workspace, full
 from ..io.frames import values_only
+from ..kernels import Ints
 from ..measures import group
 
-Ints = NDArray[np.int64]
 Words = NDArray[np.uint64]
 
 # the type of recoded text: a file has each distinct value once

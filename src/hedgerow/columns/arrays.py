@@ -29,6 +29,8 @@ _MICROSECONDS = {
     "us": Decimal(1),
     "ns": Decimal("0.001"),
 }
+# rows that are read at once
+WINDOW = 1 << 17
 # fewest values in the sample that decides between hashing and sorting
 _TRIAL = 4096
 
@@ -156,6 +158,13 @@ def indexed(array: pa.ChunkedArray) -> tuple[NDArray[np.int64], pa.Array]:
         return np.empty(0, dtype=np.int64), pa.array([], coded.type.value_type)
     parts = [filled(c.indices.cast(pa.int32()), -1).to_numpy() for c in coded.chunks]
     return np.concatenate(parts, dtype=np.int64), coded.chunk(0).dictionary
+
+
+def since_1970(numbers: pa.Array, unit: str) -> pa.Array:
+    """Return whole days or microseconds since 1970 as dates or time stamps."""
+    if unit == "day":
+        return numbers.cast(pa.int32()).cast(pa.date32())
+    return numbers.cast(pa.int64()).cast(pa.timestamp("us"))
 
 
 def as_text(values: pa.Array) -> pa.Array:

@@ -11,10 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..kernels import Bools, Ints
 from ..notation import Cell, Exact
-
-Bools = NDArray[np.bool_]
-Ints = NDArray[np.int64]
 
 # most pairs of cell and category in a lookup table: 64 MB
 _LOOKED_UP = 1 << 26

@@ -7,13 +7,11 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from ..errors import InputError, SchemaError
+from ..kernels import Floats
 from .arrays import beyond_doubles, decoded, floats, inexact
 from .table import Table
-
-Floats = NDArray[np.float64]
 
 # squares of larger numbers do not fit a double
 LARGEST = 1e150

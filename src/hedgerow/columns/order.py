@@ -11,10 +11,10 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ..io.text_cells import cell_text
+from ..kernels import Ints
 from ..kernels.sorting import order_of_words
 from .arrays import indexed, mostly_distinct, one_piece, trial
 
-Ints = NDArray[np.int64]
 Words = NDArray[np.uint64]
 
 _MOST = 1 << 63

@@ -184,8 +184,7 @@ class Table:
         if array.num_chunks == 1 and pa.types.is_dictionary(array.type):
             coded = array.chunk(0)
             if len(coded.dictionary.unique()) == len(coded.dictionary) and not coded.dictionary.null_count:
-                codes: NDArray[Any] = filled(coded.indices, len(coded.dictionary)).to_numpy()
-                return codes
+                return filled(coded.indices, len(coded.dictionary)).to_numpy()
         return self.column(name, kind="categorical").codes
 
     def has_missing(self, name: str) -> bool:

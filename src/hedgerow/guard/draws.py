@@ -42,7 +42,11 @@ class Draws:
         self.sizes = np.asarray(guard.sizes, np.int64)
         self.starts = np.append(0, np.cumsum(self.sizes))
         self._sizes = {"sensitive": self.sizes, "quasi": np.asarray(guard.cells, np.int64)}
-        self._samplers = {c.name: _sampler(c, self._sizes[c.role]) for c in guard.columns if not c.follows}
+        self._samplers: dict[str, _ByMoments | _ByShares] = {
+            c.name: _ByMoments(c, self._sizes[c.role]) if c.by_moments else _ByShares(c)
+            for c in guard.columns
+            if not c.follows
+        }
 
     def items(self, role: str, groups: IntArray, again: IntArray) -> dict[str, IntArray]:
         """Return the codes of the items of some groups; those of a column that follows no other ascend.
@@ -136,10 +140,6 @@ def _ranges(starts: IntArray, sizes: IntArray) -> IntArray:
     """Return the numbers starts[i] .. starts[i] + sizes[i] - 1 for each i, one after the other."""
     ends = np.cumsum(sizes)
     return np.arange(int(sizes.sum())) + np.repeat(starts - ends + sizes, sizes)
-
-
-def _sampler(column: GuardedColumn, sizes: IntArray) -> _ByMoments | _ByShares:
-    return _ByMoments(column, sizes) if column.by_moments else _ByShares(column)
 
 
 class _ByMoments:

@@ -191,8 +191,7 @@ def group_tilts(
     steps[sizes == 0] = as_table
     every = np.append(steps, [as_table], axis=0).astype(np.int64)
     moments, pair = np.unique(every, axis=0, return_inverse=True)
-    *_, whole = pair = pair.reshape(-1)
-    pair = pair[:-1]
+    pair, whole = pair.reshape(-1)[:-1], int(pair.reshape(-1)[-1])
     distinct, level = np.unique(scores.of_run, return_inverse=True)
     levels = np.asarray(distinct / SCALE, np.float64)
     table = np.bincount(level.reshape(-1), people).astype(np.float64)
@@ -207,12 +206,11 @@ def group_tilts(
     # processors and libraries differ in the last digits
     digits, power = np.frexp(weights)
     weights = np.ldexp(np.rint(np.ldexp(digits, 32)), power - 32)
-    theta = np.rint(np.ldexp(tilts_of(levels, weights, *target), 28))
-    theta = np.asarray(np.ldexp(theta, -28), np.float64)
+    theta = np.asarray(np.ldexp(np.rint(np.ldexp(tilts_of(levels, weights, *target), 28)), -28), np.float64)
     if not shrink:
         least, most = np.full(n_groups, len(people)), np.full(n_groups, -1)
         np.minimum.at(least, group, run)
         np.maximum.at(most, group, run)
         pair = np.where(least == most, len(moments) + least, pair)
     moved = int(np.count_nonzero(off[pair[pair < len(off)]]))
-    return Tilts(moments, theta, weights, pair, int(whole), moved)
+    return Tilts(moments, theta, weights, pair, whole, moved)

@@ -14,7 +14,7 @@ from scipy.special import ndtri
 from ..backends.partitions import route
 from ..backends.randomize import hashes
 from ..backends.release_order import ReleasedCodes
-from ..columns.arrays import decoded, slices, value_type
+from ..columns.arrays import WINDOW, decoded, slices, value_type
 from ..columns.column import Column, smallest
 from ..columns.order import ranks_of
 from ..columns.roles import check_weights
@@ -40,8 +40,6 @@ FEWEST = 10
 MOST_BINS = 60
 # people who should have a pair of values that hardly anybody has
 EXPECTED = 10
-# cells that are ordinary values, row by row
-ROWS = "rows"
 # columns whose rank correlation inside groups is above this are drawn together
 TOGETHER = 0.8
 # by two columns: 1 for the pairs of their bins that hardly anybody has, 2 for those that nobody has
@@ -50,8 +48,6 @@ Rare = dict[tuple[str, str], NDArray[np.uint8]]
 _EXACT = 1024
 # bytes that draws take for a cell, at most
 DRAWN = 64
-# rows that are read at once
-WINDOW = 1 << 17
 
 
 @dataclass(frozen=True)
@@ -158,8 +154,7 @@ def guarded(
                     f"a promise about {', '.join(withheld)} cannot be kept, because all of its values are withheld",
                     hint="no value has enough people: join values, or lower guard_people (--guard-people)",
                 )
-        plan = replace(plan, guard=guard)
-        return plan, {c.name: as_released(c, codes[c.name], table) for c in guard.columns}
+        return replace(plan, guard=guard), {c.name: as_released(c, codes[c.name], table) for c in guard.columns}
     guard, items = draw(guard, joints, codes, plan, options.key)
     plan = replace(plan, guard=guard)
     return plan, assigned_to_rows(plan, items, table, groups, unguarded_columns(plan, pseudonyms), options.key)
@@ -348,10 +343,8 @@ def possible(
     leaders = {c.follows for c in guard.columns}
     alone = [c for c in guard.columns if c.role == "quasi" and not c.follows and c.name not in leaders]
     moved = dict(items)
-    for column in alone:
+    for column in (c for c in alone if c.by_moments):
         n = column.n_values
-        if not column.by_moments:
-            continue
         bin_of, codes = bins[column.name], items[column.name]
         n_bins = int(bin_of[n - 1]) + 1
         fits = np.ones((len(sizes), n_bins), np.bool_)
@@ -420,8 +413,7 @@ def _coarse(column: GuardedColumn) -> IntArray:
         return np.arange(len(people))
     n, heap = people.sum(), people * 50 >= people.sum()
     number = (np.cumsum(people) - people) * 20 // n
-    changes = np.append(False, (np.diff(number) > 0) | heap[1:] | heap[:-1])
-    return np.cumsum(changes)
+    return np.cumsum(np.append(False, (np.diff(number) > 0) | heap[1:] | heap[:-1]))
 
 
 def key_of(key: Key, plan: Plan, guard: Guard) -> Key:

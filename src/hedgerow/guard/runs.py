@@ -82,9 +82,7 @@ def runs_of(column: ValueCounts, least: int, unit: float = 0.0, people: tuple[In
     released = _rounded(centre, low, high, span, unit)
     # whoever joined it
     released = np.where(shared, values[heap], released)
-    low, high = values[last[:-1]], values[first[1:]]
-    cuts = _between(low, high)
-    return Runs(released, cuts, np.append(run, len(first)))
+    return Runs(released, _between(values[last[:-1]], values[first[1:]]), np.append(run, len(first)))
 
 
 def previous_values(codes: IntArray, person: IntArray, n_values: int) -> tuple[IntArray, IntArray]:

@@ -419,5 +419,4 @@ def unescape_cells(texts: Any) -> Any:
 
 def unescape_names(names: Sequence[str]) -> list[str]:
     """Remove the apostrophes that `escape_cells` added to column names."""
-    unescaped: list[str] = unescape_cells(pa.array(names, pa.string())).to_pylist()
-    return unescaped
+    return unescape_cells(pa.array(names, pa.string())).to_pylist()

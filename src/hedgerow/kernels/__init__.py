@@ -1,1 +1,10 @@
 """Compiled loops that several folders of the package share."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Bools = NDArray[np.bool_]
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]

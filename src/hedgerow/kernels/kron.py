@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from . import Floats
 from .compiled import checked
 
-Floats = NDArray[np.float64]
 _TILE = 512
 
 

@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..progress import done
+from . import Floats
 from .compiled import checked
 from .neighbours import build, delete, farthest, nearest
 from .siphash import unit_interval, word_at
 
-Floats = NDArray[np.float64]
 Groups = NDArray[np.int64]
 
 # numbers that may be read between two checks for interrupts

@@ -13,10 +13,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from . import Ints
 from .compiled import checked
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 
 @checked
@@ -336,7 +334,4 @@ def best_windows(
     ([2], [101.9])
     """
     begins, n_each = np.asarray(starts, np.int64), np.asarray(weights, np.int64)
-    best: tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]] = _best_windows(
-        begins, np.ascontiguousarray(values, np.float64), n_each, float(share), float(width)
-    )
-    return best
+    return _best_windows(begins, np.ascontiguousarray(values, np.float64), n_each, float(share), float(width))

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from . import Floats, Ints
 from .compiled import checked, inner
 
 _LEAF = 12
@@ -284,9 +285,6 @@ def nearest_ties(
     return ties
 
 
-Floats = NDArray[np.float64]
-
-
 @checked
 def summed(codes: NDArray[np.int32], starts: NDArray[np.int64], distances: Floats, out: Floats) -> None:
     """Write the distance between a person and each row, summed over the columns.
@@ -339,7 +337,6 @@ def agreeing(
                     out[i] += one
 
 
-Ints = NDArray[np.int64]
 Patterns = NDArray[np.uint32]
 
 

@@ -229,3 +229,10 @@ def sum_rows(first, second, k0, k1):  # type: ignore[no-untyped-def]
         if low < first[i]:
             high += np.uint64(1)
     return low, high
+
+
+def mixed(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return 64-bit words whose bits all depend on each other (the finisher of splitmix64)."""
+    values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return values ^ (values >> np.uint64(31))

@@ -12,8 +12,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from ..kernels import Floats as FloatArray
+from ..kernels import Ints as IntArray
 from ..kernels.neighbours import estimate
-from .class_counts import FloatArray, IntArray
 
 # columns whose agreement patterns can be counted; up to half of these by levels
 MOST_COLUMNS = 20

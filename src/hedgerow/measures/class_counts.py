@@ -12,10 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import UnsupportedError
+from ..kernels import Floats as FloatArray
+from ..kernels import Ints as IntArray
 from ..kernels.group import number_keys, place
-
-BoolArray = npt.NDArray[np.bool_]
-IntArray = npt.NDArray[np.int64]
 
 # keys stay below this, so that 64 bits hold them
 _WIDEST = 1 << 62
@@ -126,8 +125,6 @@ def group(codes: Sequence[npt.NDArray[Any]], n_rows: int | None = None) -> Group
     labels, _, first = number_keys(keys)
     return Groups(labels, first)
 
-
-FloatArray = npt.NDArray[np.float64]
 
 # rows that are counted at once: their keys take eight bytes each, twice
 _AT_ONCE = 1 << 24

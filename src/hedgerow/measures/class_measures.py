@@ -13,8 +13,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..hierarchy import TOP, Hierarchy
+from ..kernels import Floats as FloatArray
+from ..kernels import Ints as IntArray
 from ..kernels.measures import entropies, largest_counts
-from .class_counts import Counts, FloatArray, IntArray
+from .class_counts import Counts
 
 
 def distinct(counts: Counts) -> IntArray:

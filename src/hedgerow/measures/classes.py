@@ -12,9 +12,11 @@ import numpy.typing as npt
 
 from ..columns.column import Column, Dictionary, ValueCounts
 from ..columns.table import Table
+from ..kernels import Floats as FloatArray
+from ..kernels import Ints as IntArray
 from ..notation import Exact
 from ..schema import Kind
-from .class_counts import Counts, FloatArray, Groups, IntArray, group, spans
+from .class_counts import Counts, Groups, group, spans
 from .class_measures import distinct
 from .persons import Persons
 from .proper_scores import ColumnScores, Public

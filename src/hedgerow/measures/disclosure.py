@@ -24,9 +24,11 @@ from typing import Any
 
 import numpy as np
 
+from ..kernels import Floats as FloatArray
+from ..kernels import Ints as IntArray
 from ..kernels.exact_sums import deviations, total
 from ..kernels.measures import brier_disclosures, number_disclosures
-from .class_counts import Counts, FloatArray, IntArray
+from .class_counts import Counts
 from .classes import SensitiveCounts, distinct_values
 
 # rounding that a check forgives, relative to 1

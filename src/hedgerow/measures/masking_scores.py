@@ -17,11 +17,10 @@ from numpy.typing import NDArray
 
 from ..columns.numbers import standardise
 from ..errors import ParameterError, UnsupportedError
+from ..kernels import Floats
 from ..kernels.neighbours import build, count_patterns, count_ties, near_patterns, nearest_ties
 from ..kernels.threads import in_parts
 from .agreement import MOST_COLUMNS, bits_of, credit, prefix_weights
-
-Floats = NDArray[np.float64]
 
 # puts an original and a masked file on a scale on which their columns are compared
 Scale = Callable[[Floats, Floats], tuple[Floats, Floats]]

@@ -11,9 +11,10 @@ import pyarrow.compute as pc
 
 from ..columns.table import Table
 from ..errors import InfeasibleError, InputError
+from ..kernels import Ints as IntArray
 from ..kernels.exact_sums import UNIT_BITS
 from ..schema import Schema
-from .class_counts import Counts, Groups, IntArray, group
+from .class_counts import Counts, Groups, group
 from .class_measures import distinct, largest_share
 
 

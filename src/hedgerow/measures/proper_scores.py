@@ -28,17 +28,13 @@ from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from ..columns.column import ValueCounts, smallest
+from ..kernels import Bools, Floats, Ints
 from ..kernels.exact_sums import deviations, total
 from ..kernels.measures import cell_counts, squared_sums
 from ..schema import Event
 from .class_counts import Counts
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
 
 # cuts stand at the sixteenths of the known values
 PARTS = 16

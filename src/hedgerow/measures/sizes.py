@@ -9,7 +9,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import digamma, gammaln, hyp2f1
 
-from .class_counts import BoolArray, FloatArray, Groups, IntArray, group
+from ..kernels import Bools as BoolArray
+from ..kernels import Floats as FloatArray
+from ..kernels import Ints as IntArray
+from .class_counts import Groups, group
 
 
 def summary(sizes: IntArray) -> dict[str, Any]:

@@ -196,9 +196,7 @@ def rounded(grouped: GroupedCodes, style: str, step: float, enough: BoolArray) -
         if not is_told:
             cells.append(Cell(TOP, anything=True))
             continue
-        label: float | str = number(middle) if is_text else middle
-        if column.unit:
-            label = moment(middle, column.unit)
+        label = moment(middle, column.unit) if column.unit else number(middle) if is_text else middle
         if n < size:
             label = f"{label}{WEIGHT}{n}{JOIN}{MISSING}{WEIGHT}{size - n}"
         cells.append(Cell(label, values[a], values[b], missing=n < size))
@@ -219,12 +217,10 @@ def _nearest_steps(steps: FloatArray, grouped: GroupedCodes, style: str, step: f
         codes = np.sort(grouped.codes[ends[at] : ends[at + 1]])[:n]
         if style == "median":
             codes = codes[[(n - 1) // 2, n // 2]]
-        total: Fraction | int
-        if column.exact:
-            total = sum(Fraction(column.exact[c]) for c in codes)
-        else:
-            total = sum(_exactly(v) for v in column.values[codes].tolist())
-        whole[at] = round(Fraction(total) / len(codes) / unit)
+        numbers = (
+            [Fraction(column.exact[c]) for c in codes] if column.exact else map(_exactly, column.values[codes].tolist())
+        )
+        whole[at] = round(Fraction(sum(numbers)) / len(codes) / unit)
     return whole
 
 

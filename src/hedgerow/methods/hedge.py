@@ -206,8 +206,7 @@ class Hedge(PartitionMethod):
 
     def plan_parameters(self) -> dict[str, Any]:
         """Return the parameters, without `cells` unless these are ranges: a plan's guard tells of rows."""
-        parameters = super().plan_parameters()
-        return {name: v for name, v in parameters.items() if name != "cells" or v == "ranges"}
+        return {name: v for name, v in super().plan_parameters().items() if name != "cells" or v == "ranges"}
 
     def memory_estimate(self, n_rows: int, n_sensitive: int) -> int:
         """Return the bytes of memory needed for as many cells as k allows."""

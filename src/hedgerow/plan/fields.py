@@ -213,8 +213,7 @@ def read(kind: type[T], data: Any) -> T:
     KeyError, TypeError, ValueError
         If a field is lacking, unknown or of another type, or a record's `check` fails.
     """
-    value: T = _reader(kind)(data)  # type: ignore[arg-type]
-    return value
+    return _reader(kind)(data)  # type: ignore[arg-type]
 
 
 @cache

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from .. import facade
 from ..display import arguments, notebook_html
@@ -128,8 +128,7 @@ class Recoding(Discreet):
 
     def recoded(self) -> tuple[PlanColumn, ...]:
         """Return the recoded columns, with their kinds in the original table."""
-        columns: tuple[PlanColumn, ...] = getattr(self, "columns", ())
-        return columns
+        return getattr(self, "columns", ())
 
     def relations(self) -> Mapping[str, str]:
         """Return, for each recoded column, how its released cells relate to the original ones."""
@@ -138,16 +137,6 @@ class Recoding(Discreet):
     def meanings(self) -> Mapping[str, tuple[Cell, ...]]:
         """Return, for each recoded column, the original values that its released cells stand for; {} if not known."""
         return {}
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the recoding as plain JSON data."""
-        data: dict[str, Any] = plain(self)
-        return data
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Self:
-        """Return the recoding from plain JSON data; raise KeyError, TypeError or ValueError if malformed."""
-        return read(cls, data)
 
 
 _KINDS: dict[str, type[Recoding]] = {}
@@ -630,8 +619,7 @@ class Plan:
     def public(self) -> dict[str, Any]:
         """Return the plan as JSON data, without its private fields."""
         # By way of text, so that the result shares nothing with the plan.
-        data: dict[str, Any] = json.loads(dumps(self, public=True))
-        return data
+        return json.loads(dumps(self, public=True))
 
     def apply(self, people: Any, *, keep_order: bool = False, unseen: str = "error") -> Any:
         """Apply this plan to the records of other people.
@@ -769,7 +757,7 @@ def loads(text: str, where: str = "the plan") -> Plan:
             method=read(str, data["method"]),
             parameters=dict(data["parameters"]),
             columns=tuple(read(PlanColumn, column) for column in data["columns"]),
-            recoding=_KINDS[kind].from_json(recoding),
+            recoding=read(_KINDS[kind], recoding),
             promises=tuple(dict(p) for p in data["promises"]),
             n_rows=read(int, data["n_rows"]),
             # Fields that say nothing are not written, so the rest may be absent.

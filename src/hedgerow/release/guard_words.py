@@ -84,18 +84,14 @@ def figures(plan: Plan, original: Table, released: Table) -> dict[str, Any] | No
     weights = {}
     if plan.weight and plan.weight in plan.relations():
         both = (("before", original), ("after", released))
-        totals = {when: _total(table.column(plan.weight, kind="numeric")) for when, table in both}
-        weights = {"weights": {**totals, "largest": _largest(original.column(plan.weight, kind="numeric"), None)}}
+        coded = {when: table.column(plan.weight, kind="numeric") for when, table in both}
+        totals = {when: float(c.doubles @ c.counts()[: c.n_values]) for when, c in coded.items()}
+        weights = {"weights": {**totals, "largest": _largest(coded["before"], None)}}
     again = sum(n > 0 for n in guard.again)
     return {
         "form": "rows" if guard.rows else guard.form, "people": guard.people, "groups": len(guard.sizes),
         "drawn_again": again, "impossible": guard.impossible, "columns": columns, **weights,
     }  # fmt: skip
-
-
-def _total(column: Column) -> float:
-    counts = column.counts()[: column.n_values]
-    return float(np.asarray(column.values, np.float64) @ counts)
 
 
 def _shape(column: Column) -> dict[str, float | None] | None:

@@ -61,9 +61,9 @@ def make_release(
     if guard is not None and not schema.sensitive and not guard.rows:
         caution(text("caution", "nothing_to_hide"))
         guard = None
+    rest = schema.undeclared(table.names) if schema.rest == "release" else []
     if guard is not None:
         _check_guard(guard, table.engine, method, keep_order)
-        rest = schema.undeclared(table.names) if schema.rest == "release" else []
         table.check_released_codes([*schema.other, *rest])
     redrawn = () if guard is None or guard.form == RUNS else (*schema.sensitive, *(schema.quasi if guard.rows else ()))
     if idle := [name for name in schema.follows if name not in redrawn]:
@@ -72,8 +72,7 @@ def make_release(
             hint='leave out follows (--follows), or have values drawn: guard="redraw" (--guard redraw), '
             "quasi-identifiers by Hedge in rows",
         )
-    if schema.rest == "release":
-        refuse_identifiers(table, schema.undeclared(table.names))
+    refuse_identifiers(table, rest)
     try:
         return _protected(table, schema, method, secret, guard, keep_order=keep_order, parts=parts, progress=progress)
     except BaseException:  # also Ctrl-C
@@ -211,13 +210,11 @@ def _check_guard(guard: GuardOptions, engine: str, method: Method, keep_order: b
             f"rows of the engine {engine!r} have no numbers, so drawn values are not kept in their order",
             hint='leave out keep_order (--keep-order), or use engine="memory" (--engine memory)',
         )
-    able = capabilities.guards
-    if guard.form not in able:
+    if guard.form == RUNS and not capabilities.runs:
         raise UnsupportedError(
             f"guard={guard.form!r} cannot be had on the engine {engine!r}",
-            hint='use engine="memory" (--engine memory)'
-            + "".join(f', or guard="{each}" (--guard {each})' for each in able)
-            + ", or release exact values: guard=None (--guard none)",
+            hint='use engine="memory" (--engine memory), or guard="redraw" (--guard redraw), or release exact '
+            "values: guard=None (--guard none)",
         )
 
 

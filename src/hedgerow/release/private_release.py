@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from .. import facade
 from ..backends.select import opened
-from ..columns.arrays import value_type
+from ..columns.arrays import since_1970, value_type
 from ..columns.roles import refuse_repeated
 from ..columns.table import Table
 from ..display import notebook_html
@@ -266,18 +266,11 @@ def _typed(table: pa.Table, types: dict[str, tuple[pa.DataType, str]]) -> pa.Tab
         if isinstance(column, pa.DictionaryArray):
             column = column.dictionary_decode()
         if pa.types.is_temporal(kind) and pa.types.is_integer(column.type):
-            column = _moments(column, unit)
+            column = since_1970(column, unit)
         elif pa.types.is_boolean(kind) and pa.types.is_string(column.type):
             column = pa.compute.if_else(pa.compute.equal(column, "other"), pa.scalar(None, pa.string()), column)
         columns[name] = column.cast(kind)
     return pa.table(columns)
-
-
-def _moments(numbers: pa.Array, unit: str) -> pa.Array:
-    """Return whole days or microseconds since 1970 as dates or time stamps."""
-    if unit == "day":
-        return numbers.cast(pa.int32()).cast(pa.date32())
-    return numbers.cast(pa.int64()).cast(pa.timestamp("us"))
 
 
 def _like(table: pa.Table, people: Any) -> Any:

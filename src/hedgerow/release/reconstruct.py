@@ -18,16 +18,17 @@ from ..columns.table import Table
 from ..errors import InputError, ParameterError, PlanError
 from ..files import read_text
 from ..io.read import as_spelled, read
+from ..kernels import Floats
 from ..methods.randomized_response import released_codes
 from ..methods.response.rr_matrix import Channel, clipped, em, projected
 from ..notation import interval, number
 from ..plan import Plan, Randomize, Randomized
+from ..plan.fields import read as read_record
 from ..plan.records import parsed
 from ..progress import caution
 from ..validation import MAPPING, NAMES, NUMBER, TEXT, check_one_of, takes
 from .folder import AUDIT, altered, is_table, released_file, whole
 
-Floats = NDArray[np.float64]
 Estimator = Literal["em", "projection", "inversion"]
 About = Literal["table", "population"]
 
@@ -356,7 +357,7 @@ def _described(public: Mapping[str, Any]) -> tuple[tuple[Randomized, ...], list[
             hint="public.json of a release made by RandomizedResponse has them",
         )
     try:
-        randomized = Randomize.from_json({k: v for k, v in recoding.items() if k != "kind"}).columns
+        randomized = read_record(Randomize, {k: v for k, v in recoding.items() if k != "kind"}).columns
         listed = public.get("columns", [])
         return randomized, [str(c["name"]) for c in listed if c.get("role") == "sensitive"]
     except (AttributeError, KeyError, TypeError, ValueError):

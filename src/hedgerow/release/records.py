@@ -115,8 +115,7 @@ def evidence_schema() -> dict[str, Any]:
     'Hedgerow evidence'
     """
     text = resources.files(__package__).joinpath("evidence.schema.json").read_text(encoding="utf-8")
-    schema: dict[str, Any] = json.loads(text)
-    return schema
+    return json.loads(text)
 
 
 MAPPING_VERSION = 1

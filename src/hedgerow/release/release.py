@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from .. import facade
 from ..backends import ReleasedTable, engine
@@ -17,6 +16,7 @@ from ..columns.table import Table
 from ..columns.workspace import give_back
 from ..errors import PromiseError, UnsupportedError
 from ..io.read import read
+from ..kernels import Ints as IntArray
 from ..key import Key, Secret
 from ..measures import Classes, disclosure, sizes
 from ..measures.disclosure import Disclosed
@@ -34,15 +34,13 @@ from .expected_rows import same_rows, summed
 from .explain import recoding_in_words
 from .folder import Measured, write_release
 from .notebook import release_face
-from .verify import Verified, classes, require, verify
+from .verify import Verified, classes, require, same_columns, verify
 from .warnings import extremes, extremes_in_words, not_bounded, of_release
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from ..profiles import Profile
-
-IntArray = NDArray[np.int64]
 
 
 _AUDIT = Kind("an Audit", lambda value: hasattr(value, "report"), "make one with hr.audit")
@@ -132,9 +130,8 @@ class Release:
                 hint="keep `release.table` as it was made; a table in another order can be "
                 "audited by itself with a key column",
             )
-        if self._rows is None:  # the order of the input was kept
-            return np.arange(self.original.n_rows, dtype=np.int64)
-        return self._rows
+        # None: the order of the input was kept
+        return np.arange(self.original.n_rows, dtype=np.int64) if self._rows is None else self._rows
 
     def _is_changed(self) -> bool:
         """Return whether the caller changed `table`; tables in Hedgerow's own files cannot change."""
@@ -220,13 +217,10 @@ class Release:
         expected = self._verification.expected
         assert expected is not None
         written = engine(self.original.engine).open(table)
-        names, wanted = written.names, list(expected.classes)
-        if names != wanted:
-            checks = [Check("columns", len(wanted), len(names), False, "other names or order")]
-            return require(checks, "the written table")
-        sums = summed(expected, written)
-        n = expected.sums.n_rows
-        checks = [Check("rows", n, sums.n_rows, n == sums.n_rows), *expected.checks(sums)]
+        checks = [same_columns(list(expected.classes), written.names)]
+        if checks[0].holds:
+            sums, n = summed(expected, written), expected.sums.n_rows
+            checks = [Check("rows", n, sums.n_rows, n == sums.n_rows), *expected.checks(sums)]
         return require(checks, "the written table")
 
     def bind(self, bound: Bound, parameters: Mapping[str, Any]) -> None:
@@ -365,8 +359,7 @@ class Release:
     @property
     def cautions(self) -> list[str]:
         """Return warnings, with counts, about disclosure that remains even if every check holds."""
-        cautions: list[str] = self.summary()["cautions"]
-        return cautions
+        return self.summary()["cautions"]
 
     def recoding_in_words(self) -> str:
         """Return a description of how the columns were recoded; `plan.explain()` also covers the rest."""

@@ -88,7 +88,7 @@ def verify(
     once = rows is None or _each_once(rows, original.n_rows)
     checks = [
         _equal("rows", original.n_rows, released.n_rows if once else "some rows twice", words),
-        _columns(remaining, released.names),
+        same_columns(remaining, released.names),
     ]
     # rows and columns must match before cells can be compared
     if not all(check.holds for check in checks):
@@ -179,7 +179,7 @@ def verify_file(
     n_rows = wanted_rows if file.n_rows is None else file.n_rows
     checks = [
         _equal("rows", wanted_rows, n_rows, "as many records as were verified"),
-        _columns(list(expected.classes), file.names),
+        same_columns(list(expected.classes), file.names),
     ]
     if not all(check.holds for check in checks):
         return checks
@@ -262,7 +262,7 @@ def _types(wanted: Mapping[str, Any], reached: Mapping[str, Any]) -> Check:
     return Check.none("types", len(differing), f"columns of another type: {', '.join(differing)}")
 
 
-def _columns(required: Sequence[str], reached: Sequence[str]) -> Check:
+def same_columns(required: Sequence[str], reached: Sequence[str]) -> Check:
     """Check that a table has the required columns in the required order."""
     differing = [n for n in [*required, *reached] if n not in required or n not in reached]
     holds = list(required) == list(reached)

@@ -80,9 +80,10 @@ def of_release(
         yield from _people(persons, plan)
         yield from _homes(persons, plan, original)
     if schema.weight is not None and schema.weight in plan.names("other") and schema.weight not in plan.relations():
-        strata = describe_strata(original, schema.weight, [*plan.names("quasi"), *plan.names("other")])
-        unique = _weights(original.column(schema.weight, kind="numeric"))
-        yield from unique if strata is None else (strata,)
+        if strata := describe_strata(original, schema.weight, [*plan.names("quasi"), *plan.names("other")]):
+            yield strata
+        elif alone := _alone(original.column(schema.weight, kind="numeric")):
+            yield _say("weight_unique", name=schema.weight, alone=alone, records=original.n_rows)
     for name, zone in plan.zones.items():
         if zone not in _UTC:
             yield _say("zone", name=name, zone=zone)
@@ -163,12 +164,6 @@ def shares_alone(plan: Plan, released: Table) -> dict[str, float]:
 
 def _alone(column: Column) -> int:
     return int(np.count_nonzero(column.counts()[: column.n_values] == 1))
-
-
-def _weights(column: Column) -> Iterator[str]:
-    """Warn of records whose sampling weight is unique."""
-    if alone := _alone(column):
-        yield _say("weight_unique", name=column.name, alone=alone, records=len(column.codes))
 
 
 def _homes(persons: Persons, plan: Plan, original: Table) -> Iterator[str]:

@@ -205,10 +205,9 @@ def _altered(audit: Mapping[str, Any], plan: Plan | None) -> Card:
 
 def _guessed(guess: Mapping[str, Any], name: str, plan: Plan | None, linked: str) -> Card:
     """Return the card for a reader who reconstructs the groups' counts and guesses people's values from them."""
-    column, cap = guess["columns"][name], None
-    if plan is not None:
-        # a third has more digits than a reader compares
-        cap = round(1 / plan.parameters["l"], 4)
+    column = guess["columns"][name]
+    # a third has more digits than a reader compares
+    cap = None if plan is None else round(1 / plan.parameters["l"], 4)
     is_exact, right = column["means"] == "exact", percent(column["right"], 0)
     answer = html(
         "guessed",
@@ -252,9 +251,7 @@ def _linked(linkage: Mapping[str, Any], table: Mapping[str, Any], says: str) -> 
 def _unpaired(tried: Sequence[Any], most: Mapping[str, Any] | None) -> Card:
     """Return the card for released rows that cannot be paired with people of the original."""
     if most is None:
-        why = "No attack was tried."
-        if tried:
-            why = text("cards", "untold", tried=len(tried))
+        why = text("cards", "untold", tried=len(tried)) if tried else "No attack was tried."
         return Card(Markup("<b>Not known. </b>{}").format(why))
     low, high = most["over_control_interval"]
     share = percent(most["over_control"], 0)

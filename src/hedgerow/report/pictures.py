@@ -589,8 +589,7 @@ def plot_release(release: Any, column: str | None, ax: Axes | None) -> Axes:
             name = max(sensitive, key=lambda n: float(sensitive[n].max(initial=0.0)))
             points = scatter(classes.sizes, sensitive[name])
             return _groups(name, points, cap_of(release.plan.promises, name), ax)
-    drawn_axes: Axes = release.compare(column or release.plan.names("quasi")[0]).plot(ax=ax)
-    return drawn_axes
+    return release.compare(column or release.plan.names("quasi")[0]).plot(ax=ax)
 
 
 def _groups(name: str, points: Mapping[str, Any], cap: float | None, ax: Axes | None) -> Axes:

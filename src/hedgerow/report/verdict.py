@@ -249,8 +249,7 @@ def _open(audit: Mapping[str, Any], plan: Plan | None, checks: Sequence[Mapping[
     risk, table = audit["risk"], audit["table"]
     if checks and table["yardstick"] == "classes":
         if "k_anonymity" not in kinds:
-            k = risk["release"]["classes"]["k"]
-            yield text("verdict", "no_k", k=k)
+            yield text("verdict", "no_k", k=risk["release"]["classes"]["k"])
         if "disclosure" not in kinds:
             for name, column in risk["release"]["sensitive"].items():
                 worst = column["disclosure"]["worst"]

@@ -203,8 +203,7 @@ class Worker:
         return {}
 
     def _lookup(self, ask: Ask) -> dict[str, Any]:
-        session = self._choose(ask)
-        return session.look_up(ask["wanted"]).to_dict()
+        return self._choose(ask).look_up(ask["wanted"]).to_dict()
 
     def _write(self, ask: Ask) -> dict[str, Any]:
         session = self._protected(ask)

@@ -11,6 +11,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
+from ..kernels import Ints
 from ..progress import done
 from .expand import SLICE, ByHistograms, expand
 from .extents import ByExtents, expand_by_extents
@@ -33,8 +34,6 @@ from .nodes import (
 from .objective import Rules, Terms
 from .responses import Responses
 from .statistics import StatisticsLayout, root_statistics
-
-Ints = npt.NDArray[np.int64]
 
 # the branches of a tree over at least this many rows are grown by several threads
 SHARED = 100_000

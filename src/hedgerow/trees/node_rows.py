@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ..kernels import Ints
 from ..kernels.compiled import inner
 from .responses import Responses
 
-Ints = npt.NDArray[np.int64]
 Codes = npt.NDArray[np.unsignedinteger]
 Allocate = Callable[[tuple[int, ...], Any], npt.NDArray[Any]]
 

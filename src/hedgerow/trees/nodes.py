@@ -13,12 +13,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ..kernels import Floats, Ints
 from ..kernels.compiled import inner, kernel
 from ..kernels.exact_sums import UNIT_BITS
 from .node_rows import MASK, SHIFT, WORD_AT, NodeRows
-
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 # columns of the table of nodes
 _NAMES = (

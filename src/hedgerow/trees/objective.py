@@ -11,9 +11,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..kernels import Floats
 from ..kernels.compiled import inner
 from ..kernels.measures import entropy, largest, number_terms, ranked_gain, share_gain
-from .statistics import ENTROPY, SSE, Floats, StatisticsLayout
+from .statistics import ENTROPY, SSE, StatisticsLayout
 
 # the position of a row or column that does not exist
 NOWHERE = -1

@@ -16,10 +16,9 @@ import numpy.typing as npt
 
 from ..columns.column import ValueCounts
 from ..errors import ParameterError
+from ..kernels import Ints
 from ..kernels.exact_sums import UNIT_BITS, scale
 from ..measures.proper_scores import BrierScore, Public, RankedScore
-
-Ints = npt.NDArray[np.int64]
 
 # with more rows, a sum of 30-bit units could overflow 64 bits
 MOST_ROWS = (1 << (63 - UNIT_BITS)) - 1

@@ -24,6 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..columns.column import ValueCounts
+from ..kernels import Floats
 from ..kernels.exact_sums import scale
 from .grow import DistributedRows, grow
 from .node_rows import NodeRows
@@ -44,8 +45,6 @@ LARGER = (1, 2, 4, 8)
 BEYOND = 2.0
 # smaller cells are kept unless larger ones explain more by at least this
 EVEN = 1e-10
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

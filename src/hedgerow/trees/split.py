@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from ..kernels import Ints
 from ..kernels.bits import trailing_zeros
 from ..kernels.compiled import inner, kernel
 from ..kernels.measures import number_terms
@@ -45,8 +45,6 @@ from .sparse import (
     write_class_order,
 )
 from .statistics import StatisticsLayout
-
-Ints = npt.NDArray[np.int64]
 
 # Up to this many present categories, all binary subsets are tried: at most 511. Every further one would double them.
 EXHAUSTIVE = 10

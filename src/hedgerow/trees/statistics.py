@@ -22,13 +22,10 @@ from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from ..kernels import Floats, Ints
 from ..kernels.exact_sums import UNIT_BITS
 from .responses import Quantity, Responses
-
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 SSE, ENTROPY = 0, 1
 # categorical responses of more classes are listed, not counted class by class

@@ -18,14 +18,13 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from ..errors import UnsupportedError
+from ..kernels import Floats
 from ..kernels.compiled import checked, inner
 from ..kernels.exact_sums import UNIT_BITS
 from ..kernels.heap import sift
 from .nodes import LEAF, Grown
 from .responses import Responses
 from .statistics import StatisticsLayout
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -47,6 +47,7 @@ import numpy.typing as npt
 from scipy.special import stdtrit  # scipy.stats takes longer to load
 
 from ...columns.column import Column
+from ...kernels import Floats, Ints
 from ...kernels.joins import Limits, Refusal, distances, measure, shake
 from ...kernels.threads import streamed
 from ...measures import Classes, group
@@ -57,9 +58,6 @@ from ...plan import Plan
 from ...progress import Tell
 from ...trees.responses import Responses
 from ..table_pair import Pair, spread
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 # most tables of values by kind of member that are enumerated
 TABLES = 4_096

@@ -178,8 +178,7 @@ def _named(error: Exception) -> str:
 
 def collected(frame: Any) -> pa.Table:
     """Collect a small Spark result into an Arrow table in this process."""
-    table: pa.Table = run(frame.toArrow)
-    return table
+    return run(frame.toArrow)
 
 
 def map_parts(frame: Any, work: Work, schema: Any, *, whole: bool = False) -> Any:

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from ...columns.column import Column
 from ...errors import InputError
+from ...kernels import Ints
 from ...measures import Classes
 from ...measures.class_counts import Counts
 from ...progress import done
@@ -57,8 +58,6 @@ from ..partitions import CodedTree, follow
 from .cluster import collected, gathered, map_parts, parts_for, results
 from .packing import Packing
 from .spark_table import CountedColumn, SparkTable
-
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)

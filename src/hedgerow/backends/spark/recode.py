@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from ...columns.arrays import is_text
 from ...columns.row_hashes import RowHasher, key_words
 from ...columns.table import Table
+from ...kernels import Ints
 from ...key import Key
 from ...plan import Maps, Partition
 from ...plan.recodings import Randomize
@@ -35,7 +36,6 @@ from ..randomize import (
 from .cluster import gathered, parts_for, reading, results, run
 from .spark_table import Maker, SparkTable
 
-Ints = NDArray[np.int64]
 Words = NDArray[np.uint64]
 
 

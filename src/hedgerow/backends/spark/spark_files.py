@@ -65,9 +65,7 @@ def from_files(source: str | Path, workspace: Workspace, options: OpenOptions) -
             f"Spark does not hold the types of these columns: {', '.join(unsupported)}",
             hint='use engine="memory" or "duckdb" (--engine), or give them another type',
         )
-    paths = chunked.scan.paths
-    if chunked.scan.readers:
-        paths = [_typed(chunked)]
+    paths = [_typed(chunked)] if chunked.scan.readers else chunked.scan.paths
     # as the files say, not as the names of their folders do
     frame = run(lambda: session().read.parquet(*map(str, paths)).select("*"))
     table = SparkTable(frame, chunked.layout, chunked.path, chunked.types)

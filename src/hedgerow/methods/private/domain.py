@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from ...columns.column import Column
 from ...columns.table import Table
 from ...errors import SchemaError
+from ...kernels import Ints as IntArray
 from ...schema import Schema
-from .noise import IntArray, Purchase
+from .noise import Purchase
 
 # leaves of the deepest tree, and the most cells that are counted at once
 LEAVES, _MOST_CELLS = 128, 2**26

@@ -9,9 +9,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from ...kernels import Ints as IntArray
 from ..response.rr_matrix import projected
 from .domain import PublicColumn
-from .noise import IntArray
 from .noisy_tree import Measurements
 
 Array = NDArray[np.float64]

@@ -7,11 +7,9 @@ from fractions import Fraction
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...errors import UnsupportedError
-
-IntArray = NDArray[np.int64]
+from ...kernels import Ints as IntArray
 
 
 class Noise(Protocol):

@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...kernels import Ints as IntArray
 from ...kernels.threads import side_by_side
 from ..response.rr_matrix import projected
 from .domain import LEAVES, PublicColumn
-from .noise import IntArray, Ledger
+from .noise import Ledger
 
 # values that splits compare are whole multiples of 2^-20
 ONE = 1 << 20

@@ -13,11 +13,13 @@ from numpy.typing import NDArray
 
 from ...columns.table import Table
 from ...errors import ParameterError, UnsupportedError
+from ...kernels import Ints as IntArray
+from ...kernels.siphash import mixed
 from ...schema import Schema
 from ...validation import Kind, check_whole
 from ..base import Method, NoTransform, RecipientNotes, render
 from .domain import PublicColumn, by_medians, declared, doublings, fine, reached, topped
-from .noise import IntArray, Ledger, Noise, OpenDP
+from .noise import Ledger, Noise, OpenDP
 from .noisy_tree import measure
 from .private_plan import PrivatePlan
 
@@ -191,7 +193,7 @@ def limited(table: Table, schema: Schema, columns: list[PublicColumn], records: 
     for i, column in enumerate(columns):
         values = column.column_of(table)
         texts = [*(repr(v) for v in values.values), ""]
-        content = _mixed(content ^ np.array([_hashed(f"{i} {t}") for t in texts], np.uint64)[values.codes])
+        content = mixed(content ^ np.array([_hashed(f"{i} {t}") for t in texts], np.uint64)[values.codes])
     order = np.lexsort((content, person.codes))
     codes = person.codes[order].astype(np.int64)
     new = np.concatenate([[True], codes[1:] != codes[:-1]])
@@ -204,10 +206,3 @@ def _hashed(text: str) -> int:
     from hashlib import blake2b
 
     return int.from_bytes(blake2b(text.encode(), digest_size=8, key=b"hedgerow records").digest(), "little")
-
-
-def _mixed(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return 64-bit words whose bits all depend on each other (the finisher of splitmix64)."""
-    values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return values ^ (values >> np.uint64(31))

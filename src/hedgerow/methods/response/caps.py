@@ -9,11 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import InfeasibleError, ParameterError
+from ...kernels import Floats
 from ...notation import figure, percent
 from .contingency import Coded, Contingency, SensitiveView, find_value, label
 from .risk import Risk
-
-Floats = NDArray[np.float64]
 
 # groups of fewer records are counted in messages, never described
 DESCRIBED = 10

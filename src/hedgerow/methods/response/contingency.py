@@ -14,6 +14,7 @@ from ...columns.column import Bins as ColumnBins
 from ...columns.column import Column, grid_bins, quantile_bins
 from ...columns.table import Table
 from ...errors import ParameterError, SchemaError
+from ...kernels import Floats
 from ...notation import interval
 
 Bins = int | Mapping[str, int | Sequence[float]]
@@ -105,7 +106,6 @@ def find_value(columns: Sequence[Coded], text: str) -> tuple[int, int]:
     )
 
 
-Floats = NDArray[np.float64]
 Ints = NDArray[Any]
 Target = Literal["quasi", "sensitive", "both"]
 

@@ -15,11 +15,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from ...kernels import Floats, Ints
 from .contingency import Contingency, SensitiveView, Target
 from .rr_matrix import Channel, to_p, to_t
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Bound = Literal["paper", "operational"]
 
 

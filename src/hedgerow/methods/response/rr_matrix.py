@@ -14,9 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ...kernels import Floats
 from ...kernels.kron import modes
-
-Floats = NDArray[np.float64]
 
 
 def to_t(p: Floats | float, d: NDArray[np.int64] | int) -> Floats:

@@ -25,6 +25,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import ParameterError, UnsupportedError
+from ...kernels import Ints
+from ...kernels.siphash import mixed
 from ...validation import check_whole
 from .encoding import PredictedColumn, Predictor
 from .split_scores import (
@@ -40,7 +42,6 @@ from .split_scores import (
     xlogx_shift,
 )
 
-Ints = NDArray[np.int64]
 Rows = NDArray[np.int32]
 Columns = Sequence[Predictor]
 
@@ -506,8 +507,6 @@ def bootstrap(seed: int, tree: int, n: int) -> NDArray[np.int64]:
     key = int.from_bytes(hashlib.sha256(f"{seed}/{tree}".encode()).digest()[:8], "little")
     with np.errstate(over="ignore"):
         x = np.uint64(key) + np.arange(1, n + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-        x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        x ^= x >> np.uint64(31)
+        x = mixed(x)
     row = ((x >> np.uint64(32)) * np.uint64(n)) >> np.uint64(32)
     return np.bincount(row.astype(np.int64), minlength=n).astype(np.int64)

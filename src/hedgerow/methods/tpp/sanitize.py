@@ -231,7 +231,7 @@ def group_labels(column: Predictor, plan: ColumnPlan) -> tuple[str, ...]:
     for j in range(plan.n_groups):
         members = np.flatnonzero(plan.group == j)
         names = [column.labels[m] for m in members if m < n_named]
-        labels.append(concatenation(names, missing=len(members) - len(names)))
+        labels.append(concatenation(names, missing=len(names) < len(members)))
     return tuple(labels)
 
 

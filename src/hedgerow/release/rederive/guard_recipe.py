@@ -12,21 +12,19 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from ...backends.randomize import hashes, words_of
-from ...columns.arrays import decoded, slices, value_class
+from ...columns.arrays import WINDOW, decoded, slices, value_class
 from ...columns.order import ranks_of
 from ...columns.table import Table, Window
 from ...errors import UnsupportedError
-from ...guard.redraw import WINDOW, decoded_cells, entries_of, key_of, released_weights
+from ...guard.redraw import decoded_cells, entries_of, key_of, released_weights
+from ...kernels import Floats, Ints
 from ...key import Key
 from ...measures import Persons, group
 from ...measures.guarantees import Check
 from ...plan import GuardedColumn, Partition, Plan
 from ...plan.records import AGAIN, RUNS
 from .partition_recipes import PartitionRecipe
-from .recipe import Categories, Made, Numbers
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
+from .recipe import Categories, Made, Numbers, counts_in_words
 
 # for divisions by shares that may be 0
 _TINY = float(np.finfo(float).tiny)
@@ -38,6 +36,9 @@ _CLOSE = 1e-6
 
 class GuardRecipe:
     """A recipe that finds the run or the draw of every row of the original."""
+
+    # all were read as a whole
+    columns_read: Sequence[str] = ()
 
     def __init__(
         self, plan: Plan, original: Table, released: Table, rows: Ints | None, key: Key | None, others: Sequence[str]
@@ -70,11 +71,6 @@ class GuardRecipe:
             self._values[plan.weight] = entries_of(record, kind)
             self._released_codes[plan.weight] = of_group[self.labels]
             self.classes[plan.weight] = value_class(kind)
-
-    @property
-    def columns_read(self) -> Sequence[str]:
-        """Return no columns: all were read as a whole."""
-        return []
 
     @property
     def sizes_hold(self) -> bool:
@@ -148,14 +144,14 @@ class GuardRecipe:
         """Return checks that enough people share each released number, and that groups have their moments."""
         person = self._persons()
         few = {c.name: self._shared_by_few(c, person) for c in self._guard.columns}
-        words = f"released values that fewer people have: {_counts(few)}"
+        words = f"released values that fewer people have: {counts_in_words(few)}"
         checks = [Check.none(f"shared by {self._guard.people}", sum(few.values()), words)]
         untrue = {c.name: self._untrue(c, person) for c in self._guard.columns}
-        words = f"released values that are not their run's, or that the plan counts wrongly: {_counts(untrue)}"
+        words = f"released values that are not their run's, or that the plan counts wrongly: {counts_in_words(untrue)}"
         checks.append(Check.none("runs", sum(untrue.values()), words))
         if self._guard.form != RUNS:
             wrong = {c.name: self._off(c) if self.sizes_hold else len(self._guard.sizes) for c in self._guard.columns}
-            words = f"groups whose plan has other means, spreads or shares than their records: {_counts(wrong)}"
+            words = f"groups whose plan has other means, spreads or shares than their records: {counts_in_words(wrong)}"
             checks.append(Check.none("drawn from their groups", sum(wrong.values()), words))
         if self._plan.has_mean_weights:
             words = "groups that get another weight than the mean of their records"
@@ -227,9 +223,7 @@ class GuardRecipe:
             of_group = np.repeat(np.arange(n_groups), np.diff(np.asarray(column.starts)))
             planned = np.stack([of_group, np.asarray(column.codes), np.asarray(column.counts)])
             derived = np.stack([*pairs, counts])
-            if planned.shape == derived.shape and (planned == derived).all():
-                return 0
-            return n_groups
+            return 0 if np.array_equal(planned, derived) else n_groups
         n = len(column.scores)
         with_value = codes < n
         z = np.asarray(column.scores, np.float64)[codes[with_value]] / 32
@@ -484,8 +478,7 @@ def _by_moments(column: GuardedColumn, sizes: Ints, towards: Floats) -> Callable
         part, tilt = towards[group], np.minimum(pair, len(reached) - 1)[group]
 
         def mixed(level: Ints) -> Floats:
-            chance: Floats = (1 - part) * reached[tilt, level] + part * reached[column.whole, level]
-            return chance
+            return (1 - part) * reached[tilt, level] + part * reached[column.whole, level]
 
         inside = place / np.maximum(1 - missing[group], _TINY)
         level = np.minimum(_bisected(mixed, inside, reached.shape[1]), reached.shape[1] - 1)
@@ -518,7 +511,3 @@ def _by_shares(column: GuardedColumn, towards: Floats) -> Callable[[Floats, Ints
         return np.minimum(_bisected(lambda at: reached[row, at], place, len(people)), len(people) - 1)
 
     return values
-
-
-def _counts(columns: dict[str, int]) -> str:
-    return ", ".join(f"{count:,} in {name}" for name, count in columns.items() if count)

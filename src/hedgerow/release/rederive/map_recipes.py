@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ...columns.arrays import inexact, value_class
+from ...columns.arrays import inexact, since_1970, value_class
 from ...columns.numbers import one_zero
 from ...columns.table import Table, Window
 from ...key import Secret
@@ -27,11 +27,7 @@ class PseudonymRecipe:
         texts_of = [f"{int.from_bytes(secret.hmac(text)[:8], 'big'):016x}" for text in texts]
         self._made = pa.array([*texts_of, None], pa.string())
         self.classes: Mapping[str, str] = {column.name: "text"}
-
-    @property
-    def columns_read(self) -> Sequence[str]:
-        """Return the name of the identifier column."""
-        return list(self.classes)
+        self.columns_read = [column.name]
 
     def recode(self, part: Window) -> Made:
         """Return the pseudonyms of the given rows; a missing identifier stays missing."""
@@ -54,16 +50,8 @@ class MapsRecipe:
             ]
         )
         self.classes = {column.name: column.kind for column in self._columns}
-
-    @property
-    def same(self) -> Collection[str]:
-        """Return the columns that the maps leave unchanged."""
-        return [column.name for column in self._columns if column.same]
-
-    @property
-    def columns_read(self) -> Sequence[str]:
-        """Return the columns of the original whose cells are read row by row."""
-        return [column.name for column in self._columns if column.direct]
+        self.same = [column.name for column in self._columns if column.same]
+        self.columns_read = [column.name for column in self._columns if column.direct]
 
     def recode(self, part: Window) -> Made:
         """Return the released values of each row, with the rows of suppressed classes hidden."""
@@ -107,7 +95,7 @@ class _Mapped:
         self._stars = self._distinct.get(maps.suppress_label, -1)
         self._labels = Labels.of(list(self._distinct), number)
         if column.kind == "date" and value_class(self._labels.values.type) == "number":
-            self._labels = Labels(_dates(self._labels.values, column.unit), self._labels.place)
+            self._labels = Labels(since_1970(self._labels.values, column.unit), self._labels.place)
         kind = original.types.field(column.name).type
         self.kind = value_class(kind if self.same else self._labels.values.type)
 
@@ -135,13 +123,6 @@ class _Mapped:
         if hidden is not None:
             place = np.where(hidden, self._stars, place)
         return self._labels.at(place)
-
-
-def _dates(values: pa.Array, unit: str) -> pa.Array:
-    """Convert day or microsecond counts since 1970 to dates or timestamps."""
-    if unit == "day":
-        return values.cast(pa.int32()).cast(pa.date32())
-    return values.cast(pa.int64()).cast(pa.timestamp("us"))
 
 
 class _Keys:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -13,12 +13,11 @@ from ...columns.cover import Cover
 from ...columns.table import Table, Window
 from ...errors import PlanError
 from ...hierarchy import TOP
+from ...kernels import Ints
 from ...kernels.walk import WalkTree, count_outside, descend
 from ...notation import JOIN, MISSING, WEIGHT, Cell, split_concatenation
 from ...plan import Partition, Recoded
 from .recipe import Categories, Labels, Made, Numbers
-
-Ints = NDArray[np.int64]
 
 # Part of the spread of a column by which sums of doubles may be off.
 CLOSE = 1e-9
@@ -126,7 +125,9 @@ class PartitionRecipe:
         self._group = np.asarray(tree.groups, np.int64)
         if not len(self._group):
             self._group = np.arange(tree.n_leaves)
+        self.columns_read = [c.name for c in self._columns if c.source.direct]
         # means and shares can be checked only when every row has come by
+        self.centred = any(c.recoded.style in ("mean", "median", "weighted") for c in self._columns)
         self._with_leaves = leaves or self.centred
         self.leaf = np.zeros(original.n_rows if self._with_leaves else 0, np.int32)
         self.classes = {c.name: value_class(c.labels.values.type) for c in self._columns}
@@ -160,11 +161,6 @@ class PartitionRecipe:
             (np.cumsum(split < 0) - 1).astype(np.int32),
         )
 
-    @property
-    def columns_read(self) -> Sequence[str]:
-        """Return the columns of the original whose cells are read row by row."""
-        return [column.name for column in self._columns if column.source.direct]
-
     def recode(self, part: Window) -> Made:
         """Return the cells of each row's leaf, and per column how many do not cover the row's value."""
         # codes of categories are exact as doubles too
@@ -175,18 +171,10 @@ class PartitionRecipe:
             raise PlanError("the plan's tree does not lead every row to a group")
         if self._with_leaves:
             self.leaf[part.rows] = leaf
-        outside = {
-            column.name: column.outside(mine, leaf, part) for column, mine in zip(self._columns, values, strict=True)
-        }
         return Made(
-            {column.name: column.labels.at(leaf) for column in self._columns},
-            {name: count for name, count in outside.items() if count},
+            {c.name: c.labels.at(leaf) for c in self._columns},
+            {c.name: c.outside(mine, leaf, part) for c, mine in zip(self._columns, values, strict=True)},
         )
-
-    @property
-    def centred(self) -> bool:
-        """Return whether any column states means, medians or shares."""
-        return any(c.recoded.style in ("mean", "median", "weighted") for c in self._columns)
 
     def untrue(self) -> Mapping[str, int]:
         """Count, per column, the cells that differ from the mean, median or shares of their group."""

@@ -10,15 +10,13 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ...columns.arrays import filled, floats, value_class
+from ...columns.arrays import WINDOW, filled, floats, value_class
 from ...columns.column import Column
 from ...columns.table import Table, Window
 from ...errors import PromiseError
 from ...notation import DAY, Exact
 from ...plan import PlanColumn
 from ...plan.recodings import Released
-
-_ALL = 1 << 17
 
 
 @dataclass(frozen=True)
@@ -70,7 +68,7 @@ class _Source:
 
     def all(self) -> NDArray[Any]:
         """Return the values of all rows."""
-        parts = self._original.windows([self._name], _ALL)
+        parts = self._original.windows([self._name], WINDOW)
         return np.concatenate([self.of(part) for part in parts])
 
 
@@ -137,6 +135,11 @@ class Categories(_Source):
         if len(codes) and codes.min() < 0:
             raise PromiseError(f"the column {self._name!r} was read in two ways")
         return codes
+
+
+def counts_in_words(columns: Mapping[str, int]) -> str:
+    """Return how many cells of each column are at fault, as text."""
+    return ", ".join(f"{count:,} in {name}" for name, count in columns.items() if count)
 
 
 @dataclass(frozen=True)
