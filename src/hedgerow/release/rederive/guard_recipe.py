@@ -282,7 +282,8 @@ class GuardRecipe:
                 items[column.name] = self._donated(column, items[column.follows], uniform)
                 continue
             start = _uniforms(np.arange(len(sizes)) + again * len(sizes), key, f"guard draw {column.name}")
-            place = (start[unit] + np.arange(n) - (np.cumsum(sizes) - sizes)[unit]) / sizes[unit]
+            # counted inside the group first: beside the number of a row, a start would lose its last digits
+            place = (start[unit] + (np.arange(n) - (np.cumsum(sizes) - sizes)[unit])) / sizes[unit]
             towards = np.minimum(again / AGAIN, 1.0)
             read = _by_moments(column, sizes, towards) if column.by_moments else _by_shares(column, towards)
             items[column.name] = np.concatenate([read(place[at], unit[at]) for at in slices(n, _BLOCK)])
