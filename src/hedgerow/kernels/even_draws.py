@@ -6,6 +6,9 @@ import numpy as np
 
 from .compiled import checked
 
+# steps of Shell's sort (Sedgewick 1986); groups of at most 77 are sorted by insertion
+_GAPS = (262913, 65921, 16577, 4193, 1073, 281, 77, 1)
+
 
 @checked
 def close_runs(counts, starts, previous, least):  # type: ignore[no-untyped-def]
@@ -76,12 +79,8 @@ def draw_by_moments(sizes, uniform, towards, missing, pair, whole, levels, out):
         below, above = 0.0, group_part * reached[tilt, 0] + towards[g] * reached[whole, 0]
         for i in range(sizes[g]):
             place = (uniform[g] + i) / sizes[g]
-            if place >= present:
-                out[at] = n_runs
-                at += 1
-                continue
-            if only >= 0:
-                out[at] = only
+            if place >= present or only >= 0:
+                out[at] = n_runs if place >= present else only
                 at += 1
                 continue
             place /= present
@@ -142,29 +141,19 @@ def draw_by_shares(sizes, uniform, towards, listed, public, smoothed, out):  # t
 @checked
 def order_within(sizes, scores, out):  # type: ignore[no-untyped-def]
     """Write where the item of each score stands in its group's ascending order, counted from 0 over all items."""
-    order, at = np.empty(out.shape[0], np.int64), 0
-    for g in range(sizes.shape[0]):
-        n, gap = sizes[g], 1
-        for i in range(n):
-            order[i] = at + i
+    order, at = np.arange(out.shape[0]), 0
+    for n in sizes:
         # Shell's sort: numpy's is compiled anew in here, which takes twice the time of this whole loop
-        while gap < n // 27:
-            gap = 3 * gap + 1
-        while gap > 0:
-            for i in range(gap, n):
-                item, j = order[i], i
-                score = scores[item]
-                while j >= gap:
-                    before = order[j - gap]
-                    if scores[before] < score or (scores[before] == score and before < item):
-                        break
-                    order[j] = before
+        for gap in _GAPS:
+            for i in range(at + gap, at + n):
+                item, score, j = order[i], scores[order[i]], i - gap
+                while j >= at and (scores[order[j]] > score or (scores[order[j]] == score and order[j] > item)):
+                    order[j + gap] = order[j]
                     j -= gap
-                order[j] = item
-            gap //= 3
-        for i in range(n):
-            out[order[i]] = at + i
+                order[j + gap] = item
         at += n
+    for i in range(at):
+        out[order[i]] = i
 
 
 @checked
@@ -174,8 +163,7 @@ def _faults(u, row, pairs, place, unit, coarse, impossible):  # type: ignore[no-
     for p in range(pairs.shape[0]):
         a, b, start, width = pairs[p, 0], pairs[p, 1], pairs[p, 2], pairs[p, 3]
         if u < 0 or unit[a] == u or unit[b] == u:
-            one, two = coarse[a, place[unit[a], row]], coarse[b, place[unit[b], row]]
-            n += impossible[start + one * width + two]
+            n += impossible[start + coarse[a, place[unit[a], row]] * width + coarse[b, place[unit[b], row]]]
     return n
 
 
