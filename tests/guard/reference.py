@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 Members = list[tuple[float, int]]
+# by pair of bins: a count, its room and its weight; a sum of products and its room
+Wanted = tuple[Mapping[tuple[int, int], tuple[int, int, int]], int, int]
 
 
 def runs(records: Sequence[tuple[float, int]], least: int) -> list[Members]:
@@ -59,3 +61,38 @@ def shares_drawn(weights: Sequence[Fraction], size: int, uniform: Fraction) -> l
             reached += weights[code]
         drawn.append(code)
     return drawn
+
+
+def swapped_towards(
+    sizes: Sequence[int], units: Sequence[int], values: Sequence[Sequence[int]], bins: Sequence[Sequence[int]],
+    scores: Sequence[Sequence[int]], wanted: Mapping[tuple[int, int], Wanted], turns: int,
+) -> list[list[int]]:  # fmt: skip
+    """Return the value of each column in each row after every swap that lowers the loss was made, row by row."""
+    rows, n = [list(column) for column in values], len(values[0])
+
+    def losses() -> tuple[int, int]:
+        of_counts = of_products = 0
+        for (c, d), (counts, product, room) in wanted.items():
+            pairs = list(zip(rows[c], rows[d], strict=True))
+            for (x, y), (want, its_room, weight) in counts.items():
+                off = abs(sum((bins[c][v], bins[d][w]) == (x, y) for v, w in pairs) - want)
+                of_counts += weight * max(off - its_room, 0) ** 2
+            of_products += max(abs(sum(scores[c][v] * scores[d][w] for v, w in pairs) - product) - room, 0) ** 2
+        return of_counts, of_products
+
+    for turn in range(1, turns + 1):
+        begin = 0
+        for size in sizes:
+            for i in range(size if turn < size else 0):
+                a, b = begin + i, begin + (i + turn) % size
+                for unit in sorted(set(units)):
+                    moving = [c for c, u in enumerate(units) if u == unit]
+                    before = losses()
+                    for c in moving:
+                        rows[c][a], rows[c][b] = rows[c][b], rows[c][a]
+                    after = losses()
+                    if after[0] - before[0] + (after[1] - before[1]) // n >= 0:
+                        for c in moving:
+                            rows[c][a], rows[c][b] = rows[c][b], rows[c][a]
+            begin += size
+    return rows

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from itertools import combinations
 from typing import Any, cast
 
 import numpy as np
@@ -20,7 +22,7 @@ from ..columns.order import ranks_of
 from ..columns.roles import check_weights
 from ..columns.table import Table
 from ..errors import InfeasibleError, UnsupportedError
-from ..kernels.even_draws import swap_impossible
+from ..kernels.even_draws import PairErrors, swap_impossible, swap_towards
 from ..key import Key
 from ..measures import Classes, FloatArray, Groups, IntArray, Persons, group
 from ..measures.guarantees import ColumnGuarantee, from_promise
@@ -36,16 +38,24 @@ from .runs import EACH, Runs, previous_values, runs_of
 FEW = 25
 # people who share a released value where the plan promises no k
 FEWEST = 10
-# bins of a column among which pairs are looked for, if its values are more
-MOST_BINS = 60
 # people who should have a pair of values that hardly anybody has
 EXPECTED = 10
+# records of tables whose drawn rows are brought near to them: in smaller ones that would show who is in them
+LEAST_SWAPPED = 1000
+# people of the table for each pair of bins whose count drawn rows are brought near to, on average
+PER_PAIR = 50
+# standard errors of a sample as large as the table within which counts and correlations stay as they were drawn
+ERRORS = 2
+# pairs of rows that are compared for each column, and in all columns together, at most
+TURNS, COMPARED = 24, 3_000_000
 # columns whose rank correlation inside groups is above this are drawn together
 TOGETHER = 0.8
 # by two columns: 1 for the pairs of their bins that hardly anybody has, 2 for those that nobody has
 Rare = dict[tuple[str, str], NDArray[np.uint8]]
 # normal scores are rounded to whole numbers of 1024ths, so that their sums are exact
 _EXACT = 1024
+# and those of pairs to 32nds, so that their squares are
+_UNIT = 32
 # bytes that draws take for a cell, at most
 DRAWN = 64
 
@@ -303,6 +313,7 @@ def draw(
         return guard, draws.reordered(items)
     bins, rare = rare_pairs(guard, codes)
     items = draws.reordered(possible(guard, items, bins, rare))
+    items = near_table(guard, items, codes)
     items, n_impossible = without_impossible(guard, items, bins, rare)
     return replace(guard, impossible=n_impossible), items
 
@@ -315,9 +326,10 @@ def rare_pairs(guard: Guard, codes: Mapping[str, IntArray]) -> tuple[dict[str, I
     """
     bins = {c.name: _coarse(c) for c in guard.columns}
     rare: Rare = {}
+    unit = _bundles(guard)
     for i, a in enumerate(guard.columns):
-        for b in guard.columns[:i]:
-            if (a.follows or a.name) == (b.follows or b.name):
+        for j, b in enumerate(guard.columns[:i]):
+            if unit[i] == unit[j]:  # they move together, so no swap parts them
                 continue
             with_value = (codes[a.name] >= 0) & (codes[b.name] >= 0)
             n_a, n_b = (int(bins[c.name].max(initial=0)) + 1 for c in (a, b))
@@ -374,15 +386,58 @@ def possible(
     return moved
 
 
+def near_table(guard: Guard, items: Mapping[str, IntArray], codes: Mapping[str, IntArray]) -> dict[str, IntArray]:
+    """Swap values inside groups until pairs of columns are about as frequent, and as correlated, as in the table.
+
+    Counts are of pairs of coarse bins, rounded to as many people as share a released value. What lies within
+    `ERRORS` standard errors is left: it would tell who happens to be in the table, and not what people are like.
+    """
+    columns, unit, n = guard.columns, _bundles(guard), int(np.asarray(guard.sizes).sum())
+    if n < LEAST_SWAPPED:
+        return dict(items)
+    parts = int(np.clip(np.sqrt(n / PER_PAIR), 2, 20))
+    bins, scores = ([f(c).astype(np.int32) for c in columns] for f in (partial(_coarse, parts=parts), _normal_scores))
+    # of the table's rows, and of those that were drawn
+    original, released = (
+        [(b[x[c.name]], z[x[c.name]]) for c, b, z in zip(columns, bins, scores, strict=True)] for x in (codes, items)
+    )
+    visible = [codes[c.name] >= 0 for c in columns]
+    pairs = np.zeros((len(unit), len(unit), 4), np.int64)
+    counts, products, start = [np.zeros((0, 3), np.int64)], list[tuple[int, int]](), 0
+    for i, j in combinations(range(len(unit)), 2):
+        if unit[i] == unit[j]:
+            continue
+        with_value = visible[i] & visible[j]
+        n_visible, width = max(int(with_value.sum()), 1), int(bins[j].max()) + 1
+        n_cells = (int(bins[i].max()) + 1) * width
+        wanted, current = (
+            np.bincount(x[i][0] * width + x[j][0], weights, n_cells)
+            for x, weights in ((original, None if n_visible == n else with_value), (released, None))
+        )
+        wanted = np.rint(wanted * (n / n_visible) / guard.people).astype(np.int64) * guard.people
+        slack = np.maximum(np.sqrt(wanted) * ERRORS, guard.people / 2).astype(np.int64)
+        counts.append(np.stack([current - wanted, slack, _UNIT**4 // (wanted + 1)], axis=1))
+        # sums of whole numbers, which doubles hold
+        # sums of whole numbers that doubles hold, in whatever order they are added
+        wanted_sum = int((original[i][1] * with_value).astype(np.float64) @ original[j][1]) * n // n_visible
+        current_sum = int(released[i][1].astype(np.float64) @ released[j][1])
+        pairs[i, j] = len(products), start, width, 1
+        pairs[j, i] = len(products), start, 1, width
+        products.append((current_sum - wanted_sum, int(ERRORS * np.sqrt(n) * _UNIT**2)))
+        start += n_cells
+    place, off = np.tile(np.arange(n), (int(unit.max()) + 1, 1)), np.concatenate(counts)
+    bin_of_row, score_of_row = (np.stack([x[at] for x in released], axis=1) for at in range(2))
+    sums = np.array(products, np.int64).reshape(-1, 2)
+    errors = PairErrors(unit, bin_of_row, score_of_row, pairs, off, np.zeros((len(off), 2), np.int64), sums)
+    swap_towards(np.asarray(guard.sizes, np.int64), place, errors, min(COMPARED // max(place.size, 1), TURNS))
+    return {c.name: items[c.name][place[u]] for c, u in zip(columns, unit, strict=True)}
+
+
 def without_impossible(
     guard: Guard, items: Mapping[str, IntArray], bins: Mapping[str, IntArray], rare: Rare
 ) -> tuple[dict[str, IntArray], int]:
     """Swap values inside groups to remove rare pairs; return the rows that keep one that nobody has."""
-    heads = [c.name for c in guard.columns if not c.follows]
-    unit_of = {name: i for i, name in enumerate(heads)}
-    for column in guard.columns:
-        unit_of[column.name] = unit_of[column.follows or column.name]
-    names = [c.name for c in guard.columns]
+    names, unit = [c.name for c in guard.columns], _bundles(guard)
     if not rare:
         return dict(items), 0
     starts = np.cumsum([0, *(few.size for few in rare.values())])
@@ -390,29 +445,48 @@ def without_impossible(
         (names.index(a), names.index(b), at, few.shape[1])
         for ((a, b), few), at in zip(rare.items(), starts.tolist(), strict=False)
     ]
-    place = np.tile(np.arange(len(items[names[0]])), (len(heads), 1))
+    place = np.tile(np.arange(len(items[names[0]])), (int(unit.max()) + 1, 1))
     coarse = np.stack([bins[name][items[name]] for name in names])
-    unit = np.array([unit_of[name] for name in names])
     sizes = np.asarray(guard.sizes, np.int64)
     tables = np.concatenate([few.ravel() for few in rare.values()])
     swap_impossible(sizes, place, unit, coarse, np.array(pairs), tables > 0)
-    swapped = {name: items[name][place[unit_of[name]]] for name in names}
+    swapped = {name: items[name][place[u]] for name, u in zip(names, unit, strict=True)}
     is_impossible = np.zeros(place.shape[1], np.bool_)
     for (a, b), few in rare.items():
         is_impossible |= few[bins[a][swapped[a]], bins[b][swapped[b]]] == 2
     return swapped, int(is_impossible.sum())
 
 
-def _coarse(column: GuardedColumn) -> IntArray:
-    """Return the bin of each code: the code itself where these are few, else one of some 20 with as many people.
+def _bundles(guard: Guard) -> IntArray:
+    """Return the number of each column's bundle, whose columns move together."""
+    leader = {c.name: c.follows or c.name for c in guard.columns}
+    for _ in leader:  # a leader may follow another
+        leader = {name: leader[first] for name, first in leader.items()}
+    number = {first: i for i, first in enumerate(dict.fromkeys(leader.values()))}
+    return np.array([number[first] for first in leader.values()], np.int64)
+
+
+def _normal_scores(column: GuardedColumn) -> IntArray:
+    """Return the standardised normal score of each code of a column, in 32nds."""
+    people = np.asarray(column.people, np.int64)
+    middle = (np.cumsum(people) - people / 2) / max(people.sum(), 1)
+    scores = ndtri(np.clip(middle, 1e-6, 1 - 1e-6))
+    scores -= (scores * people).sum() / max(people.sum(), 1)
+    spread = np.sqrt((scores**2 * people).sum() / max(people.sum(), 1))
+    # a value that hardly anybody has is far from the others: their products must be numbers that integers hold
+    return np.rint(np.clip(scores / (spread or 1.0), -8, 8) * _UNIT).astype(np.int64)
+
+
+def _coarse(column: GuardedColumn, parts: int = 20) -> IntArray:
+    """Return the bin of each code: the code itself where these are few, else one of some `parts` of as many people.
 
     A value that many people have is a bin of its own, such as no income at all.
     """
     people = np.asarray(column.people, np.int64)
-    if len(people) <= MOST_BINS:
+    if len(people) <= 3 * parts:
         return np.arange(len(people))
-    n, heap = people.sum(), people * 50 >= people.sum()
-    number = (np.cumsum(people) - people) * 20 // n
+    n, heap = people.sum(), 5 * parts * people >= 2 * people.sum()
+    number = (np.cumsum(people) - people) * parts // n
     return np.cumsum(np.append(False, (np.diff(number) > 0) | heap[1:] | heap[:-1]))
 
 

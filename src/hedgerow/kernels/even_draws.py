@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 
 from .compiled import checked
@@ -224,3 +226,111 @@ def swap_impossible(sizes, place, unit, coarse, pairs, impossible):  # type: ign
             if n_faulty == 0 or (swapped == 0 and turn >= 12):
                 break
         begin += n
+
+
+class PairErrors(NamedTuple):
+    """Errors of pairs of columns, beside what is wanted; `swap_towards` changes all but `unit` and `pairs`.
+
+    `unit` has the unit of each column: columns of one unit move together. `bins` and `scores`, of shape
+    (n_rows, n_columns), are of the rows' values. ``pairs[c, d]`` is, for columns of different units, the number
+    of their pair, where its counts begin, and what a bin of c and one of d add to that place. A row of `counts`
+    has the records too many, the slack of that, and its weight; `gains` how the loss would change by one record
+    more, and by one less. A row of `products` has by how much the sum of the products of two columns' scores
+    is too large, and the slack of that.
+    """
+
+    unit: Any
+    bins: Any
+    scores: Any
+    pairs: Any
+    counts: Any
+    gains: Any
+    products: Any
+
+
+@checked
+def _excess(off, slack):  # type: ignore[no-untyped-def]
+    """Return what of a difference lies beyond the slack on either side of 0."""
+    return off - slack if off > slack else min(off + slack, 0)
+
+
+@checked
+def _count(cell, step, counts, gains):  # type: ignore[no-untyped-def]
+    """Add `step` to a count, and write its gains."""
+    counts[cell, 0] += step
+    off, slack, weight = counts[cell, 0], counts[cell, 1], counts[cell, 2]
+    here = _excess(off, slack)
+    for i in range(2):
+        there = _excess(off + 1 - 2 * i, slack)
+        gains[cell, i] = weight * (there * there - here * here)
+
+
+@checked
+def _swap(u, a, b, keep, errors):  # type: ignore[no-untyped-def]
+    """Return how the loss changes if rows a and b swap their values of unit u; with `keep` they do."""
+    unit, bins, scores, pairs, counts, gains, products = errors
+    n_rows, n_columns = bins.shape
+    change, squares = 0, 0
+    for c in range(n_columns):
+        if unit[c] != u:
+            continue
+        one, two, further = bins[a, c], bins[b, c], scores[b, c] - scores[a, c]
+        if one == two and further == 0:
+            continue
+        for d in range(n_columns):
+            if unit[d] == u:
+                continue
+            pair, moved = pairs[c, d, 0], further * (scores[a, d] - scores[b, d])
+            if keep:
+                products[pair, 0] += moved
+            elif moved != 0:
+                before = _excess(products[pair, 0], products[pair, 1])
+                after = _excess(products[pair, 0] + moved, products[pair, 1])
+                squares += (after - before) * (after + before)
+            if one == two or bins[a, d] == bins[b, d]:
+                continue
+            here, there = pairs[c, d, 1] + one * pairs[c, d, 2], pairs[c, d, 1] + two * pairs[c, d, 2]
+            first, second = bins[a, d] * pairs[c, d, 3], bins[b, d] * pairs[c, d, 3]
+            if keep:
+                _count(here + first, -1, counts, gains)
+                _count(there + second, -1, counts, gains)
+                _count(here + second, 1, counts, gains)
+                _count(there + first, 1, counts, gains)
+            else:
+                change += gains[here + first, 1] + gains[there + second, 1]
+                change += gains[here + second, 0] + gains[there + first, 0]
+        if keep:
+            bins[a, c], bins[b, c] = two, one
+            scores[a, c], scores[b, c] = scores[b, c], scores[a, c]
+    return change + squares // n_rows
+
+
+@checked
+def swap_towards(sizes, place, errors, turns):  # type: ignore[no-untyped-def]
+    """Swap values inside groups while that brings pairs of columns nearer to what is wanted.
+
+    The loss is the sum of squares of what counts and products lie beyond their slack, each over the variance
+    that chance would give it. It is a whole number, so that no processor decides otherwise.
+
+    Parameters
+    ----------
+    sizes, place
+        As `swap_impossible` takes them.
+    errors : PairErrors
+    turns : int
+        How many of the rows that follow in its group each row is compared with.
+    """
+    for cell in range(errors.counts.shape[0]):
+        _count(cell, 0, errors.counts, errors.gains)
+    for turn in range(1, turns + 1):
+        begin = 0
+        for g in range(sizes.shape[0]):
+            n = sizes[g]
+            # rows stand in a random order, so the next are as good as any
+            for i in range(n if turn < n else 0):
+                a, b = begin + i, begin + (i + turn) % n
+                for u in range(place.shape[0]):
+                    if _swap(u, a, b, False, errors) < 0:
+                        _swap(u, a, b, True, errors)
+                        place[u, a], place[u, b] = place[u, b], place[u, a]
+            begin += n
