@@ -358,7 +358,7 @@ def test_nothing_public_holds_an_exact_count(tmp_path: Any, monkeypatch: pytest.
         assert len(numbers) > 1000
         met.append(telling & set(numbers))
     assert met[0] & met[1] == set()
-    assert "not private" in (tmp_path / "private5" / "report.html").read_text()
+    assert "Not private" in (tmp_path / "private5" / "report.html").read_text()
 
 
 def assert_rows_stay_by_their_person_alone(limited: Any) -> None:

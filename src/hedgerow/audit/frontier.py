@@ -833,6 +833,8 @@ def frontier(
     Returns
     -------
     Frontier
+        Of `PrivateTree` it sets the promised advantage beside errors of counts, by `epsilon`; it is tried
+        alone, and the result stays with the steward: every point spends its epsilon.
 
     Examples
     --------
