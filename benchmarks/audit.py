@@ -27,16 +27,7 @@ from hedgerow.io.read import read
 from hedgerow.measures import Classes
 
 QUASI = ("age", "sex", "education", "years_schooling", "job", "region", "marital", "hours_per_week")
-ADULT = (
-    "age",
-    "workclass",
-    "education",
-    "marital-status",
-    "race",
-    "sex",
-    "native-country",
-    "hours-per-week",
-)
+ADULT = ("age", "workclass", "education", "marital-status", "race", "sex", "native-country", "hours-per-week")
 
 
 def million(rows: int) -> None:

@@ -104,16 +104,7 @@ def job(source: str, target: str, engine: str, memory: str, method: str, parts: 
         if path.suffix == ".parquet" or path.name == "plan.json":
             with open(path, "rb") as file:
                 digests[path.name] = hashlib.file_digest(file, "sha256").hexdigest()
-    print(
-        json.dumps(
-            {
-                "steps": steps,
-                "seconds": time.perf_counter() - began,
-                "peak": _peak(),
-                "digests": digests,
-            }
-        )
-    )
+    print(json.dumps({"steps": steps, "seconds": time.perf_counter() - began, "peak": _peak(), "digests": digests}))
 
 
 def further(source: str, target: str, what: str, memory: str) -> None:

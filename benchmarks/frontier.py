@@ -20,16 +20,7 @@ import pyarrow.parquet as pq
 import hedgerow as hr
 from hedgerow.io.read import read
 
-QUASI = (
-    "age",
-    "workclass",
-    "education",
-    "marital-status",
-    "occupation",
-    "race",
-    "sex",
-    "native-country",
-)
+QUASI = ("age", "workclass", "education", "marital-status", "occupation", "race", "sex", "native-country")
 SENSITIVE = "hours-per-week"
 K, CAPS = (5, 10, 20, 50), (0.2, 0.4, 0.6)
 AXES = (

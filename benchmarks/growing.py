@@ -142,10 +142,7 @@ def main() -> None:
         small.grow(predictors), small.grow(predictors, 0.5), small.grow(predictors, 0.5, True)
     small.fit()
     tenth = in_turns(
-        {
-            "ordered": lambda: small.grow(small.ordered),
-            "capped": lambda: small.grow(small.subsets, 0.5, True),
-        },
+        {"ordered": lambda: small.grow(small.ordered), "capped": lambda: small.grow(small.subsets, 0.5, True)},
         2 * given.runs + 1,
     )
     people = People(given.rows)

@@ -22,17 +22,7 @@ from hedgerow.methods.full_domain import Datafly, Incognito, build
 from hedgerow.methods.lattice import Lattice
 from hedgerow.schema import Schema
 
-QUASI = (
-    "age",
-    "education",
-    "marital-status",
-    "native-country",
-    "occupation",
-    "race",
-    "sex",
-    "workclass",
-    "income",
-)
+QUASI = ("age", "education", "marital-status", "native-country", "occupation", "race", "sex", "workclass", "income")
 K, ALLOWED = 5, 1.5
 
 

@@ -120,10 +120,7 @@ def anatomy(rows: int) -> None:
         for name, explained, strangers in lines:
             rule = "" if strangers is None else f"{strangers:.3f}"
             named = f"{right[name]:.1%}" if name in right else ""
-            print(
-                f"| {len(quasi)} | {table.num_rows} | {name} | {explained:.3f} | {rule} | {named} |",
-                flush=True,
-            )
+            print(f"| {len(quasi)} | {table.num_rows} | {name} | {explained:.3f} | {rule} | {named} |", flush=True)
 
 
 def _dealt(table: pa.Table, schema: hr.Schema, release: Any) -> float:

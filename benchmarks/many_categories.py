@@ -29,11 +29,7 @@ def main() -> None:
     rng = np.random.default_rng(1)
     jobs = np.char.add("job ", rng.permutation(np.arange(given.rows) % given.categories).astype(str))
     table = pa.table(
-        {
-            "age": rng.integers(18, 90, given.rows),
-            "job": jobs,
-            "income": rng.lognormal(10, 0.6, given.rows).round(),
-        }
+        {"age": rng.integers(18, 90, given.rows), "job": jobs, "income": rng.lognormal(10, 0.6, given.rows).round()}
     )
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder, f"people.{given.suffix}")

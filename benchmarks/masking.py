@@ -19,15 +19,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from hedgerow import (
-    LiROP,
-    Microaggregation,
-    NoiseAddition,
-    PoROP,
-    RankSwapping,
-    TopBottomCoding,
-    score,
-)
+from hedgerow import LiROP, Microaggregation, NoiseAddition, PoROP, RankSwapping, TopBottomCoding, score
 from hedgerow.datasets import load_casc
 from hedgerow.measures.masking_scores import score_arrays
 

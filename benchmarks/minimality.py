@@ -103,11 +103,7 @@ class Pruned(hr.MART):
 
     def _kept(self, tree, sensitive, persons):  # type: ignore[no-untyped-def]
         tree = super()._kept(tree, sensitive, persons)
-        uncut, seen, values = (
-            tree,
-            {},
-            Values.of(list(sensitive), [Disclosure(self.max_disclosure)], False),
-        )
+        uncut, seen, values = (tree, {}, Values.of(list(sensitive), [Disclosure(self.max_disclosure)], False))
         while True:
             nodes = tree.grown
             refused = refused_splits(tree, uncut, self._quasi_kept, self.k, None)

@@ -153,11 +153,7 @@ def main() -> None:
         roles += ["--identifiers", "person_id", "--force", "--out", str(folder / "out")]
         command("protect", str(folder / "small.csv"), *roles, runs=1)  # compile
         measured({"fit": ("fit", tenth)}, folder, 1)
-        jobs = {
-            "fit": ("fit", large),
-            "protect": ("protect", large),
-            "tenth": ("protect", tenth),
-        }
+        jobs = {"fit": ("fit", large), "protect": ("protect", large), "tenth": ("protect", tenth)}
         made = measured(jobs, folder, given.runs)
         for title in ("fit", "protect"):
             steps = ", ".join(

@@ -88,11 +88,7 @@ def main() -> None:
     ids = np.arange(n, dtype=np.uint64)
     codes = (np.random.default_rng(0).random(n) * 8).astype(np.uint8)
     draw(codes[:10], ids[:10], (1, 2), 0.5, 8)
-    timed(
-        "draws, 10,000,000 rows x 5 attributes",
-        5,
-        lambda: [draw(codes, ids, (1, i), 0.5, 8) for i in range(5)],
-    )
+    timed("draws, 10,000,000 rows x 5 attributes", 5, lambda: [draw(codes, ids, (1, i), 0.5, 8) for i in range(5)])
 
     dims = (10, 10, 10, 10, 10, 10)
     channel = Channel(dims, np.array([0.8, 0.7, 0.9, 0.8, 0.7, 1.0]))
@@ -100,11 +96,7 @@ def main() -> None:
     counts = rng.poisson(rng.gamma(0.3, 3, 1_000_000)).astype(float)
     fitted = timed("EM, 1,000,000 cells", 5, lambda: em(channel, counts))
     print(f"  ({fitted.steps} steps, stopped by its rule: {fitted.stopped})")
-    timed(
-        "inversion and projection, 1,000,000 cells",
-        5,
-        lambda: projected(channel.inverse(counts / counts.sum())),
-    )
+    timed("inversion and projection, 1,000,000 cells", 5, lambda: projected(channel.inverse(counts / counts.sum())))
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     print(f"peak memory {peak:.2f} GB, at most 4 GB")
 

@@ -20,16 +20,7 @@ from hedgerow import datasets
 from hedgerow.io.read import read
 from hedgerow.measures import Classes
 
-ADULT = [
-    "age",
-    "workclass",
-    "education",
-    "marital-status",
-    "race",
-    "sex",
-    "native-country",
-    "hours-per-week",
-]
+ADULT = ["age", "workclass", "education", "marital-status", "race", "sex", "native-country", "hours-per-week"]
 GERMAN = ["duration_months", "installment_rate_pct", "credit_amount"]
 CENSUS = ["age", "sex", "race", "education", "major_occupation_code", "marital_stat"]
 ALCOHOL = ["drinks", "income"]

@@ -181,11 +181,7 @@ def _peak() -> float:
 def run(which: str, source: Path, folder: str, *settings: str) -> dict[str, Any]:
     """What a process of its own prints."""
     asked = [str(source), folder, *settings]
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", __file__, which, *asked],
-        check=True,
-        stdout=subprocess.PIPE,
-    )
+    done = subprocess.run([sys.executable, "-W", "ignore", __file__, which, *asked], check=True, stdout=subprocess.PIPE)
     told: dict[str, Any] = json.loads(done.stdout.decode().splitlines()[-1])
     return told
 

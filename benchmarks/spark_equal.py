@@ -44,11 +44,7 @@ METHODS: dict[str, Callable[[], Any]] = {
 FEW = ("Datafly", "RandomizedResponse", "TreePatternPreserving")
 """Methods that are given three quasi-identifiers and one sensitive column."""
 
-CASES = {
-    "adult": "Adult, occupation",
-    "census": "Census, wage",
-    "portfolio": "French portfolio",
-}
+CASES = {"adult": "Adult, occupation", "census": "Census, wage", "portfolio": "French portfolio"}
 """Tables as the experiments of Hedge take them."""
 
 

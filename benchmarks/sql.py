@@ -15,16 +15,7 @@ import duckdb
 import hedgerow as hr
 from hedgerow.methods.base import Method
 
-QUASI = (
-    "age",
-    "workclass",
-    "education",
-    "marital-status",
-    "relationship",
-    "race",
-    "sex",
-    "native-country",
-)
+QUASI = ("age", "workclass", "education", "marital-status", "relationship", "race", "sex", "native-country")
 SENSITIVE = ("hours-per-week", "occupation")
 
 

@@ -60,9 +60,7 @@ def main() -> None:
         pq.write_table(hr.datasets.make_people(rows, seed=1).select([*quasi, "income"]), path)
         began = time.perf_counter()
         studio = subprocess.Popen(
-            [sys.executable, "-m", "hedgerow", "studio", str(path), "--no-browser"],
-            stdout=subprocess.PIPE,
-            text=True,
+            [sys.executable, "-m", "hedgerow", "studio", str(path), "--no-browser"], stdout=subprocess.PIPE, text=True
         )
         try:
             assert studio.stdout is not None

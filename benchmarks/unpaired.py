@@ -106,14 +106,7 @@ def ours(
     schema = hr.Schema(quasi=[n for n in people if n not in SECRETS], sensitive=SECRETS)
     begin = time.process_time()
     found = hr.audit(
-        people,
-        released,
-        schema,
-        paired=False,
-        control=control,
-        people=asked,
-        learning=False,
-        inference=False,
+        people, released, schema, paired=False, control=control, people=asked, learning=False, inference=False
     )
     spent = time.process_time() - begin
     tables = read_unpaired(people, subject(released, schema, None), control)
@@ -125,11 +118,7 @@ def theirs(folder: Path) -> None:
     """What anonymeter finds of the files in a folder, printed as JSON; runs in its own Python."""
     import warnings
 
-    from anonymeter.evaluators import (  # type: ignore[import-not-found]
-        InferenceEvaluator,
-        LinkabilityEvaluator,
-        SinglingOutEvaluator,
-    )
+    from anonymeter.evaluators import InferenceEvaluator, LinkabilityEvaluator, SinglingOutEvaluator  # type: ignore[import-not-found]
 
     warnings.simplefilter("ignore")
     people, released, control = (
@@ -165,12 +154,7 @@ def theirs(folder: Path) -> None:
 
 
 def asked_of(
-    python: str,
-    people: pd.DataFrame,
-    control: pd.DataFrame,
-    released: pd.DataFrame,
-    files: list[list[str]],
-    asked: int,
+    python: str, people: pd.DataFrame, control: pd.DataFrame, released: pd.DataFrame, files: list[list[str]], asked: int
 ) -> dict[str, Any]:
     """`theirs` in the Python that has anonymeter."""
     with tempfile.TemporaryDirectory() as place:
@@ -240,13 +224,7 @@ def clock() -> None:
         hr.datasets.make_people(n, seed=seed).select(names) for n, seed in ((100_000, 1), (100_000, 2), (10_000, 3))
     ]
     begin = time.process_time()
-    hr.audit(
-        made[0],
-        made[1],
-        hr.Schema(quasi=known, sensitive=names[-2:]),
-        paired=False,
-        control=made[2],
-    )
+    hr.audit(made[0], made[1], hr.Schema(quasi=known, sensitive=names[-2:]), paired=False, control=made[2])
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
     print(f"{time.process_time() - begin:.0f} s processor time, {peak:.1f} GB at most")
 
@@ -307,12 +285,7 @@ def main() -> None:
             own[key] = attack
         table.append(_row(name, own, other))
     head = " | ".join(["", "file", *TABLE.values(), ""]).strip()
-    print(
-        "\nGain over control, Hedgerow / anonymeter:\n",
-        head,
-        "|---" * (1 + len(TABLE)) + "|",
-        sep="\n",
-    )
+    print("\nGain over control, Hedgerow / anonymeter:\n", head, "|---" * (1 + len(TABLE)) + "|", sep="\n")
     print(*table, sep="\n")
 
 

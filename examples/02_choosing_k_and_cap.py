@@ -10,13 +10,7 @@ import hedgerow as hr
 
 people = hr.datasets.make_people(2_000, seed=1).select(["age", "education", "job", "income"])
 schema = hr.Schema(quasi=["age", "education", "job"], sensitive=["income"])
-found = hr.frontier(
-    people,
-    schema,
-    [hr.MART(), hr.Hedge()],
-    k=[10, 20, 40],
-    max_disclosure=[0.2, 0.35, 0.5, 0.7],
-)
+found = hr.frontier(people, schema, [hr.MART(), hr.Hedge()], k=[10, 20, 40], max_disclosure=[0.2, 0.35, 0.5, 0.7])
 
 # %%
 # Left is less disclosure, up is more utility. Faint points are beaten by another release on both.

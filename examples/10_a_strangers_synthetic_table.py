@@ -20,10 +20,7 @@ schema = hr.Schema(quasi=["age", "education", "job"], sensitive=["income", "diag
 # %%
 # Two files: one that is nobody's, and one in which every fifth row is a member's own.
 
-files = {
-    "nobody's rows": drawn,
-    "a fifth copied": pa.concat_tables([drawn.slice(0, 800), members.slice(0, 200)]),
-}
+files = {"nobody's rows": drawn, "a fifth copied": pa.concat_tables([drawn.slice(0, 800), members.slice(0, 200)])}
 found = {
     name: hr.audit(members, file, schema, paired=False, control=others, people=300, learning=False)
     for name, file in files.items()
@@ -46,8 +43,6 @@ for axes, (name, audit) in zip(panels, found.items(), strict=True):
     axes.set_title(name)
     axes.set_xlabel("success beyond the control")
 axes.set_yticks(
-    range(len(told)),
-    [" ".join(filter(None, (a["attack"], a["learner"], a["target"]))) for a in told],
-    fontsize=8,
+    range(len(told)), [" ".join(filter(None, (a["attack"], a["learner"], a["target"]))) for a in told], fontsize=8
 )
 axes.invert_yaxis()

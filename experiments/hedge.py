@@ -137,12 +137,7 @@ CASES = (
     Case("Alcohol", load_alcohol, ALCOHOL, ("drinks", "income")),
     Case("Census, weeks", _census, CENSUS, ("weeks_worked_in_year",)),
     Case("Census, wage", _census, CENSUS, ("wage_per_hour",)),
-    Case(
-        "French portfolio",
-        load_disability_portfolio,
-        ("BirthDate", "Gender", "EntryDate"),
-        ("ExitStatus",),
-    ),
+    Case("French portfolio", load_disability_portfolio, ("BirthDate", "Gender", "EntryDate"), ("ExitStatus",)),
 )
 HARD = (
     Case("6 useless columns", _adult, (*ADULT, *NOTHING[:6]), ("hours-per-week",),
@@ -181,11 +176,7 @@ def learners() -> dict[str, Any]:
 
     return {
         "boosting": HistGradientBoostingRegressor(
-            max_iter=60,
-            min_samples_leaf=20,
-            learning_rate=0.08,
-            early_stopping=False,
-            random_state=0,
+            max_iter=60, min_samples_leaf=20, learning_rate=0.08, early_stopping=False, random_state=0
         ),
         "ridge": Ridge(alpha=1.0),
         "tree": DecisionTreeRegressor(min_samples_leaf=20, random_state=0),

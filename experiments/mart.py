@@ -10,7 +10,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from hedgerow.backends import transform
@@ -18,7 +17,8 @@ from hedgerow.backends.partitions import route
 from hedgerow.columns.table import Table
 from hedgerow.datasets import MART_CATEGORIES, load_mart_example
 from hedgerow.io.read import read
-from hedgerow.measures import FloatArray, SensitiveCounts
+from hedgerow.kernels import Bools, Floats, Ints
+from hedgerow.measures import SensitiveCounts
 from hedgerow.measures import group as by_codes
 from hedgerow.measures.disclosure import rsd
 from hedgerow.measures.guarantees import ColumnGuarantee, register
@@ -43,10 +43,6 @@ from .folds import (
 )
 from .mart_sets import Experiment, age_hierarchy, alcohol, census, german_credit
 from .regression_mondrian import regression_mondrian
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 
 RM, RM_BINARY = "Regression Mondrian", "Regression Mondrian, binary"
 DEFAULT, STRICT, PAPER = "MART", "MART max_disclosure=0.3", "MART alpha=0.05"
@@ -153,7 +149,7 @@ class LeastRSD(ColumnGuarantee):
         """A group must reach the limit."""
         return "at least"
 
-    def reached(self, column: SensitiveCounts) -> FloatArray:
+    def reached(self, column: SensitiveCounts) -> Floats:
         """The RSD of every group."""
         return rsd(column)
 
@@ -285,21 +281,9 @@ PAPER_TABLE_5 = {
 """Seconds, RSD, MAPE of linear regression and of the regression tree, as printed."""
 
 PAPER_TABLE_4 = [
-    {
-        "data": "Credit",
-        "what": "MAPE on the original data, linear and tree",
-        "printed": "0.3710, 0.3873",
-    },
-    {
-        "data": "Credit",
-        "what": "MAPE of RM and MART, all cells",
-        "printed": "between 0.4595 and 0.4719",
-    },
-    {
-        "data": "Credit",
-        "what": "MAPE of MART, half of the columns quasi-identifiers",
-        "printed": "about 0.42",
-    },
+    {"data": "Credit", "what": "MAPE on the original data, linear and tree", "printed": "0.3710, 0.3873"},
+    {"data": "Credit", "what": "MAPE of RM and MART, all cells", "printed": "between 0.4595 and 0.4719"},
+    {"data": "Credit", "what": "MAPE of MART, half of the columns quasi-identifiers", "printed": "about 0.42"},
     {
         "data": "Alcohol (2010, average group of 25)",
         "what": "RSD of RM and MART; MAPE in percent",
@@ -317,11 +301,7 @@ PAPER_TABLE_4 = [
 def example() -> dict[str, Any]:
     """The worked example: 14 people, Table 1 to Table 3, beside the printed figures."""
     people = load_mart_example()
-    schema = Schema(
-        quasi=["Age", "YearsEdu", "Occupation"],
-        sensitive=["Income", "Asset"],
-        categories=MART_CATEGORIES,
-    )
+    schema = Schema(quasi=["Age", "YearsEdu", "Occupation"], sensitive=["Income", "Asset"], categories=MART_CATEGORIES)
     grown = MART(k=2, max_disclosure=None, alpha=None).fit_table(read(people), schema).tree_
     node = {row["node"]: row for row in grown.to_table().to_pylist()}
     without_9 = grown.pruned(np.flatnonzero(grown.numbers == 9)).to_table().to_pylist()

@@ -34,11 +34,7 @@ GERMAN: dict[str, Groups] = {
         "person": ("A46", "A47", "A48"),
         "work": ("A49", "A410"),
     },
-    "savings_account_bonds": {
-        "low": ("A61", "A62"),
-        "high": ("A63", "A64"),
-        "unknown": ("A65",),
-    },
+    "savings_account_bonds": {"low": ("A61", "A62"), "high": ("A63", "A64"), "unknown": ("A65",)},
     "employment_since": {"up to 4 years": ("A71", "A72", "A73"), "longer": ("A74", "A75")},
     "personal_status_sex": {"male": ("A91", "A93", "A94"), "female": ("A92", "A95")},
     "other_debtors": {"none": ("A101",), "some": ("A102", "A103")},
@@ -49,11 +45,7 @@ GERMAN: dict[str, Groups] = {
 }
 
 ALCOHOL: dict[str, Groups] = {
-    "age": {
-        "up to 40": ("<=30", "<=40"),
-        "41 to 60": ("<=50", "<=60"),
-        "over 60": ("<=70", ">70"),
-    },
+    "age": {"up to 40": ("<=30", "<=40"), "41 to 60": ("<=50", "<=60"), "over 60": ("<=70", ">70")},
     "race": {"white": ("white",), "other": ("black", "other")},
     "marital": {"married": ("married",), "unmarried": ("separated", "single", "widow")},
     "region": {"north": ("midwest", "northeast"), "south and west": ("south", "west")},
@@ -89,15 +81,8 @@ CENSUS: dict[str, Groups] = {
     },
     "major_occupation_code": {
         "Not in universe": ("Not in universe",),
-        "managerial and professional": (
-            "Executive admin and managerial",
-            "Professional specialty",
-        ),
-        "technical, sales and clerical": (
-            "Technicians and related support",
-            "Sales",
-            "Adm support including clerical",
-        ),
+        "managerial and professional": ("Executive admin and managerial", "Professional specialty"),
+        "technical, sales and clerical": ("Technicians and related support", "Sales", "Adm support including clerical"),
         "service": ("Private household services", "Protective services", "Other service"),
         "production and transport": (
             "Precision production craft & repair",
@@ -108,28 +93,13 @@ CENSUS: dict[str, Groups] = {
         "farming and forces": ("Farming forestry and fishing", "Armed Forces"),
     },
     "marital_stat": {
-        "married": (
-            "Married-civilian spouse present",
-            "Married-spouse absent",
-            "Married-A F spouse present",
-        ),
+        "married": ("Married-civilian spouse present", "Married-spouse absent", "Married-A F spouse present"),
         "once married": ("Divorced", "Separated", "Widowed"),
         "never": ("Never married",),
     },
 }
 
-FLAGS = (
-    "advice",
-    "medicare",
-    "medicaid",
-    "champus",
-    "hlthins",
-    "regmed",
-    "dri",
-    "diabete",
-    "hearthcond",
-    "stroke",
-)
+FLAGS = ("advice", "medicare", "medicaid", "champus", "hlthins", "regmed", "dri", "diabete", "hearthcond", "stroke")
 """Columns of Alcohol that are 0 or 1: categories."""
 
 
@@ -165,8 +135,7 @@ class Experiment:
     def responses(self) -> NDArray[np.float64]:
         """The sensitive columns, shape (n, r)."""
         return np.stack(
-            [np.asarray(self.table.column(name).to_numpy(), np.float64) for name in self.schema.sensitive],
-            axis=1,
+            [np.asarray(self.table.column(name).to_numpy(), np.float64) for name in self.schema.sensitive], axis=1
         )
 
     @cached_property
@@ -215,11 +184,7 @@ def age_hierarchy(ages: Sequence[float]) -> Hierarchy:
 
 
 def _experiment(
-    name: str,
-    table: pa.Table,
-    sensitive: Sequence[str],
-    groups: Mapping[str, Groups],
-    flags: Sequence[str],
+    name: str, table: pa.Table, sensitive: Sequence[str], groups: Mapping[str, Groups], flags: Sequence[str]
 ) -> Experiment:
     quasi = tuple(c for c in table.column_names if c not in sensitive)
     kinds: dict[str, Any] = dict.fromkeys(flags, "categorical")

@@ -35,11 +35,7 @@ _TITLES = {
 }
 _WHAT = {
     "figure3": ("EMGRW: reconstruction by l", "l", ("euclid", "kl", "chi2")),
-    "figure4": (
-        "EMGRW, RR-QI, l = 3: reconstruction by records",
-        "records",
-        ("euclid", "kl", "chi2"),
-    ),
+    "figure4": ("EMGRW, RR-QI, l = 3: reconstruction by records", "records", ("euclid", "kl", "chi2")),
     "figure5": ("ESGRO: reconstruction by l", "l", ("euclid", "kl", "chi2")),
     "figure6": ("ESGRO: mean relative error of counts", "l", ("base_error", "cube_error")),
     "figure7": ("ESGRO: mean uncertainty coefficients", "l", ("with_sensitive", "among_quasi")),
@@ -187,9 +183,7 @@ def data(which: str, part: Part) -> CodedTable:
     table = read(load_adult(part))
     columns = [table.column(n) for n in (*quasi, sensitive)]
     return CodedTable(
-        (*quasi, sensitive),
-        tuple(c.codes.astype(np.int64) for c in columns),
-        tuple(c.n_values for c in columns),
+        (*quasi, sensitive), tuple(c.codes.astype(np.int64) for c in columns), tuple(c.n_values for c in columns)
     )
 
 
@@ -255,10 +249,7 @@ def _row(which: str, found: CodedTable, target: Target, l: int) -> dict[str, Any
         "operational_success": max(float(s.max()) for s in risk.success(best.t)),
     }
     if reference is not None:
-        row |= {
-            "reference": reference,
-            "difference": float(np.abs(best.p - np.asarray(reference)).max()),
-        }
+        row |= {"reference": reference, "difference": float(np.abs(best.p - np.asarray(reference)).max())}
     return row
 
 
@@ -387,11 +378,7 @@ def figures(*, levels: Sequence[int] = (2, 3, 4, 5, 6, 7), runs: int = 5) -> dic
     runs : int
         Releases averaged per point.
     """
-    made = {
-        "figure3": _figure3(levels, runs),
-        "figure4": _figure4(runs),
-        **_figures567(levels, runs),
-    }
+    made = {"figure3": _figure3(levels, runs), "figure4": _figure4(runs), **_figures567(levels, runs)}
     gaps = _gaps(made["figure5"], made["figure6"])
     return {
         "experiment": "rr-figures",
@@ -487,11 +474,7 @@ def _figures567(levels: Sequence[int], runs: int) -> dict[str, Any]:
     errors = {
         name: [{k: row[k] for k in ("l", "base_error", "cube_error")} for row in rows] for name, rows in five.items()
     }
-    return {
-        "figure5": distance,
-        "figure6": errors,
-        "figure7": {"original": _correlations(true), **seven},
-    }
+    return {"figure5": distance, "figure6": errors, "figure7": {"original": _correlations(true), **seven}}
 
 
 def _correlations(shares: Floats) -> dict[str, float]:
@@ -517,10 +500,6 @@ def _gaps(five: dict[str, Any], six: dict[str, Any]) -> list[dict[str, Any]]:
         if one is not None and two is not None:
             got = {**one, **two}
             out.append(
-                {
-                    "estimator": name,
-                    "l": l,
-                    **{m: got[m] / r - 1 for m, r in zip(MEASURES, reference, strict=True)},
-                }
+                {"estimator": name, "l": l, **{m: got[m] / r - 1 for m, r in zip(MEASURES, reference, strict=True)}}
             )
     return out

@@ -373,11 +373,7 @@ def _privacy_row(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _compare_adult(
-    leaves: Sequence[int],
-    folds: int,
-    random_state: int,
-    rows: int | None,
-    at: Callable[[int], None] | None = None,
+    leaves: Sequence[int], folds: int, random_state: int, rows: int | None, at: Callable[[int], None] | None = None
 ) -> list[dict[str, Any]]:
     frame = adult()
     if rows is not None:
@@ -388,10 +384,7 @@ def _compare_adult(
 
 
 def _compare_diabetes(
-    leaves: Sequence[int],
-    folds: int,
-    random_state: int,
-    at: Callable[[int], None] | None = None,
+    leaves: Sequence[int], folds: int, random_state: int, at: Callable[[int], None] | None = None
 ) -> list[dict[str, Any]]:
     from sklearn.datasets import load_diabetes
 
@@ -592,19 +585,12 @@ def pictures(made: Mapping[str, Any]) -> dict[str, str]:
         lines = [_line(label, x, [each[key] for each in scores], *style) for key, label, *style in _SERIES]
         what = "accuracy" if data == "adult" else "R2"
         found[name] = curves([Panel(f"{learner} on {data}", _LEAVES, lines, what)])
-    for name, data, key in (
-        ("figure7", "adult", "k"),
-        ("figure8", "diabetes", "k"),
-        ("figure9", "adult", "l"),
-    ):
+    for name, data, key in (("figure7", "adult", "k"), ("figure8", "diabetes", "k"), ("figure9", "adult", "l")):
         rows = made[data]
         x = [row["leaves"] for row in rows]
         lines = [
             _line(label, x, [row[key][method] for row in rows], colour)
-            for method, label, colour in (
-                ("tpp", "TPP", "tab:green"),
-                ("mondrian", "InfoGain", "tab:orange"),
-            )
+            for method, label, colour in (("tpp", "TPP", "tab:green"), ("mondrian", "InfoGain", "tab:orange"))
         ]
         scale, title = "log" if key == "k" else "linear", f"{key.upper()} on {data}"
         found[name] = curves([Panel(title, _LEAVES, lines, key.upper(), scale)])

@@ -62,18 +62,7 @@ ALLOWED = {
 }
 
 # Folders and files that need nothing but the standard library.
-PLAIN = {
-    "facade",
-    "errors",
-    "validation",
-    "files",
-    "hierarchy",
-    "notation",
-    "display",
-    "schema",
-    "profiles",
-    "plan",
-}
+PLAIN = {"facade", "errors", "validation", "files", "hierarchy", "notation", "display", "schema", "profiles", "plan"}
 
 # The one file that imports upwards, late: methods of public classes call what it names.
 FACADE = "facade"

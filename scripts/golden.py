@@ -78,23 +78,14 @@ def tables() -> Iterator[tuple[str, pa.Table, hr.Schema]]:
     yield (
         "a grid",
         people,
-        hr.Schema(
-            quasi=["age", "sex", "job"],
-            sensitive=["income"],
-            identifiers=ids,
-            grid={"age": (0, 85, 5)},
-        ),
+        hr.Schema(quasi=["age", "sex", "job"], sensitive=["income"], identifiers=ids, grid={"age": (0, 85, 5)}),
     )
     rng = np.random.default_rng(2)
     n = 120
     numbers = pa.table(
         {name: rng.lognormal(3, 1, n).round(2) for name in ("a", "b", "c", "pay")} | {"d": rng.integers(0, 40, n)}
     )
-    yield (
-        "numbers",
-        numbers,
-        hr.Schema(quasi=["a", "b", "c", "d"], sensitive=["pay"]),
-    )
+    yield ("numbers", numbers, hr.Schema(quasi=["a", "b", "c", "d"], sensitive=["pay"]))
     jobs = np.array(["a+b", "nurse", "c:3", "[1-2]", "*", "=1+1", "日本", " edge "])
     odd = pa.table(
         {
@@ -103,11 +94,7 @@ def tables() -> Iterator[tuple[str, pa.Table, hr.Schema]]:
             "ill": pa.array(np.array(["no", "yes"])[rng.integers(0, 2, n)]),
         }
     )
-    yield (
-        "odd categories",
-        odd,
-        hr.Schema(quasi=["the job", "sex"], sensitive=["ill"]),
-    )
+    yield ("odd categories", odd, hr.Schema(quasi=["the job", "sex"], sensitive=["ill"]))
     age = rng.integers(18, 90, n)
     gaps = pa.table(
         {
@@ -143,16 +130,14 @@ def tables() -> Iterator[tuple[str, pa.Table, hr.Schema]]:
         "Adult",
         real("adult_train", 600),
         hr.Schema(
-            quasi=["age", "workclass", "education", "sex", "native-country"],
-            sensitive=["occupation", "hours-per-week"],
+            quasi=["age", "workclass", "education", "sex", "native-country"], sensitive=["occupation", "hours-per-week"]
         ),
     )
     yield (
         "German Credit",
         real("german_credit", 500),
         hr.Schema(
-            quasi=["credit_history", "purpose", "age", "job", "housing"],
-            sensitive=["credit_amount", "duration_months"],
+            quasi=["credit_history", "purpose", "age", "job", "housing"], sensitive=["credit_amount", "duration_months"]
         ),
     )
     yield (
@@ -225,10 +210,7 @@ def faces() -> Iterator[tuple[str, str]]:
         for part in dir(thing) if inspect.isclass(thing) else ():
             if not part.startswith("_") and callable(getattr(thing, part)):
                 try:
-                    yield (
-                        f"signature of {name}.{part}",
-                        str(inspect.signature(getattr(thing, part))),
-                    )
+                    yield (f"signature of {name}.{part}", str(inspect.signature(getattr(thing, part))))
                 except (TypeError, ValueError):
                     continue
     environment = {**os.environ, "COLUMNS": "100", "TERM": "dumb", "NO_COLOR": "1"}

@@ -49,11 +49,7 @@ METHODS: dict[str, tuple[Callable[[], Any], list[str], str]] = {
     "noise": (lambda: hr.NoiseAddition(0.2, random_state=1), NUMBERS, "income"),
     "rank-swapping": (lambda: hr.RankSwapping(0.05, random_state=1), NUMBERS, "income"),
     "pram": (lambda: hr.PRAM(0.8, random_state=1), ["sex", "job", "marital"], "income"),
-    "top-bottom": (
-        lambda: hr.TopBottomCoding(top_share=0.05, bottom_share=0.05),
-        NUMBERS,
-        "income",
-    ),
+    "top-bottom": (lambda: hr.TopBottomCoding(top_share=0.05, bottom_share=0.05), NUMBERS, "income"),
 }
 """By its name on the command line: the method, the quasi-identifiers, the sensitive column."""
 
@@ -62,9 +58,7 @@ def example() -> tuple[object, hr.Schema, hr.Release]:
     """Return made people, their schema and a release by the default method."""
     people = hr.datasets.make_people(5_000, seed=1)
     schema = hr.Schema(
-        quasi=["age", "education", "job"],
-        sensitive=["income", "assets"],
-        identifiers=["person_id", "postcode"],
+        quasi=["age", "education", "job"], sensitive=["income", "assets"], identifiers=["person_id", "postcode"]
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of columns that are left out

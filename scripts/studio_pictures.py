@@ -22,10 +22,7 @@ WIDE, HIGH = 1200, 900
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         studio = subprocess.Popen(
-            [sys.executable, "-m", "hedgerow", "studio", "--no-browser"],
-            stdout=subprocess.PIPE,
-            text=True,
-            cwd=folder,
+            [sys.executable, "-m", "hedgerow", "studio", "--no-browser"], stdout=subprocess.PIPE, text=True, cwd=folder
         )
         try:
             assert studio.stdout is not None

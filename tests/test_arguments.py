@@ -103,11 +103,7 @@ def calls(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Call]]
             (),
             {"attacks": False, "inference": False, "people": 9, **none},
         ),
-        "Session.write": (
-            lambda *a, **k: session("protect").write(*a, **k),
-            ("again",),
-            {"force": True, **none},
-        ),
+        "Session.write": (lambda *a, **k: session("protect").write(*a, **k), ("again",), {"force": True, **none}),
         "Schema": (
             hr.Schema,
             (),
@@ -130,11 +126,7 @@ def calls(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Call]]
         "Plan.apply": (release.plan.apply, (people,), {}),
         "Plan.save": (release.plan.save, ("p.json",), {}),
         "Plan.to_sql": (release.plan.to_sql, (), {"table": "people", "dialect": "duckdb"}),
-        "Release.write": (
-            release.write,
-            ("more",),
-            {"force": True, "escape": True, "measured": None, **none},
-        ),
+        "Release.write": (release.write, ("more",), {"force": True, "escape": True, "measured": None, **none}),
         "Release.verify": (release.verify, (), none),
         "Audit.report": (
             measured.report,

@@ -30,11 +30,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     home = tmp_path_factory.mktemp("bad")
     rng = np.random.default_rng(0)
     people = pd.DataFrame(
-        {
-            "age": rng.integers(20, 60, 60),
-            "job": rng.choice(list("abc"), 60),
-            "pay": rng.integers(1, 9, 60),
-        }
+        {"age": rng.integers(20, 60, 60), "job": rng.choice(list("abc"), 60), "pay": rng.integers(1, 9, 60)}
     )
     people.to_csv(home / "people.csv", index=False)
     files = {
@@ -264,10 +260,7 @@ def test_files_beside_a_release_that_were_edited(home: Path, wrong: Any, capsys:
     out = home / "edited"
     if not out.exists():
         roles = hr.Schema(quasi=["job"], sensitive=["pay"])
-        for name, method in (
-            ("rr", hr.RandomizedResponse(1.1, random_state=1)),
-            ("pram", hr.PRAM(random_state=1)),
-        ):
+        for name, method in (("rr", hr.RandomizedResponse(1.1, random_state=1)), ("pram", hr.PRAM(random_state=1))):
             out.mkdir(exist_ok=True)
             hr.protect(home / "people.csv", roles, method).write(out / name, mapping=True)
     for file, command in (

@@ -28,11 +28,7 @@ def test_the_words_are_modest() -> None:
     ("file", "code", "fault"),
     [
         ("plan/x.py", "import sklearn_extra", "holds to the standard library"),
-        (
-            "plan/x.py",
-            "def f():\n    from ..release import protect",
-            "plan imports release, which comes after it",
-        ),
+        ("plan/x.py", "def f():\n    from ..release import protect", "plan imports release, which comes after it"),
         ("measures/guarantees.py", "from ..methods.mart import MART", "measures imports methods"),
         ("measures/guarantees.py", "from hedgerow import MART", "public face"),
         ("audit/x.py", "import duckdb", "only backends, columns, datasets import duckdb"),
@@ -71,10 +67,7 @@ def test_the_public_face_loads_nothing_heavy() -> None:
         "print(sorted({m.split('.')[0] for m in sys.modules} & set(sys.argv[1].split())))"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code, " ".join(check_borders.HEAVY)],
-        capture_output=True,
-        text=True,
-        check=True,
+        [sys.executable, "-c", code, " ".join(check_borders.HEAVY)], capture_output=True, text=True, check=True
     )
     assert done.stdout.strip() == "[]"
 

@@ -99,12 +99,7 @@ def test_json_and_apply(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert told["groups"]["smallest"] >= 5
     assert Path(told["files"]["release"]).exists()
     assert run(["apply", "release/plan.json", "people.csv", "--out", "again.csv", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out) == {
-        "file": "again.csv",
-        "rows": 300,
-        "outside": 0,
-        "dropped": ["name"],
-    }
+    assert json.loads(capsys.readouterr().out) == {"file": "again.csv", "rows": 300, "outside": 0, "dropped": ["name"]}
     assert Path("again.csv").read_text() == Path("release/release.csv").read_text()
     assert run(["apply", "release/plan.json", "people.csv", "--out", "again.csv"]) == 2
     assert "again.csv exists already" in capsys.readouterr().err
@@ -212,31 +207,15 @@ BAD: dict[str, tuple[Any, list[str], str]] = {
     "no such file": (None, ["none.csv"], "there is no file none.csv"),
     "empty file": (csv(""), ["bad.csv"], "empty"),
     "header only": (csv("name,age,job,income\n"), ["bad.csv"], "no rows"),
-    "no rows": (
-        lambda: pq.write_table(people().slice(0, 0), "bad.parquet"),
-        ["bad.parquet"],
-        "no rows",
-    ),
-    "doubled names": (
-        csv("age,age,job,income\n1,2,a,3\n4,5,b,6\n"),
-        ["bad.csv"],
-        "more than once: 'age'",
-    ),
+    "no rows": (lambda: pq.write_table(people().slice(0, 0), "bad.parquet"), ["bad.parquet"], "no rows"),
+    "doubled names": (csv("age,age,job,income\n1,2,a,3\n4,5,b,6\n"), ["bad.csv"], "more than once: 'age'"),
     "ragged": (csv("name,age,job,income\na,1,b,2\na,1\n"), ["bad.csv"], "ragged"),
-    "encoding": (
-        lambda: Path("bad.csv").write_bytes(b"name,age\n\x81\x8d\xff\xfe\x00,1\n"),
-        ["bad.csv"],
-        "encoding",
-    ),
+    "encoding": (lambda: Path("bad.csv").write_bytes(b"name,age\n\x81\x8d\xff\xfe\x00,1\n"), ["bad.csv"], "encoding"),
     "unknown column": (None, ["people.csv", "--quasi", "agee"], "did you mean 'age'"),
     "doubled column": (None, ["people.csv", "--quasi", "age", "--quasi", "age"], "twice in quasi"),
     "two roles": (None, ["people.csv", "--other", "age"], "'age' is"),
     "constant sensitive": (column("income", [1.0] * 300), ["bad.parquet"], "constant"),
-    "all missing sensitive": (
-        column("income", pa.nulls(300, pa.float64())),
-        ["bad.parquet"],
-        "missing",
-    ),
+    "all missing sensitive": (column("income", pa.nulls(300, pa.float64())), ["bad.parquet"], "missing"),
     "not numeric": (None, ["people.csv", "--schema", "numeric.toml"], "'town' is declared numeric"),
     "infinite sensitive": (column("income", INF), ["bad.parquet"], "infinit"),
     "infinite quasi": (column("age", INF), ["bad.parquet"], "infinit"),
@@ -324,12 +303,7 @@ def test_other_failures_are_told_without_values(
 def test_help_alone_shows_a_first_release(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["--help"]) == 0
     out = capsys.readouterr().out
-    for words in (
-        "hedgerow inspect people.csv",
-        "hedgerow protect people.csv --quasi",
-        "--out release/",
-        "Exit codes",
-    ):
+    for words in ("hedgerow inspect people.csv", "hedgerow protect people.csv --quasi", "--out release/", "Exit codes"):
         assert words in out
     assert run([]) == 0
 
@@ -408,18 +382,7 @@ def test_ctrl_c_in_the_middle_leaves_nothing(here: Path) -> None:
         "module.write_table = slow\nfrom hedgerow.cli import main\nmain(sys.argv[1:])"
     )
     process = subprocess.Popen(
-        [
-            sys.executable,
-            "-c",
-            code,
-            "protect",
-            "people.csv",
-            *FLAGS,
-            "-k",
-            "6",
-            "--out",
-            "release",
-        ],
+        [sys.executable, "-c", code, "protect", "people.csv", *FLAGS, "-k", "6", "--out", "release"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

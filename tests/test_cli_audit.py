@@ -89,10 +89,7 @@ class TestAudit:
             (["people.csv", "release.csv", "--quasi", "agee"], "did you mean 'age'"),
             (["people.csv", "release.csv", *ROLES, "--audience", "all"], "steward or recipient"),
             (["people.csv", "release.csv", *ROLES, "--max-disclosure", "2"], "(0, 1]"),
-            (
-                ["people.csv", "release.csv", *ROLES, "--report", "no/where.html"],
-                "folder does not exist",
-            ),
+            (["people.csv", "release.csv", *ROLES, "--report", "no/where.html"], "folder does not exist"),
             (["people.csv", "release.csv", *ROLES, "--key", "pay"], "is no key"),
         ],
     )
@@ -134,20 +131,7 @@ class TestFrontier:
         assert Path("best/release.csv").exists()
 
     def test_json_with_two_methods(self, capsys):
-        assert (
-            run(
-                [
-                    "frontier",
-                    "people.csv",
-                    *ROLES,
-                    *self.GRID,
-                    "--method",
-                    "mart,mondrian",
-                    "--json",
-                ]
-            )
-            == 0
-        )
+        assert run(["frontier", "people.csv", *ROLES, *self.GRID, "--method", "mart,mondrian", "--json"]) == 0
         points = json.loads(capsys.readouterr().out)["points"]
         assert {p["method"] for p in points} == {"mart", "mondrian"}
 

@@ -74,9 +74,7 @@ def test_a_forest_and_a_search_say_how_far_they_are() -> None:
     told: list[tuple[str, float | None]] = []
     schema = hr.Schema(quasi=["age", "job"], sensitive=["income"])
     method = hr.TreePatternPreserving(
-        k=2,
-        response="income",
-        trees=ForestSettings(4, bootstrap=False, tree=TreeSettings(n_splits=1, min_leaf=20)),
+        k=2, response="income", trees=ForestSettings(4, bootstrap=False, tree=TreeSettings(n_splits=1, min_leaf=20))
     )
     with listening(telling(lambda step, share: told.append((step, share))), "fitting"):
         method.fit_table(hr.Session(people()).table, schema)
@@ -94,10 +92,7 @@ def test_a_forest_and_a_search_say_how_far_they_are() -> None:
 def test_a_full_disk_is_told_with_what_to_do(here: Path) -> None:
     with open("/dev/full", "w") as full:
         done = subprocess.run(
-            [sys.executable, "-m", "hedgerow", "inspect", "people.csv"],
-            stdout=full,
-            stderr=subprocess.PIPE,
-            text=True,
+            [sys.executable, "-m", "hedgerow", "inspect", "people.csv"], stdout=full, stderr=subprocess.PIPE, text=True
         )
     assert done.returncode == 2
     assert "error: cannot write the output: No space left on device\n  " in done.stderr
@@ -294,9 +289,7 @@ def test_masking_has_a_help_page_of_its_own_and_another_shows_every_option(
     assert all(option in everything for option in options)
 
 
-def test_the_first_page_leaves_out_methods_that_few_people_need(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_the_first_page_leaves_out_methods_that_few_people_need(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["--help"]) == 0
     assert "\n  score " not in capsys.readouterr().out
     assert run(["protect", "--help"]) == 0

@@ -76,10 +76,7 @@ def test_a_file_and_no_weights(tmp_path: Any) -> None:
 
 
 def test_a_table_without_joined_cells_gets_weights_of_one() -> None:
-    assert explode(pa.table({"a": ["x", "y"]})).to_pydict() == {
-        "a": ["x", "y"],
-        "weight": [1.0, 1.0],
-    }
+    assert explode(pa.table({"a": ["x", "y"]})).to_pydict() == {"a": ["x", "y"], "weight": [1.0, 1.0]}
 
 
 @pytest.mark.parametrize(
@@ -98,10 +95,7 @@ def test_what_is_refused(arguments: dict[str, Any], error: type[Exception], word
 
 
 names = st.lists(
-    st.text(st.characters(codec="utf-8", exclude_characters="\x00"), max_size=6),
-    min_size=1,
-    max_size=4,
-    unique=True,
+    st.text(st.characters(codec="utf-8", exclude_characters="\x00"), max_size=6), min_size=1, max_size=4, unique=True
 )
 weighted_cells = names.flatmap(
     lambda n: st.tuples(st.just(n), st.lists(st.integers(1, 9), min_size=len(n), max_size=len(n)))

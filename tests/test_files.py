@@ -14,14 +14,7 @@ import numpy as np
 import pytest
 
 from hedgerow.errors import OutputError
-from hedgerow.files import (
-    PART,
-    abandoned,
-    private_file,
-    private_folder,
-    sweep,
-    write_private,
-)
+from hedgerow.files import PART, abandoned, private_file, private_folder, sweep, write_private
 from hedgerow.notation import plain
 from tests.limits import a_file_holds
 
@@ -75,10 +68,7 @@ def test_an_interruption_leaves_the_old_file_alone(tmp_path, error):
 def test_a_full_disk_leaves_the_old_file_alone(tmp_path):
     path = tmp_path / "t"
     path.write_text("old")
-    with (
-        a_file_holds(10),
-        pytest.raises(OutputError, match=f"cannot write {path}: File too large"),
-    ):
+    with a_file_holds(10), pytest.raises(OutputError, match=f"cannot write {path}: File too large"):
         write_private(path, "x" * 100)
     assert [p.read_text() for p in tmp_path.iterdir()] == ["old"]
 

@@ -60,13 +60,7 @@ def test_k_counts_people_where_they_are_known() -> None:
     assert "2 people (told apart by person), none of whom has more than half" in asked.words()
 
 
-@given(
-    st.lists(
-        st.tuples(st.integers(0, 3), st.sampled_from(["a", "b", "c", "d", None])),
-        min_size=1,
-        max_size=50,
-    )
-)
+@given(st.lists(st.tuples(st.integers(0, 3), st.sampled_from(["a", "b", "c", "d", None])), min_size=1, max_size=50))
 def test_diversity_of_every_kind(made: list[tuple[int, str | None]]) -> None:
     values = [v for _, v in made] if any(v for _, v in made) else ["a"] * len(made)
     found = classes([str(g) for g, _ in made], y=values).sensitive["y"]
@@ -127,11 +121,7 @@ def test_the_worst_column_is_named_and_a_column_that_lacks_fails() -> None:
     check = LDiversity(1.5).check(made)
     assert (check.reached, check.holds) == (pytest.approx(1), False)
     gone = TCloseness(0.5, columns=("flat", "gone")).check(made)
-    assert (gone.reached, gone.holds, gone.detail) == (
-        "not measured",
-        False,
-        "no sensitive column 'gone'",
-    )
+    assert (gone.reached, gone.holds, gone.detail) == ("not measured", False, "no sensitive column 'gone'")
     none = LDiversity(2).check(classes(["a", "b"]))
     assert (none.holds, none.detail) == (True, "")
 

@@ -16,10 +16,7 @@ from hedgerow.hierarchy import Hierarchy
 def test_arx_format_with_quotes_and_a_byte_order_mark(tmp_path):
     path = tmp_path / "job.csv"
     path.write_text('\ufeff"a;b";group;*\nc;group;*\nc;group;*\n\n', encoding="utf-8")
-    assert Hierarchy.from_csv(path).paths == {
-        "a;b": ("a;b", "group", "*"),
-        "c": ("c", "group", "*"),
-    }
+    assert Hierarchy.from_csv(path).paths == {"a;b": ("a;b", "group", "*"), "c": ("c", "group", "*")}
 
 
 @pytest.mark.parametrize(
@@ -66,10 +63,7 @@ def test_dates_and_prefixes():
     with pytest.raises(SchemaError, match="1 values are not ISO"):
         Hierarchy.from_dates(["x"])
     nano = np.array(["2000-01-01T05:00:00.5", "2000-02-01T05:00:00.000000007", "NaT"], "M8[ns]")
-    assert list(Hierarchy.from_dates(nano).paths) == [
-        "2000-01-01T05:00:00.500000",
-        "2000-02-01T05:00:00.000000007",
-    ]
+    assert list(Hierarchy.from_dates(nano).paths) == ["2000-01-01T05:00:00.500000", "2000-02-01T05:00:00.000000007"]
     assert list(Hierarchy.from_dates([dt.date(2000, 1, 1), None]).paths) == ["2000-01-01"]
     with pytest.raises(SchemaError):
         Hierarchy.from_dates(["2000-01-01"], ["year", "month"])
@@ -77,10 +71,7 @@ def test_dates_and_prefixes():
     assert codes.paths["56"] == ("56", "56**", "56**", "5***", "*")
 
 
-@given(
-    st.lists(st.text("abcdef", min_size=1, max_size=3), min_size=1, max_size=40, unique=True),
-    st.data(),
-)
+@given(st.lists(st.text("abcdef", min_size=1, max_size=3), min_size=1, max_size=40, unique=True), st.data())
 def test_a_built_hierarchy_is_a_tree_that_ends_in_one_label(values, data):
     counts = data.draw(st.lists(st.integers(1, 500), min_size=len(values), max_size=len(values)))
     hierarchy = Hierarchy.from_values(sorted(values), counts)

@@ -44,11 +44,7 @@ def test_what_no_test_notices_survives(tmp_path: Path) -> None:
         "def test_wrong():\n    assert keeps(1, 5)\n"
     )
     made = mutants.Mutant("one less", "sums.py", "n >= k", "n >= k - 1", "test_sums.py::test_near")
-    table = [
-        made,
-        replace(made, tests="test_sums.py::test_far"),
-        replace(made, tests="test_sums.py::test_wrong"),
-    ]
+    table = [made, replace(made, tests="test_sums.py::test_far"), replace(made, tests="test_sums.py::test_wrong")]
     heard: list[mutants.Result] = []
     found = mutants.run(table, tmp_path, 1, heard.append)
     assert [result.verdict for result in found] == ["killed", "SURVIVED", "FAULT"]

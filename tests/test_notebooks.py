@@ -29,11 +29,7 @@ release = hr.protect(people, schema, hr.MART(k=10, max_disclosure=0.6))
 """
 
 CELLS = {
-    "release": [
-        "Release: MART(k=10, max_disclosure=0.6), 300 rows",
-        "released rows",
-        "checks hold",
-    ],
+    "release": ["Release: MART(k=10, max_disclosure=0.6), 300 rows", "released rows", "checks hold"],
     "release.plan": ["Plan: MART", "k anonymity", "coarsened"],
     "schema": ["quasi", "sensitive", "identifier"],
     "hr.audit(people, release, attacks=False, learning=False)": ["k (smallest group)", "Audit"],

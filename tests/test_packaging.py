@@ -30,11 +30,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
         "print(build_wheel(sys.argv[1]), build_sdist(sys.argv[1]))"
     )
     made = subprocess.run(
-        [sys.executable, "-c", code, str(folder)],
-        cwd=ROOT,
-        check=True,
-        capture_output=True,
-        text=True,
+        [sys.executable, "-c", code, str(folder)], cwd=ROOT, check=True, capture_output=True, text=True
     )
     wheel, sdist = made.stdout.split()[-2:]
     return folder / wheel, folder / sdist
@@ -50,9 +46,7 @@ def source() -> set[str]:
     }
 
 
-def test_the_wheel_holds_the_package_with_its_data_and_nothing_else(
-    built: tuple[Path, Path],
-) -> None:
+def test_the_wheel_holds_the_package_with_its_data_and_nothing_else(built: tuple[Path, Path]) -> None:
     with zipfile.ZipFile(built[0]) as wheel:
         names = {n for n in wheel.namelist() if ".dist-info/" not in n}
     assert names == source()

@@ -164,8 +164,7 @@ def test_what_is_not_released_is_not_compared(release):
 
 
 @pytest.mark.parametrize(
-    "method",
-    [hr.Anatomy(l=2), hr.NoiseAddition(random_state=1), hr.RandomizedResponse(random_state=1)],
+    "method", [hr.Anatomy(l=2), hr.NoiseAddition(random_state=1), hr.RandomizedResponse(random_state=1)]
 )
 def test_other_methods_are_drawn_and_compared(people, method):
     quasi = ["age"] if isinstance(method, hr.NoiseAddition) else ["age", "job"]

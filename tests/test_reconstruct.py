@@ -13,12 +13,7 @@ import hedgerow as hr
 from hedgerow.backends.randomize import original_codes
 from hedgerow.errors import InputError, ParameterError, PlanError
 from hedgerow.io.read import read
-from hedgerow.methods.response.rr_matrix import (
-    Channel,
-    clipped,
-    em,
-    projected,
-)
+from hedgerow.methods.response.rr_matrix import Channel, clipped, em, projected
 from hedgerow.plan import Randomize, Randomized, fields
 from hedgerow.release.reconstruct import Reconstruction, reconstruct
 
@@ -31,12 +26,7 @@ def parameters(dims=DIMS, t=T):
     names = "abc"
     return tuple(
         Randomized(
-            names[i],
-            "quasi",
-            "categorical",
-            "",
-            tuple(f"{names[i]}{v}" for v in range(d)),
-            float(x + (1 - x) / d),
+            names[i], "quasi", "categorical", "", tuple(f"{names[i]}{v}" for v in range(d)), float(x + (1 - x) / d)
         )
         for i, (d, x) in enumerate(zip(dims, t, strict=True))
     )
@@ -84,9 +74,7 @@ def test_population_standard_errors_are_those_of_equation_2():
     sigma = inverse @ (np.diag(q) - np.outer(q, q)) @ inverse.T / n
     found = Reconstruction(parameters(), counts, "inversion")
     np.testing.assert_allclose(
-        np.array(found.table(about="population").column("se")),
-        n * np.sqrt(np.diag(sigma)),
-        rtol=1e-9,
+        np.array(found.table(about="population").column("se")), n * np.sqrt(np.diag(sigma)), rtol=1e-9
     )
 
 
@@ -206,9 +194,7 @@ def folder(tmp_path_factory):
     )
     out = tmp_path_factory.mktemp("rr") / "out"
     release = hr.protect(
-        table,
-        hr.Schema(quasi=["sex", "age"], sensitive=["ill"]),
-        hr.RandomizedResponse(l=2.6, target="both", bins=4),
+        table, hr.Schema(quasi=["sex", "age"], sensitive=["ill"]), hr.RandomizedResponse(l=2.6, target="both", bins=4)
     )
     release.write(out)
     return release, out

@@ -143,11 +143,7 @@ def audited(here: Path) -> list[str]:
 @pytest.mark.parametrize("option", ["--save", "--report"])
 @pytest.mark.parametrize("target", ["people.csv", "out/release.csv", "mine.txt"])
 def test_an_audit_replaces_its_own_files_alone(
-    here: Path,
-    audited: list[str],
-    capsys: pytest.CaptureFixture[str],
-    option: str,
-    target: str,
+    here: Path, audited: list[str], capsys: pytest.CaptureFixture[str], option: str, target: str
 ) -> None:
     (here / "mine.txt").write_text("mine")
     before = bytes_of(here)

@@ -24,12 +24,7 @@ def test_roles():
 
 def test_contradictions_come_in_one_error():
     with pytest.raises(SchemaError) as caught:
-        Schema(
-            quasi=["a", "b", "a"],
-            sensitive=["b"],
-            kinds={"c": "number"},
-            categories={"d": ["x", "x"]},
-        )
+        Schema(quasi=["a", "b", "a"], sensitive=["b"], kinds={"c": "number"}, categories={"d": ["x", "x"]})
     for part in (
         "'a' is twice in quasi",
         "'b' is quasi and sensitive",
@@ -40,8 +35,7 @@ def test_contradictions_come_in_one_error():
 
 
 @pytest.mark.parametrize(
-    "fields",
-    [{"quasi": 5}, {"categories": {"a": "xy"}}, {"categories": {"a": 5}}, {"kinds": ["a"]}],
+    "fields", [{"quasi": 5}, {"categories": {"a": "xy"}}, {"categories": {"a": 5}}, {"kinds": ["a"]}]
 )
 def test_fields_of_the_wrong_shape(fields):
     with pytest.raises(SchemaError):
@@ -199,10 +193,7 @@ def test_units_grids_and_events_survive_toml() -> None:
 def test_a_method_refuses_what_it_does_not_heed() -> None:
     table = {"id": [1, 2, 3, 4], "a": [1, 2, 3, 4], "b": [1.0, 2.0, 3.0, 4.0]}
     roles = Schema(quasi=["a"], sensitive=["b"], identifiers=["id"])
-    for said, method in (
-        ({"grid": {"a": (0, 9, 3)}}, hr.Datafly(2)),
-        ({"unit": "id"}, hr.Anatomy(2)),
-    ):
+    for said, method in (({"grid": {"a": (0, 9, 3)}}, hr.Datafly(2)), ({"unit": "id"}, hr.Anatomy(2))):
         schema = roles.replace(**said)
         with pytest.raises(UnsupportedError, match=f"does not support {next(iter(said))}"):
             hr.protect(table, schema, method)

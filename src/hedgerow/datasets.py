@@ -90,11 +90,7 @@ def load_mart_example() -> pa.Table:
     return pa.table(_DATA["mart"])
 
 
-def load_adult(
-    part: Literal["train", "test", "both"] = "train",
-    *,
-    complete: bool = True,
-) -> pa.Table:
+def load_adult(part: Literal["train", "test", "both"] = "train", *, complete: bool = True) -> pa.Table:
     """Return UCI Adult: 15 columns from the US Current Population Survey of 1994 (CC BY 4.0).
 
     Parameters
@@ -112,11 +108,7 @@ def load_adult(
     return _parts("adult", part, complete)
 
 
-def load_census_income(
-    part: Literal["train", "test", "both"] = "train",
-    *,
-    complete: bool = True,
-) -> pa.Table:
+def load_census_income(part: Literal["train", "test", "both"] = "train", *, complete: bool = True) -> pa.Table:
     """Return UCI Census-Income (KDD): 42 columns from the US surveys of 1994 and 1995 (CC BY 4.0).
 
     Parameters

@@ -159,13 +159,11 @@ class Hierarchy:
             raise SchemaError(f"the hierarchy {name} is not a CSV file") from None
         if not paths:
             raise SchemaError(
-                f"the hierarchy {name} is empty",
-                hint=f"one line a value: value{separator}group{separator}*",
+                f"the hierarchy {name} is empty", hint=f"one line a value: value{separator}group{separator}*"
             )
         if doubled:
             raise SchemaError(
-                f"the hierarchy {name} gives {doubled:,} values two different paths",
-                hint="one line a value",
+                f"the hierarchy {name} gives {doubled:,} values two different paths", hint="one line a value"
             )
         try:
             return cls(paths)
@@ -205,9 +203,7 @@ class Hierarchy:
     @classmethod
     @takes(values=LIST, levels=TEXTS)
     def from_dates(
-        cls,
-        values: Iterable[str | dt.date],
-        levels: Sequence[str] = ("month", "year", "decade"),
+        cls, values: Iterable[str | dt.date], levels: Sequence[str] = ("month", "year", "decade")
     ) -> Hierarchy:
         """Build a hierarchy of dates and times: months, quarters, years or decades, then ``*``.
 
@@ -274,11 +270,7 @@ class Hierarchy:
     @classmethod
     @takes(values=TEXTS, counts=NUMBERS)
     def from_values(
-        cls,
-        values: Sequence[str],
-        counts: Sequence[int] | None = None,
-        fanout: int = 2,
-        numbers: bool = False,
+        cls, values: Sequence[str], counts: Sequence[int] | None = None, fanout: int = 2, numbers: bool = False
     ) -> Hierarchy:
         """Build a hierarchy from the values themselves, for a column that has none.
 
@@ -369,8 +361,7 @@ def _check_widths(widths: Sequence[float]) -> None:
         ratio = large / small
         if ratio <= 1 or abs(ratio - round(ratio)) > 1e-9:
             raise SchemaError(
-                "each interval width must be a whole multiple of the one before",
-                hint="for example 5, 10, 20",
+                "each interval width must be a whole multiple of the one before", hint="for example 5, 10, 20"
             )
 
 

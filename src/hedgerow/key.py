@@ -55,10 +55,7 @@ class Secret:
 
     def __init__(self, secret: bytes) -> None:
         if len(secret) < _LEAST:
-            raise ParameterError(
-                f"the pseudonym key has {len(secret)} bytes; at least {_LEAST} are needed",
-                hint=_MAKE,
-            )
+            raise ParameterError(f"the pseudonym key has {len(secret)} bytes; at least {_LEAST} are needed", hint=_MAKE)
         _no_zeros(secret)
         self._secret = secret
 
@@ -78,8 +75,7 @@ class Secret:
             return Secret(value)
         if not isinstance(value, (str, Path)):
             raise ParameterError(
-                f"pseudonym_key is a {type(value).__name__}, not bytes or the path of a file",
-                hint=_MAKE,
+                f"pseudonym_key is a {type(value).__name__}, not bytes or the path of a file", hint=_MAKE
             )
         content = _content(value, ParameterError)
         if content.startswith(_HEAD):
@@ -99,8 +95,7 @@ class Secret:
     def _check_kept(self) -> None:
         if self.forgotten:
             raise InputError(
-                "this key was not stored when its method was pickled",
-                hint="give it again: set_params(key=...)",
+                "this key was not stored when its method was pickled", hint="give it again: set_params(key=...)"
             )
 
     @classmethod

@@ -162,8 +162,7 @@ def beyond_years(names: Sequence[str] = ()) -> SchemaError:
     """Return the error for dates and times in these columns that lie outside the years 1 to 9999."""
     where = f" in {', '.join(map(repr, names))}" if names else ""
     return SchemaError(
-        f"dates or times beyond the years 1 to 9999{where}",
-        hint="make them missing, or leave the column out",
+        f"dates or times beyond the years 1 to 9999{where}", hint="make them missing, or leave the column out"
     )
 
 

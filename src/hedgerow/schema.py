@@ -25,13 +25,7 @@ from .hierarchy import Hierarchy
 from .notation import number
 from .validation import MAPPING, NAMES, PATH, one_of, takes
 
-_SIGNS = {
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-    "=": operator.eq,
-}
+_SIGNS = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "=": operator.eq}
 
 
 @dataclass(frozen=True)
@@ -179,12 +173,7 @@ READING = ("missing", "decimal", "encoding")
 TABLES = ("kinds", "categories", "grid", "bounds", "events", "follows")
 
 # The role that each of these fields gives to the columns it names.
-ROLE_FIELDS = {
-    "quasi": "quasi",
-    "sensitive": "sensitive",
-    "identifiers": "identifier",
-    "other": "other",
-}
+ROLE_FIELDS = {"quasi": "quasi", "sensitive": "sensitive", "identifiers": "identifier", "other": "other"}
 
 
 def _names(value: Iterable[str] | str | None) -> tuple[str, ...]:
@@ -360,10 +349,7 @@ class Schema:
             if len(set(order)) != len(order):
                 faults.append(f"column {name!r} declares a category twice")
         if faults:
-            raise SchemaError(
-                "the schema contradicts itself: " + "; ".join(faults),
-                hint="give each column one role",
-            )
+            raise SchemaError("the schema contradicts itself: " + "; ".join(faults), hint="give each column one role")
         # a frozen dataclass sets its fields by no other way
         for attribute, value in clean.items():
             object.__setattr__(self, attribute, value)
@@ -563,15 +549,13 @@ class Schema:
         unknown = [key for key in data if key not in keys]
         if unknown:
             raise SchemaError(
-                f"unknown schema keys: {', '.join(unknown)}",
-                hint=f"the keys are {', '.join(sorted(keys))}",
+                f"unknown schema keys: {', '.join(unknown)}", hint=f"the keys are {', '.join(sorted(keys))}"
             )
         hierarchies = {}
         entries = data.get("hierarchies", {})
         if not isinstance(entries, Mapping) or not all(isinstance(entry, (str, Mapping)) for entry in entries.values()):
             raise SchemaError(
-                "hierarchies is no table of files or of paths",
-                hint='for example [hierarchies] job = "job.csv"',
+                "hierarchies is no table of files or of paths", hint='for example [hierarchies] job = "job.csv"'
             )
         for name, entry in entries.items():
             if isinstance(entry, str):

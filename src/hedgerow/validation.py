@@ -36,11 +36,7 @@ class Kind:
     hint: str | None = None
 
     def __or__(self, other: Kind) -> Kind:
-        return Kind(
-            f"{self.words} or {other.words}",
-            lambda value: self.fits(value) or other.fits(value),
-            self.hint,
-        )
+        return Kind(f"{self.words} or {other.words}", lambda value: self.fits(value) or other.fits(value), self.hint)
 
 
 def _is_whole(value: Any) -> bool:

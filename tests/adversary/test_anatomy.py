@@ -126,9 +126,7 @@ def adult() -> tuple[pd.DataFrame, str]:
 def published(people: pd.DataFrame, sensitive: str, folder: Path, method: Any) -> tuple[Any, ...]:
     """The two tables as their reader has them, and the truth, which no reader has."""
     schema = hr.Schema(
-        quasi=[n for n in people.columns if n != sensitive],
-        sensitive=[sensitive],
-        kinds={sensitive: "categorical"},
+        quasi=[n for n in people.columns if n != sensitive], sensitive=[sensitive], kinds={sensitive: "categorical"}
     )
     people.to_csv(folder / "people.csv", index=False)
     release = hr.protect(folder / "people.csv", schema, method)
@@ -152,10 +150,7 @@ def with_a_public_seed(people: pd.DataFrame, sensitive: str, l: int, rank: Rank)
 
 SOURCES = [
     made_people,
-    pytest.param(
-        adult,
-        marks=pytest.mark.skipif("HEDGEROW_DATA" not in os.environ, reason="HEDGEROW_DATA is not set"),
-    ),
+    pytest.param(adult, marks=pytest.mark.skipif("HEDGEROW_DATA" not in os.environ, reason="HEDGEROW_DATA is not set")),
 ]
 
 

@@ -14,13 +14,7 @@ import pandas as pd
 import pytest
 
 import hedgerow as hr
-from hedgerow.errors import (
-    InfeasibleError,
-    InputError,
-    PromiseError,
-    SchemaError,
-    UnsupportedError,
-)
+from hedgerow.errors import InfeasibleError, InputError, PromiseError, SchemaError, UnsupportedError
 from hedgerow.io.read import read
 
 K = 5
@@ -256,12 +250,7 @@ def test_what_cannot_be_counted_is_refused() -> None:
     schema = schema_for("", unit="id", identifiers=["id"])
     with pytest.raises(InputError, match="people by 'id' are in several households by 'home': 1"):
         hr.protect(moved, schema, hr.MART(K))
-    for method in (
-        hr.Anatomy(2),
-        hr.RandomizedResponse(1.2, bins=3),
-        hr.NoiseAddition(),
-        hr.PRAM(),
-    ):
+    for method in (hr.Anatomy(2), hr.RandomizedResponse(1.2, bins=3), hr.NoiseAddition(), hr.PRAM()):
         with pytest.raises(UnsupportedError, match="does not support household"):
             hr.protect(people, schema_for(""), method)
     with pytest.raises(UnsupportedError, match="does not see the household"):

@@ -99,13 +99,7 @@ def test_the_audit_finds_at_least_as_many_as_the_rows_with_exactly_the_income(
         *(nearest_alike(release.table, second, some[:ASKED], quasi, income) for some in (members, strangers))
     )
     audited = hr.audit(
-        members,
-        release,
-        control=strangers,
-        people=ASKED,
-        learners=["tree"],
-        learning=False,
-        inference=False,
+        members, release, control=strangers, people=ASKED, learners=["tree"], learning=False, inference=False
     )
     told = {a["learner"]: a for a in audited.attacks if a["target"] == "whole record"}
     strongest = told["strongest"]

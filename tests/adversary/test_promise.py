@@ -142,10 +142,7 @@ def test_categories_and_orders_are_held_alike(tmp_path: Path) -> None:
     )
     order = ["low", "some", "mid", "high", "top"]
     schema = hr.Schema(
-        quasi=["area", "age"],
-        sensitive=["ill", "mark"],
-        kinds={"mark": "ordinal"},
-        categories={"mark": order},
+        quasi=["area", "age"], sensitive=["ill", "mark"], kinds={"mark": "ordinal"}, categories={"mark": order}
     )
     pacsv.write_csv(table, tmp_path / "people.csv")
     for cap in (0.2, 0.5):

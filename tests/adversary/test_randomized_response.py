@@ -41,12 +41,7 @@ METHODS = {
     "PRAM": (hr.PRAM, WORDS, {"stay": 0.7}, {"stay": 0.6}),
     "noise": (hr.NoiseAddition, NUMBERS, {"scale": 0.2}, {"scale": 0.3}),
     "rank swapping": (hr.RankSwapping, NUMBERS, {"proportion": 0.1}, {"proportion": 0.12}),
-    "PoROP": (
-        hr.PoROP,
-        NUMBERS,
-        {"block_size": 50, "degree": 2},
-        {"block_size": 50, "degree": 2, "clip": True},
-    ),
+    "PoROP": (hr.PoROP, NUMBERS, {"block_size": 50, "degree": 2}, {"block_size": 50, "degree": 2, "clip": True}),
 }
 
 

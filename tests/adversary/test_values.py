@@ -173,12 +173,7 @@ def released(case: Case, world: str, suffix: str, categories: bool, folder: Path
     out = made.write(folder / "out")
     found = read(path)
     number = found.kind("v") in ("numeric", "date")
-    return (
-        texts(path),
-        texts(out / f"release{suffix}"),
-        json.loads((out / "plan.json").read_text()),
-        number,
-    )
+    return (texts(path), texts(out / f"release{suffix}"), json.loads((out / "plan.json").read_text()), number)
 
 
 VARIANTS = ("MART with means and counts", "Incognito with suppression")
@@ -275,12 +270,7 @@ def test_two_ids_that_share_a_double_are_two_sensitive_values(tmp_path: Path) ->
     """Groups a and b hold one id each, c holds both halves: by hand 1, 1, 0 are told."""
     low, high = 2**60 + 1, 2**60 + 3
     assert float(low) == float(high)
-    table = pa.table(
-        {
-            "town": ["a"] * 4 + ["b"] * 4 + ["c"] * 4,
-            "id": [low] * 4 + [high] * 4 + [low, high] * 2,
-        }
-    )
+    table = pa.table({"town": ["a"] * 4 + ["b"] * 4 + ["c"] * 4, "id": [low] * 4 + [high] * 4 + [low, high] * 2})
     from hedgerow.measures import Classes, disclosure
 
     made = Classes.from_table(Table(table), ["town"], ["id"]).sensitive["id"]

@@ -14,8 +14,7 @@ from hedgerow.schema import Schema
 def grouped(people, quasi, sensitive, k):
     """The table released in groups of at least k, grown on the sensitive columns."""
     x = np.stack(
-        [people[c] if people[c].dtype.kind in "if" else people[c].astype("category").cat.codes for c in quasi],
-        axis=1,
+        [people[c] if people[c].dtype.kind in "if" else people[c].astype("category").cat.codes for c in quasi], axis=1
     )
     y = np.stack(
         [people[c] if people[c].dtype.kind in "if" else people[c].astype("category").cat.codes for c in sensitive],

@@ -220,8 +220,7 @@ def test_intervals_of_pandas_are_read_with_their_closed_ends():
 def test_cells_that_cannot_be_read_are_named_with_their_rows():
     people = pd.DataFrame({"age": AGES, "job": ["cook", "nurse", "clerk"] * 17})
     release = people.assign(
-        age=["old" if a > 55 else str(a) for a in AGES],
-        job=people["job"].replace({"cook": "kitchen", "nurse": "ward"}),
+        age=["old" if a > 55 else str(a) for a in AGES], job=people["job"].replace({"cook": "kitchen", "nurse": "ward"})
     )
     with pytest.raises(UnreadCells) as told:
         align(people, release, hr.Schema(quasi=["age", "job"]))

@@ -20,11 +20,7 @@ SCHEMA = hr.Schema(quasi=["age", "job"], sensitive=["pay"])
 def people(n, seed, jobs="abc", pays=10**6):
     rng = np.random.default_rng(seed)
     return pd.DataFrame(
-        {
-            "age": rng.integers(20, 60, n),
-            "job": rng.choice(list(jobs), n),
-            "pay": rng.integers(0, pays, n),
-        }
+        {"age": rng.integers(20, 60, n), "job": rng.choice(list(jobs), n), "pay": rng.integers(0, pays, n)}
     )
 
 

@@ -21,13 +21,7 @@ from hedgerow.errors import ParameterError, UnsupportedError
 
 SCHEMA = hr.Schema(quasi=["age", "education", "job"], sensitive=["income"])
 ALTERED = hr.Schema(quasi=["age", "education"], sensitive=["income"], other=["job"])
-ATTACKED = {
-    "attacks": True,
-    "learning": False,
-    "inference": False,
-    "people": 50,
-    "learners": ["nearest"],
-}
+ATTACKED = {"attacks": True, "learning": False, "inference": False, "people": 50, "learners": ["nearest"]}
 MEASURED = {"attacks": False, "learning": False}
 N = 2000
 
@@ -63,8 +57,7 @@ def measured(original: Any, released: Any, **more: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("kind", "sample"),
-    [("parquet", None), ("csv", None), ("altered", None), ("csv", 700), ("altered", 700)],
+    ("kind", "sample"), [("parquet", None), ("csv", None), ("altered", None), ("csv", 700), ("altered", 700)]
 )
 def test_either_engine_finds_the_same(home: Path, kind: str, sample: int | None) -> None:
     original = home / ("people.csv" if kind == "csv" else "people.parquet")

@@ -132,8 +132,7 @@ def test_anatomy_tells_what_its_buckets_tell(people, schema):
 
 
 @pytest.mark.parametrize(
-    "wrong",
-    [{"utility": "fun"}, {"disclosure": "none"}, {"threads": 0}, {"k": [], "max_disclosure": []}],
+    "wrong", [{"utility": "fun"}, {"disclosure": "none"}, {"threads": 0}, {"k": [], "max_disclosure": []}]
 )
 def test_bad_parameters(people, schema, wrong):
     if "k" in wrong:

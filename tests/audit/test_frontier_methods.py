@@ -68,18 +68,8 @@ def test_all_methods_stand_on_one_frontier() -> None:
 
 def test_the_same_bytes_in_any_row_order() -> None:
     table, schema = numbers(200)
-    methods = [
-        hr.MART(),
-        hr.Hedge(numeric="median"),
-        hr.Microaggregation(),
-        hr.Anatomy(random_state=2),
-    ]
-    options = {
-        "k": [5, 300],
-        "max_disclosure": [0.5],
-        "utility": "learning",
-        "disclosure": "advantage",
-    }
+    methods = [hr.MART(), hr.Hedge(numeric="median"), hr.Microaggregation(), hr.Anatomy(random_state=2)]
+    options = {"k": [5, 300], "max_disclosure": [0.5], "utility": "learning", "disclosure": "advantage"}
     made = []
     for seed in (None, 1, 2):
         people = table if seed is None else table.sample(frac=1, random_state=seed)
@@ -122,12 +112,7 @@ def test_methods_of_one_name_are_told_apart_by_their_parameters() -> None:
 def test_what_is_not_possible_is_told_with_its_reason_everywhere() -> None:
     table, schema = numbers(100)
     found = hr.frontier(
-        table,
-        schema,
-        [hr.MART(), hr.PRAM(random_state=1)],
-        k=[5, 101],
-        max_disclosure=[0.5],
-        settings={"stay": [0.5]},
+        table, schema, [hr.MART(), hr.PRAM(random_state=1)], k=[5, 101], max_disclosure=[0.5], settings={"stay": [0.5]}
     )
     reasons = [f["reason"] for f in found.infeasible]
     assert len(reasons) == 2
@@ -201,13 +186,7 @@ def test_whoever_interrupts_waits_for_one_step_alone() -> None:
 
     with pytest.raises(KeyboardInterrupt):
         hr.frontier(
-            table,
-            schema,
-            Slow(),
-            k=list(range(5, 25)),
-            max_disclosure=[0.5],
-            disclosure="advantage",
-            progress=listen,
+            table, schema, Slow(), k=list(range(5, 25)), max_disclosure=[0.5], disclosure="advantage", progress=listen
         )
     # each of two threads fits a release and its three refits at most twice
     assert 1 <= len(began) <= 16

@@ -206,11 +206,7 @@ def test_drawn_rows_that_are_equal_by_chance_reveal_nobody(people):
 
 def test_a_frontier_measures_rows_as_they_are_released(people):
     tried = hr.frontier(
-        people,
-        SCHEMA,
-        {"means": hr.Hedge(cells="means"), "rows": hr.Hedge()},
-        k=[10],
-        disclosure="linkage",
+        people, SCHEMA, {"means": hr.Hedge(cells="means"), "rows": hr.Hedge()}, k=[10], disclosure="linkage"
     )
     linked = {point.method: point.disclosure for point in tried.points}
     assert linked["means"] != linked["rows"]

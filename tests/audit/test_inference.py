@@ -45,8 +45,7 @@ def test_where_nothing_leaks_nothing_is_inferred(pay):
 
 
 @pytest.mark.parametrize(
-    "pay",
-    [lambda age, job, rng: 2.0 * age, lambda age, job, rng: np.where(age > 50, "ill", "well")],
+    "pay", [lambda age, job, rng: 2.0 * age, lambda age, job, rng: np.where(age > 50, "ill", "well")]
 )
 def test_a_rule_that_holds_for_all_is_inferred_of_strangers_alike(pay):
     found = hr.inference(people_of(2000, pay), SCHEMA, hr.MART(k=20, max_disclosure=None)).columns["pay"]
@@ -252,11 +251,7 @@ def test_what_cannot_be_measured_is_said_and_never_zero():
 
 
 @pytest.mark.parametrize(
-    "method",
-    [
-        pytest.param(hr.NoiseAddition(), id="noise"),
-        pytest.param(hr.Anatomy(l=2), id="anatomy"),
-    ],
+    "method", [pytest.param(hr.NoiseAddition(), id="noise"), pytest.param(hr.Anatomy(l=2), id="anatomy")]
 )
 def test_methods_that_alter_or_split_are_measured_alike(method):
     people = people_of(600, lambda age, job, rng: np.where(age > 55, "ill", words(age, job, rng)))

@@ -53,11 +53,7 @@ def test_relative_success_may_be_negative():
 
 def test_a_gain_covers_the_truth_as_often_as_its_interval_says():
     rng = np.random.default_rng(5)
-    for success, control, n, m in (
-        (0.3, 0.3, 300, 300),
-        (0.8, 0.5, 300, 100),
-        (0.05, 0.02, 400, 400),
-    ):
+    for success, control, n, m in ((0.3, 0.3, 300, 300), (0.8, 0.5, 300, 100), (0.05, 0.02, 400, 400)):
         truth, held = relative(success, control), 0
         for _ in range(400):
             told = gained(wilson(rng.binomial(n, success), n), wilson(rng.binomial(m, control), m))

@@ -88,10 +88,7 @@ def test_what_cannot_be_looked_up_is_said_without_its_value() -> None:
         look_up(PAIR, {"age": "Ann"})
     assert "Ann" not in str(told.value)
     session = hr.Session(hr.datasets.make_people(300, seed=1))
-    session.choose(
-        hr.Schema(quasi=["age", "hours_per_week"], sensitive=["income"]),
-        hr.NoiseAddition(random_state=1),
-    )
+    session.choose(hr.Schema(quasi=["age", "hours_per_week"], sensitive=["income"]), hr.NoiseAddition(random_state=1))
     session.protect()
     with pytest.raises(UnsupportedError, match="altered values"):
         session.look_up({"age": "30"})

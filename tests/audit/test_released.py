@@ -19,12 +19,7 @@ PEOPLE = pd.DataFrame(
         "id": [11, 12, 13, 14],
         "age": [27.0, 39.0, np.nan, 16.0],
         "job": ["nurse", "cook", "a+b", None],
-        "born": [
-            dt.date(2001, 5, 1),
-            dt.date(2003, 1, 31),
-            dt.date(1999, 1, 1),
-            dt.date(1999, 1, 1),
-        ],
+        "born": [dt.date(2001, 5, 1), dt.date(2003, 1, 31), dt.date(1999, 1, 1), dt.date(1999, 1, 1)],
         "pay": [10, 20, 30, 40],
     }
 )
@@ -50,10 +45,7 @@ def test_ranges_sets_weights_missing_and_dates_are_understood():
     assert (age.hi[age.codes] == [39, 39, 20, 20]).all()
     assert age.missing[age.codes].tolist() == [False, False, True, True]
     names = job.original.values
-    assert [[names[m] for m in job.members[c]] for c in job.codes[[0, 2]]] == [
-        ["cook", "nurse"],
-        ["a+b"],
-    ]
+    assert [[names[m] for m in job.members[c]] for c in job.codes[[0, 2]]] == [["cook", "nurse"], ["a+b"]]
     assert job.weights[job.codes[2]].tolist() == [0.75]
     assert job.missing[job.codes[2]]
     assert born.hi[born.codes[0]] == (dt.date(2003, 1, 31) - dt.date(1970, 1, 1)).days
@@ -71,18 +63,10 @@ def test_foreign_intervals(cell):
 
 def test_star_null_and_hierarchy():
     jobs = Hierarchy(
-        {
-            "nurse": ("nurse", "health", "*"),
-            "cook": ("cook", "service", "*"),
-            "a+b": ("a+b", "service", "*"),
-        }
+        {"nurse": ("nurse", "health", "*"), "cook": ("cook", "service", "*"), "a+b": ("a+b", "service", "*")}
     )
     schema = Schema(quasi=["job", "age"], hierarchies={"job": jobs})
-    pair = align(
-        PEOPLE,
-        released(job=["health", "service", "service", None], age=["*", None, None, "16"]),
-        schema,
-    )
+    pair = align(PEOPLE, released(job=["health", "service", "service", None], age=["*", None, None, "16"]), schema)
     job, age = pair.released_quasi
     assert [sorted(job.original.values[m] for m in job.members[c]) for c in job.codes[:2]] == [
         ["nurse"],
@@ -159,11 +143,7 @@ def test_missing_columns():
 
 
 def test_notes_name_identifiers_and_changed_columns():
-    pair = align(
-        PEOPLE,
-        released(pay=[10, 20, 30, 41]),
-        Schema(quasi=["job"], sensitive=["pay"], identifiers=["id"]),
-    )
+    pair = align(PEOPLE, released(pay=[10, 20, 30, 41]), Schema(quasi=["job"], sensitive=["pay"], identifiers=["id"]))
     said = " ".join(pair.notes)
     assert "direct identifiers are in the release: id" in said
     assert "row by row: pay" in said

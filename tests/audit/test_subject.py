@@ -55,14 +55,7 @@ def test_rows_of_a_release_may_stand_in_any_order(people, schema, release):
         pair_up(people.head(100), Subject(read(release), schema, rows=rows))
 
 
-@pytest.mark.parametrize(
-    "method",
-    [
-        hr.Datafly(k=5),
-        hr.Incognito(k=5),
-        hr.TreePatternPreserving(k=5, response="ill"),
-    ],
-)
+@pytest.mark.parametrize("method", [hr.Datafly(k=5), hr.Incognito(k=5), hr.TreePatternPreserving(k=5, response="ill")])
 def test_cells_that_only_the_plan_explains(method, tmp_path):
     people = people_of(300)
     roles = ROLES.replace(quasi=["job", "sex"], sensitive=["ill"])
@@ -85,11 +78,7 @@ def test_cells_that_only_the_plan_explains(method, tmp_path):
 def test_numbers_that_a_hierarchy_generalised_are_ranges():
     people = pd.DataFrame({"age": [20, 21, 30, 31] * 5, "pay": range(20)})
     tens = hr.Hierarchy({str(a): (str(a), f"{a // 10}x", "*") for a in (20, 21, 30, 31)})
-    release = protect(
-        hr.Datafly(k=6, hierarchies={"age": tens}),
-        hr.Schema(quasi=["age"], sensitive=["pay"]),
-        people,
-    )
+    release = protect(hr.Datafly(k=6, hierarchies={"age": tens}), hr.Schema(quasi=["age"], sensitive=["pay"]), people)
     assert set(release.table["age"]) == {"2x", "3x"}
     found = hr.audit(people, release, **QUICK)
     assert found.utility["loss"]["ncp"] == pytest.approx(1 / 11)

@@ -41,9 +41,7 @@ def environment(folder: Path) -> dict[str, str]:
     return {**os.environ, "NUMBA_CACHE_DIR": str(folder), "PYTHONPATH": os.pathsep.join(paths)}
 
 
-def test_what_is_compiled_ahead_is_not_compiled_again_and_one_line_says_what_happens(
-    tmp_path: Path,
-) -> None:
+def test_what_is_compiled_ahead_is_not_compiled_again_and_one_line_says_what_happens(tmp_path: Path) -> None:
     import pyarrow.csv as pacsv
 
     pacsv.write_csv(hr.datasets.make_people(300, seed=1), tmp_path / "people.csv")
@@ -62,9 +60,7 @@ def test_what_is_compiled_ahead_is_not_compiled_again_and_one_line_says_what_hap
 
 def test_the_second_process_leaves_with_the_first(tmp_path: Path) -> None:
     beside = subprocess.Popen(
-        [sys.executable, "-P", "-m", precompile.__name__, "hedge"],
-        stdin=subprocess.PIPE,
-        env=environment(tmp_path),
+        [sys.executable, "-P", "-m", precompile.__name__, "hedge"], stdin=subprocess.PIPE, env=environment(tmp_path)
     )
     assert beside.stdin is not None
     beside.stdin.close()
@@ -72,9 +68,7 @@ def test_the_second_process_leaves_with_the_first(tmp_path: Path) -> None:
     assert not list(tmp_path.rglob("nodes.visit_order*"))  # it did not end because all was done
 
 
-def test_nothing_begins_where_something_is_kept_or_nothing_can_be(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_nothing_begins_where_something_is_kept_or_nothing_can_be(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*given: Any, **more: Any) -> None:
         raise AssertionError("a process was started")
 

@@ -131,11 +131,7 @@ def test_pseudonyms_are_those_of_memory(tmp_path: Path, home: Path) -> None:
     made = [
         digests(
             hr.protect(
-                path,
-                SCHEMA.replace(identifiers=["who"]),
-                METHOD,
-                pseudonym_key=b"0123456789abcdef",
-                engine=name,
+                path, SCHEMA.replace(identifiers=["who"]), METHOD, pseudonym_key=b"0123456789abcdef", engine=name
             ).write(tmp_path / name)
         )
         for name in ("memory", "duckdb")
@@ -192,12 +188,7 @@ def test_text_parts_are_one_table(tmp_path: Path, home: Path) -> None:
     assert made[0] == made[1] == made[2]
 
 
-RESPONSES = {
-    "quasi": {},
-    "both": {"target": "both"},
-    "an id": {"row_id": "note"},
-    "all kept": {"l": 1.0},
-}
+RESPONSES = {"quasi": {}, "both": {"target": "both"}, "an id": {"row_id": "note"}, "all kept": {"l": 1.0}}
 
 
 @pytest.mark.parametrize("asked", RESPONSES.values(), ids=RESPONSES)
@@ -272,10 +263,7 @@ def test_trees_that_stay_are_those_of_memory(file: Path, tmp_path: Path, home: P
     made = [
         digests(
             hr.protect(
-                file,
-                SCHEMA,
-                hr.TreePatternPreserving(trees, k=5, response="pay", sensitive="ill"),
-                engine=name,
+                file, SCHEMA, hr.TreePatternPreserving(trees, k=5, response="pay", sensitive="ill"), engine=name
             ).write(tmp_path / name)
         )
         for name in ("memory", "duckdb")
@@ -389,10 +377,7 @@ def _spoilt(path: Path) -> None:
         (_spoilt, "b.parquet cannot be read to its end"),
         (lambda path: path.mkdir(), r"holds 1 folder \(b.parquet\) and 1 table file"),
         (lambda path: path.write_bytes(b""), "b.parquet is empty"),
-        (
-            lambda path: path.with_suffix(".csv").write_text("a\n1\n"),
-            "several kinds: .csv, .parquet",
-        ),
+        (lambda path: path.with_suffix(".csv").write_text("a\n1\n"), "several kinds: .csv, .parquet"),
     ],
 )
 def test_bad_parts_are_named(spoil: Callable[[Path], Any], words: str, tmp_path: Path, home: Path) -> None:
@@ -652,10 +637,7 @@ def test_the_disk_is_full(file: Path, home: Path, monkeypatch: pytest.MonkeyPatc
 
 def test_apply_gives_the_bytes_of_memory(file: Path, tmp_path: Path, home: Path) -> None:
     means = SCHEMA.replace(quasi=["age", "job"])
-    for schema, styles in (
-        (SCHEMA, {}),
-        (means, {"numeric": "mean", "categorical": "weighted"}),
-    ):
+    for schema, styles in ((SCHEMA, {}), (means, {"numeric": "mean", "categorical": "weighted"})):
         plan = hr.protect(file, schema, hr.MART(k=5, **styles)).plan
         others = people(1000, seed=3)
         aged = pa.array([200 if i % 50 == 0 else a for i, a in enumerate(others["age"].to_pylist())])

@@ -19,10 +19,7 @@ from hedgerow.schema import Schema
 
 QUASI = ["age", "job", "born", "rank"]
 SCHEMA = Schema(
-    quasi=QUASI,
-    sensitive=["pay"],
-    kinds={"rank": "ordinal"},
-    categories={"rank": ["low", "middle", "high"]},
+    quasi=QUASI, sensitive=["pay"], kinds={"rank": "ordinal"}, categories={"rank": ["low", "middle", "high"]}
 )
 EPOCH = dt.date(1970, 1, 1)
 
@@ -44,15 +41,7 @@ def people(n: int, seed: int, jobs: str = "abcdefghijkl") -> pa.Table:
 
 
 def fitted(style: str = "range", categories: str = "concatenate", n: int = 500, **parameters: Any) -> Plan:
-    method = MART(
-        **{
-            "k": 5,
-            "max_disclosure": None,
-            "numeric": style,
-            "categorical": categories,
-            **parameters,
-        }
-    )
+    method = MART(**{"k": 5, "max_disclosure": None, "numeric": style, "categorical": categories, **parameters})
     return method.fit_table(read(people(n, 0)), SCHEMA).plan_
 
 

@@ -145,12 +145,7 @@ def test_an_odd_table(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
             "who": pa.array([f"P{j}" for j in i]),
         }
     )
-    schema = hr.Schema(
-        quasi=odd.column_names[:4],
-        sensitive=["many", "pay"],
-        other=["note"],
-        identifiers=["who"],
-    )
+    schema = hr.Schema(quasi=odd.column_names[:4], sensitive=["many", "pay"], other=["note"], identifiers=["who"])
     frame = spark.createDataFrame(odd).repartition(3).persist()
     method = hr.MART(4, max_disclosure=0.9)
     same(hr.protect(frame, schema, method), hr.protect(frame.toArrow(), schema, method))

@@ -205,9 +205,7 @@ def test_combinations_are_counted(spark: Any, monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.mark.parametrize(
-    "method",
-    [hr.Mondrian(8), hr.TreePatternPreserving(k=5, response="income")],
-    ids=["median", "trees"],
+    "method", [hr.Mondrian(8), hr.TreePatternPreserving(k=5, response="income")], ids=["median", "trees"]
 )
 def test_codes_that_would_not_fit_here_stay_away(people: Any, method: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """By hand: 300 rows in at most 300 combinations take over 10,000 bytes, under any method."""

@@ -59,10 +59,7 @@ def test_sql_gives_the_release_of_the_plain_reference() -> None:
     tree = mixed()
     plan = plan_of(tree, EXTRA)
     plan = Plan(
-        plan.method,
-        plan.parameters,
-        (PlanColumn("name", "identifier", "categorical"), *plan.columns),
-        plan.recoding,
+        plan.method, plan.parameters, (PlanColumn("name", "identifier", "categorical"), *plan.columns), plan.recoding
     )
     made = run(plan.to_sql(), PEOPLE)
     assert made.column_names == ["age", "job", "born", "height", "key_0", "leaf"]
@@ -210,10 +207,7 @@ def test_further_kinds_write_their_own_select() -> None:
 
 
 @settings(max_examples=30, deadline=None)
-@given(
-    st.integers(0, 2**32),
-    st.lists(st.floats(allow_infinity=False, width=64), min_size=1, max_size=20),
-)
+@given(st.integers(0, 2**32), st.lists(st.floats(allow_infinity=False, width=64), min_size=1, max_size=20))
 def test_thresholds_keep_every_bit(seed: int, values: list[float]) -> None:
     rng = random.Random(seed)
     known = sorted({v + 0.0 for v in values if v == v}) or [0.0]

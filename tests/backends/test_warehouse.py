@@ -51,29 +51,14 @@ def server() -> Iterator[Any]:
     try:
         asked = ["-D", str(home / "data"), "-A", "trust", "-U", "steward", "-E", "UTF8"]
         made = subprocess.run(
-            [programs / "initdb", *asked, "--locale=C", "--no-sync"],
-            capture_output=True,
-            text=True,
-            cwd=home,
-            **user,
+            [programs / "initdb", *asked, "--locale=C", "--no-sync"], capture_output=True, text=True, cwd=home, **user
         )
         if made.returncode:
             pytest.skip(f"PostgreSQL cannot be set up here: {made.stderr.strip()[:200]}")
-        options = [
-            "-c",
-            "listen_addresses=",
-            "-c",
-            "fsync=off",
-            "-c",
-            f"unix_socket_directories={home}",
-        ]
+        options = ["-c", "listen_addresses=", "-c", "fsync=off", "-c", f"unix_socket_directories={home}"]
         with open(home / "log", "wb") as log:
             process = subprocess.Popen(
-                [programs / "postgres", "-D", str(home / "data"), *options],
-                stdout=log,
-                stderr=log,
-                cwd=home,
-                **user,
+                [programs / "postgres", "-D", str(home / "data"), *options], stdout=log, stderr=log, cwd=home, **user
             )
         try:
             yield _connected(home, process)

@@ -41,11 +41,7 @@ def covered(cell: Cell, value: Any) -> bool:
     return cell.lo is not None and cell.hi is not None and cell.lo <= value <= cell.hi
 
 
-@given(
-    st.lists(number_cells, min_size=1, max_size=4),
-    st.lists(numbers | st.just(float("nan"))),
-    st.data(),
-)
+@given(st.lists(number_cells, min_size=1, max_size=4), st.lists(numbers | st.just(float("nan"))), st.data())
 def test_numbers(cells: list[Cell], values: list[float], data: Any) -> None:
     beside = [data.draw(st.integers(0, len(cells) - 1)) for _ in values]
     # each end and its neighbours, which drawn values seldom meet
@@ -75,8 +71,4 @@ def test_categories(looked_up: int, cells: list[Cell], codes: list[int], data: A
 
 def test_no_categories_at_all() -> None:
     cover = Cover.from_cells([Cell(None, missing=True), Cell("*", anything=True), Cell("x")], [])
-    assert cover.covers_codes(np.array([0, 0, 0]), np.array([0, 1, 2])).tolist() == [
-        True,
-        True,
-        False,
-    ]
+    assert cover.covers_codes(np.array([0, 0, 0]), np.array([0, 1, 2])).tolist() == [True, True, False]

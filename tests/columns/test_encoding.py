@@ -33,11 +33,7 @@ def reference(values):
     return there, [place.get(v, len(there)) for v in values]
 
 
-floats = st.one_of(
-    st.none(),
-    st.integers(-5, 5).map(float),
-    st.floats(allow_nan=True, allow_infinity=True, width=64),
-)
+floats = st.one_of(st.none(), st.integers(-5, 5).map(float), st.floats(allow_nan=True, allow_infinity=True, width=64))
 
 
 @given(st.lists(floats, min_size=1, max_size=60))
@@ -109,11 +105,7 @@ def test_numbers_as_categories_are_sorted_by_size():
 
 def test_booleans_are_false_and_true():
     found = column([True, None, False])
-    assert (found.kind, found.values, found.codes.tolist()) == (
-        "boolean",
-        ["false", "true"],
-        [1, 2, 0],
-    )
+    assert (found.kind, found.values, found.codes.tolist()) == ("boolean", ["false", "true"], [1, 2, 0])
 
 
 def test_a_dictionary_with_unused_and_doubled_entries():
@@ -154,8 +146,7 @@ def test_times_with_a_zone_count_in_utc():
 
 
 @pytest.mark.parametrize(
-    "texts",
-    [["2020-02-29", None], ["29.02.2020", ""], ["29/02/2020", None], ["02/29/2020", None]],
+    "texts", [["2020-02-29", None], ["29.02.2020", ""], ["29/02/2020", None], ["02/29/2020", None]]
 )
 def test_text_declared_a_date(texts):
     found = column(texts, "date")

@@ -59,13 +59,7 @@ def test_roles(name, values, expected):
 
 
 def test_kinds_are_given_where_the_type_does_not_tell():
-    table = pa.table(
-        {
-            "zip": [10115, 10117] * 20,
-            "birth": ["2001-02-03", "1999-01-01"] * 20,
-            "age": [1, 2] * 20,
-        }
-    )
+    table = pa.table({"zip": [10115, 10117] * 20, "birth": ["2001-02-03", "1999-01-01"] * 20, "age": [1, 2] * 20})
     assert dict(Schema.guess(table).kinds) == {"zip": "categorical", "birth": "date"}
 
 

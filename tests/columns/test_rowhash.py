@@ -75,10 +75,7 @@ TYPES = {
     "text": (st.sampled_from(["", "a", "ab", "ä" * 9]), pa.string()),
     "flag": (st.booleans(), pa.bool_()),
     "day": (st.dates(dt.date(1900, 1, 1), dt.date(1900, 1, 4)), pa.date32()),
-    "price": (
-        st.sampled_from([Decimal("0.10"), Decimal("2.00"), Decimal("0.25")]),
-        pa.decimal128(5, 2),
-    ),
+    "price": (st.sampled_from([Decimal("0.10"), Decimal("2.00"), Decimal("0.25")]), pa.decimal128(5, 2)),
     "list": (st.lists(st.integers(0, 1), max_size=2), pa.list_(pa.int64())),
 }
 

@@ -69,8 +69,7 @@ _MANY = Schema(quasi=["x"], sensitive=["pay"])
 ODD_TABLES: dict[str, Callable[[], OddTable]] = {
     "plain": lambda: OddTable(_people()),
     "spaces, dots and quotes in names": lambda: OddTable(
-        dict(zip(_NAMES, _people().values(), strict=True)),
-        Schema(quasi=_NAMES[:2], sensitive=_NAMES[2:]),
+        dict(zip(_NAMES, _people().values(), strict=True)), Schema(quasi=_NAMES[:2], sensitive=_NAMES[2:])
     ),
     "nulls": lambda: OddTable(
         _people(age=_cycle(30, None, 41, 52), job=_cycle("a", "b", None), pay=_cycle(1.5, 2.5, None, 7))
@@ -78,8 +77,7 @@ ODD_TABLES: dict[str, Callable[[], OddTable]] = {
     "dates": lambda: OddTable(_people(x=[dt.date(1899, 12, 30) + dt.timedelta(i * 997) for i in range(_ROWS)]), _MANY),
     "times": lambda: OddTable(_people(x=pa.array([_START + dt.timedelta(0, i) for i in range(_ROWS)])), _MANY),
     "times with a zone": lambda: OddTable(
-        _people(x=pa.array([_START + dt.timedelta(i) for i in range(_ROWS)], pa.timestamp("ms", "Europe/Paris"))),
-        _MANY,
+        _people(x=pa.array([_START + dt.timedelta(i) for i in range(_ROWS)], pa.timestamp("ms", "Europe/Paris"))), _MANY
     ),
     "nanoseconds": lambda: OddTable(
         _people(x=pa.array([10**18 + i * 1001 for i in range(_ROWS)], pa.timestamp("ns"))), _MANY
@@ -94,8 +92,7 @@ ODD_TABLES: dict[str, Callable[[], OddTable]] = {
     "both zeros": lambda: OddTable(_people(x=_cycle(0.0, -0.0, 1.0), pay=_cycle(-0.0, 0.0, 2.0)), _MANY),
     "NaN and NULL": lambda: OddTable(
         _people(
-            x=pa.array(_cycle(1.0, float("nan"), None, 2.0)),
-            pay=pa.array(_cycle(float("nan"), None, 3.0, 4.0, 5.0)),
+            x=pa.array(_cycle(1.0, float("nan"), None, 2.0)), pay=pa.array(_cycle(float("nan"), None, 3.0, 4.0, 5.0))
         ),
         _MANY,
     ),
@@ -106,18 +103,15 @@ ODD_TABLES: dict[str, Callable[[], OddTable]] = {
     ),
     "large whole numbers": lambda: OddTable(
         _people(
-            x=[2**62 + i % 9 for i in range(_ROWS)],
-            pay=pa.array([2**63 + i % 4 for i in range(_ROWS)], pa.uint64()),
+            x=[2**62 + i % 9 for i in range(_ROWS)], pay=pa.array([2**63 + i % 4 for i in range(_ROWS)], pa.uint64())
         ),
         _MANY,
     ),
     "decimals": lambda: OddTable(
-        _people(x=[Decimal(i % 8) / 4 for i in range(_ROWS)], pay=_cycle(Decimal("0.10"), Decimal(3))),
-        _MANY,
+        _people(x=[Decimal(i % 8) / 4 for i in range(_ROWS)], pay=_cycle(Decimal("0.10"), Decimal(3))), _MANY
     ),
     "narrow numbers": lambda: OddTable(
-        _people(x=pa.array(range(_ROWS), pa.int8()), pay=pa.array(np.arange(_ROWS) / 4, pa.float32())),
-        _MANY,
+        _people(x=pa.array(range(_ROWS), pa.int8()), pay=pa.array(np.arange(_ROWS) / 4, pa.float32())), _MANY
     ),
     "dictionaries": lambda: OddTable(_people(job=pa.array(_cycle("b", "a", None)).dictionary_encode())),
     "ordered categories": lambda: OddTable(

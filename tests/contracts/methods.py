@@ -74,12 +74,7 @@ CASES = [
         k=3,
     ),
     Case("Mondrian by median", lambda: hr.Mondrian(3), "mondrian -k 3", k=3),
-    Case(
-        "Mondrian by loss",
-        lambda: hr.Mondrian(3, objective="loss"),
-        "mondrian -k 3 --objective loss",
-        k=3,
-    ),
+    Case("Mondrian by loss", lambda: hr.Mondrian(3, objective="loss"), "mondrian -k 3 --objective loss", k=3),
     Case(
         "Mondrian by regression",
         lambda: hr.Mondrian(3, objective="regression"),
@@ -94,12 +89,7 @@ CASES = [
         table="categories",
     ),
     Case("Datafly", lambda: hr.Datafly(3), "datafly -k 3", k=3),
-    Case(
-        "Datafly with suppression",
-        lambda: hr.Datafly(3, suppression=0.2),
-        "datafly -k 3 --suppression 0.2",
-        k=3,
-    ),
+    Case("Datafly with suppression", lambda: hr.Datafly(3, suppression=0.2), "datafly -k 3 --suppression 0.2", k=3),
     Case("Incognito", lambda: hr.Incognito(3), "incognito -k 3", k=3),
     Case(
         "Incognito with suppression",
@@ -151,19 +141,8 @@ CASES = [
         "porop --noise perturbative --clip --integers --random-state 1",
         table="numbers",
     ),
-    Case(
-        "LiROP",
-        lambda: hr.LiROP(10, random_state=1),
-        "lirop --block-size 10 --random-state 1",
-        table="numbers",
-    ),
-    Case(
-        "MDAV",
-        lambda: hr.Microaggregation(3),
-        "microaggregation -k 3",
-        k=3,
-        table="numbers",
-    ),
+    Case("LiROP", lambda: hr.LiROP(10, random_state=1), "lirop --block-size 10 --random-state 1", table="numbers"),
+    Case("MDAV", lambda: hr.Microaggregation(3), "microaggregation -k 3", k=3, table="numbers"),
     Case(
         "MDAV with Gower's distance",
         lambda: hr.Microaggregation(3, distance="gower", integers=True),
@@ -183,12 +162,7 @@ CASES = [
         "microaggregation -k 3 --grouping individual_ranking",
         table="numbers",
     ),
-    Case(
-        "noise",
-        lambda: hr.NoiseAddition(0.2, random_state=1),
-        "noise --scale 0.2 --random-state 1",
-        table="numbers",
-    ),
+    Case("noise", lambda: hr.NoiseAddition(0.2, random_state=1), "noise --scale 0.2 --random-state 1", table="numbers"),
     Case(
         "correlated noise",
         lambda: hr.NoiseAddition(0.2, correlated=True, random_state=1),
@@ -201,22 +175,12 @@ CASES = [
         "rank-swapping --proportion 0.1 --random-state 1",
         table="numbers",
     ),
-    Case(
-        "PRAM",
-        lambda: hr.PRAM(0.8, random_state=1),
-        "pram --stay 0.8 --random-state 1",
-        table="categories",
-    ),
+    Case("PRAM", lambda: hr.PRAM(0.8, random_state=1), "pram --stay 0.8 --random-state 1", table="categories"),
     Case(
         "top and bottom coding",
         lambda: hr.TopBottomCoding(top_share=0.1, bottom_share=0.1, replace="mean"),
         "top-bottom --top-share 0.1 --bottom-share 0.1 --replace mean",
         table="numbers",
     ),
-    Case(
-        "local suppression",
-        lambda: hr.LocalSuppression(3),
-        "local-suppression -k 3",
-        k=3,
-    ),
+    Case("local suppression", lambda: hr.LocalSuppression(3), "local-suppression -k 3", k=3),
 ]

@@ -45,10 +45,7 @@ def _renamed() -> tuple[Any, Schema]:
 def _dates() -> tuple[Any, Schema]:
     rng = np.random.default_rng(1)
     day = [dt.date(1899, 12, 30) + dt.timedelta(int(d)) for d in rng.integers(0, 60_000, 40)]
-    stamp = pa.array(
-        [1_600_000_000_000_000 + int(s) for s in rng.integers(0, 10**12, 40)],
-        pa.timestamp("us", "UTC"),
-    )
+    stamp = pa.array([1_600_000_000_000_000 + int(s) for s in rng.integers(0, 10**12, 40)], pa.timestamp("us", "UTC"))
     table = pa.Table.from_pandas(people()).append_column("born", pa.array(day)).append_column("seen", stamp)
     return table, Schema(quasi=["born", "seen", "job"], sensitive=["pay"])
 
@@ -143,10 +140,7 @@ TABLES: dict[str, Callable[[], tuple[Any, Schema]]] = {
     "duplicate index": lambda: (people().set_index(np.zeros(40, int)), PLAIN),
     "dates and times": _dates,
     "nulls everywhere": _nulls,
-    "booleans": lambda: (
-        changed(age=[i % 3 == 0 for i in range(40)], pay=[i % 2 == 0 for i in range(40)]),
-        PLAIN,
-    ),
+    "booleans": lambda: (changed(age=[i % 3 == 0 for i in range(40)], pay=[i % 2 == 0 for i in range(40)]), PLAIN),
     "booleans with nulls": lambda: (
         changed(age=pd.array([None if i % 7 == 0 else i % 3 == 0 for i in range(40)], "boolean")),
         PLAIN,
@@ -161,10 +155,7 @@ TABLES: dict[str, Callable[[], tuple[Any, Schema]]] = {
     "constant sensitive column": lambda: (changed(pay=SECRET_NUMBER), PLAIN),
     "constant sensitive category": lambda: (changed(pay=SECRET_TEXT), PLAIN),
     "categorical sensitive column": lambda: (people(), Schema(quasi=["age"], sensitive=["job"])),
-    "every sensitive value once": lambda: (
-        changed(pay=[f"{SECRET_TEXT} {i}" for i in range(40)]),
-        PLAIN,
-    ),
+    "every sensitive value once": lambda: (changed(pay=[f"{SECRET_TEXT} {i}" for i in range(40)]), PLAIN),
     "wholly missing quasi-identifier": lambda: (changed(age=np.nan), PLAIN),
     "wholly missing sensitive column": lambda: (changed(pay=np.nan), PLAIN),
     "infinite quasi-identifier": lambda: (changed(age=[np.inf, -np.inf, *range(38)]), PLAIN),
@@ -193,10 +184,7 @@ TABLES: dict[str, Callable[[], tuple[Any, Schema]]] = {
         PLAIN.replace(kinds={"age": "numeric"}),
     ),
     "a column that is not there": lambda: (people(), PLAIN.replace(quasi=["age", "jobb"])),
-    "all rows alike": lambda: (
-        pd.concat([people(4).iloc[[1]]] * 9 + [people(4).iloc[[2]]] * 9),
-        PLAIN,
-    ),
+    "all rows alike": lambda: (pd.concat([people(4).iloc[[1]]] * 9 + [people(4).iloc[[2]]] * 9), PLAIN),
     "identifiers and others": lambda: (
         changed(name=[f"{SECRET_TEXT} {i}" for i in range(40)], note="x", **{"pay_sensitive": 1}),
         PLAIN.replace(identifiers=["name"], other=["note"]),

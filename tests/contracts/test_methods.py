@@ -28,18 +28,9 @@ from hedgerow.workflow.methods import METHODS
 from .methods import CASES, Case
 from .tables import PLAIN, SECRET_NUMBER, SECRET_TEXT, TABLES
 
-MUST_FAIL = {
-    "no rows",
-    "no quasi-identifier",
-    "a column that is not there",
-    "nested values",
-}
+MUST_FAIL = {"no rows", "no quasi-identifier", "a column that is not there", "nested values"}
 # for methods that promise groups of k records
-MUST_NOT_GROUP = {
-    "one row",
-    "text in a numeric column",
-    "infinite quasi-identifier",
-}
+MUST_NOT_GROUP = {"one row", "text in a numeric column", "infinite quasi-identifier"}
 # and for those of them whose groups are of k = 3 records of any column
 MUST_NOT_PARTITION = {"two rows", "infinite sensitive column", "wholly missing quasi-identifier"}
 RELEASED = {"quasi", "sensitive", "other"}
@@ -155,9 +146,7 @@ def test_shuffled_rows_give_the_same_release(tried: Tried) -> None:
     assert first.plan == second.plan
 
 
-def test_the_same_parameters_give_the_same_release_and_a_key_decides_where_it_says_so(
-    case: Case,
-) -> None:
+def test_the_same_parameters_give_the_same_release_and_a_key_decides_where_it_says_so(case: Case) -> None:
     table, schema = own(case)
     one, two = outcome(case, table, schema), outcome(case, table, schema)
     assert one.table.equals(two.table)

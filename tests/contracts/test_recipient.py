@@ -149,9 +149,7 @@ def test_an_apostrophe_that_was_put_before_cells_is_explained(case: Case, tmp_pa
 
 # each method under one format, all formats among them
 @pytest.mark.parametrize(
-    ("case", "suffix"),
-    zip(CASES, itertools.cycle([".csv", ".parquet", ".feather"])),
-    ids=[case.name for case in CASES],
+    ("case", "suffix"), zip(CASES, itertools.cycle([".csv", ".parquet", ".feather"])), ids=[case.name for case in CASES]
 )
 def test_files_that_are_named_are_there(case: Case, suffix: str, tmp_path: Path) -> None:
     table, schema = TABLES[case.table]()

@@ -28,17 +28,8 @@ ONE_TABLE = "a masked value depends on the whole table, so no other table can be
 BOUND = "draws are bound to the whole table, lest two releases under one key expose them"
 FREQUENT = "y has a value more frequent than 1/l, which is refused"
 
-WHOLE_TABLE = (
-    "check_methods_sample_order_invariance",
-    "check_methods_subset_invariance",
-    "check_fit_idempotent",
-)
-OF_TEXT = (
-    "check_estimators_pickle",
-    "check_transformer_data_not_an_array",
-    "check_transformer_general",
-    *WHOLE_TABLE,
-)
+WHOLE_TABLE = ("check_methods_sample_order_invariance", "check_methods_subset_invariance", "check_fit_idempotent")
+OF_TEXT = ("check_estimators_pickle", "check_transformer_data_not_an_array", "check_transformer_general", *WHOLE_TABLE)
 EXEMPT = {
     "Datafly": dict.fromkeys(OF_TEXT, TEXT),
     "Incognito": dict.fromkeys(OF_TEXT, TEXT),
@@ -48,15 +39,7 @@ EXEMPT = {
     "RandomizedResponse": {"check_methods_subset_invariance": BOUND},
     "Anatomy": {"check_fit_idempotent": FREQUENT, "check_fit_check_is_fitted": FREQUENT},
 } | dict.fromkeys(
-    (
-        "PoROP",
-        "LiROP",
-        "Microaggregation",
-        "NoiseAddition",
-        "RankSwapping",
-        "PRAM",
-        "LocalSuppression",
-    ),
+    ("PoROP", "LiROP", "Microaggregation", "NoiseAddition", "RankSwapping", "PRAM", "LocalSuppression"),
     dict.fromkeys(WHOLE_TABLE, ONE_TABLE),
 )
 # the checks' columns are numbers without names, and PRAM moves categories
@@ -157,19 +140,7 @@ def test_set_output_gives_what_is_asked_for(kind: str) -> None:
 def test_scikit_learn_is_not_imported_to_protect_a_table(tmp_path: Any) -> None:
     X, y = people(60)
     X.assign(pay=y).to_csv(tmp_path / "people.csv", index=False)
-    words = [
-        "--quasi",
-        "age",
-        "--sensitive",
-        "pay",
-        "--method",
-        "mart",
-        "-k",
-        "5",
-        "--no-report",
-        "--out",
-        "out",
-    ]
+    words = ["--quasi", "age", "--sensitive", "pay", "--method", "mart", "-k", "5", "--no-report", "--out", "out"]
     code = (
         "import sys; from hedgerow.cli.app import run; code = run(sys.argv[1:]); "
         "raise SystemExit(code or 3 * ('sklearn' in sys.modules))"

@@ -96,11 +96,7 @@ def test_fitting_weighted_kinds_is_fitting_all_records() -> None:
     rng = np.random.default_rng(2)
     n = 300
     leaf = rng.integers(0, 12, n)
-    cells = [
-        rng.normal(size=12),
-        [f"v{i % 5}" for i in range(12)],
-        [f"w{i % 4}" for i in range(12)],
-    ]
+    cells = [rng.normal(size=12), [f"v{i % 5}" for i in range(12)], [f"w{i % 4}" for i in range(12)]]
     y = rng.normal(size=(n, 2)) + leaf[:, None]
     training = next(folds(n, 4, 0))
     guesses = predict(protocol.by_group(cells, leaf), y, training)

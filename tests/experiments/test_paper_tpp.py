@@ -25,11 +25,7 @@ needs_adult = pytest.mark.skipif(
 def test_table_1_comes_out():
     made = tpp.table1()
     assert made["records"] == 30717
-    assert {row["preserved"]: row["k"] for row in made["rows"]} == {
-        "tree 1": 154,
-        "tree 2": 120,
-        "both": 25,
-    }
+    assert {row["preserved"]: row["k"] for row in made["rows"]} == {"tree 1": 154, "tree 2": 120, "both": 25}
     assert json.loads(json.dumps(made)) == made
 
 

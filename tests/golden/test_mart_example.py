@@ -206,7 +206,4 @@ def test_means_for_numbers_and_counts_for_categories() -> None:
 def test_undeclared_categories_join_in_alphabetical_order() -> None:
     people = example()
     mart = MART(k=4, max_disclosure=None, categorical="concatenate").fit(people[QUASI], people[SENSITIVE])
-    assert set(mart.transform(people[QUASI])["Occupation"]) == {
-        "technical+unskilled",
-        "managerial+professional",
-    }
+    assert set(mart.transform(people[QUASI])["Occupation"]) == {"technical+unskilled", "managerial+professional"}

@@ -239,10 +239,7 @@ def test_parquet_without_rows(tmp_path):
 
 def test_an_ipc_stream(tmp_path):
     table = pa.table({"a": [1, 2]})
-    with (
-        pa.OSFile(str(tmp_path / "t.arrow"), "wb") as sink,
-        pa.ipc.new_stream(sink, table.schema) as writer,
-    ):
+    with pa.OSFile(str(tmp_path / "t.arrow"), "wb") as sink, pa.ipc.new_stream(sink, table.schema) as writer:
         writer.write_table(table)
     assert read(tmp_path / "t.arrow").arrow.equals(table)
 

@@ -281,10 +281,7 @@ def test_a_column_whose_values_all_have_labels_can_be_numbers(tmp_path: Path) ->
     )
     assert read(path).kind("kids") == "categorical"
     schema = hr.Schema(
-        quasi=["age", "kids"],
-        sensitive=["mood"],
-        other=["mood_missing"],
-        kinds={"kids": "numeric", "mood": "numeric"},
+        quasi=["age", "kids"], sensitive=["mood"], other=["mood_missing"], kinds={"kids": "numeric", "mood": "numeric"}
     )
     table = read(path, schema=schema)
     assert (table.kind("kids"), table.kind("mood")) == ("numeric", "numeric")

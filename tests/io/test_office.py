@@ -68,8 +68,7 @@ def test_thousands(tmp_path: Path, delimiter: str, cells: list[str], numbers: li
 
 
 @pytest.mark.parametrize(
-    "cells",
-    [["1.23,45", "2,5"], ["01.234,50", "2"], ["1,2,3", "4"], ["31.02.2020", "01.01.2020"]],
+    "cells", [["1.23,45", "2,5"], ["01.234,50", "2"], ["1,2,3", "4"], ["31.02.2020", "01.01.2020"]]
 )
 def test_what_is_no_number_and_no_day_stays_text(tmp_path: Path, cells: list[str]) -> None:
     path = tmp_path / "people.csv"
@@ -117,8 +116,7 @@ def test_days_that_are_text_are_told_where_their_style_changes(tmp_path: Path, s
 
 
 @pytest.mark.parametrize(
-    ("encoding", "mark"),
-    [("cp1252", b""), ("utf-8-sig", b"\xef\xbb\xbf"), ("utf-16", b"\xff\xfe")],
+    ("encoding", "mark"), [("cp1252", b""), ("utf-8-sig", b"\xef\xbb\xbf"), ("utf-16", b"\xff\xfe")]
 )
 @pytest.mark.parametrize("engine", ["memory", "duckdb"])
 def test_an_encoding_is_kept(tmp_path: Path, encoding: str, mark: bytes, engine: str) -> None:

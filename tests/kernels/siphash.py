@@ -8,12 +8,7 @@ MASK = (1 << 64) - 1
 def siphash_128(message: bytes, key: bytes) -> int:
     """The hash as a number, the low word first."""
     k0, k1 = (int.from_bytes(key[i : i + 8], "little") for i in (0, 8))
-    v = [
-        k0 ^ 0x736F6D6570736575,
-        k1 ^ 0x646F72616E646F6D ^ 0xEE,
-        k0 ^ 0x6C7967656E657261,
-        k1 ^ 0x7465646279746573,
-    ]
+    v = [k0 ^ 0x736F6D6570736575, k1 ^ 0x646F72616E646F6D ^ 0xEE, k0 ^ 0x6C7967656E657261, k1 ^ 0x7465646279746573]
 
     def turn(x: int, bits: int) -> int:
         return ((x << bits) | (x >> (64 - bits))) & MASK

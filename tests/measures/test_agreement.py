@@ -10,12 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hedgerow.kernels.neighbours import count_patterns, count_ties, near_patterns
-from hedgerow.measures.agreement import (
-    credit,
-    estimate_agreement,
-    pattern_weights,
-    prefix_weights,
-)
+from hedgerow.measures.agreement import credit, estimate_agreement, pattern_weights, prefix_weights
 
 
 @settings(max_examples=40, deadline=None)

@@ -81,8 +81,7 @@ def test_counts_under_other_numbers() -> None:
 def test_classes_of_a_table_show_no_value() -> None:
     people = Table(pa.table({"job": ["x", "x", None], "ill": ["flu", None, "flu"]}))
     made = Classes.from_groups(
-        group([people.column("job", kind="categorical").codes]),
-        [people.column("ill", kind="categorical")],
+        group([people.column("job", kind="categorical").codes]), [people.column("ill", kind="categorical")]
     )
     assert made.sizes.tolist() == [2, 1]
     assert made.people is made.sizes

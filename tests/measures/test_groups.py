@@ -54,9 +54,7 @@ def test_the_table_of_keys_grows() -> None:
     assert np.array_equal(first, where)
 
 
-def test_more_groups_than_can_be_numbered_are_refused_by_name(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_more_groups_than_can_be_numbered_are_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kernel, "_number", lambda keys, labels: (keys[:0], keys[:0]))
     with pytest.raises(UnsupportedError, match="different combinations of values"):
         kernel.number_keys(np.arange(3))

@@ -54,9 +54,7 @@ def test_sums_over_classes_are_numpys_to_the_last_bit(rows: list[tuple[int, int]
 
 @settings(max_examples=80, deadline=None)
 @given(labelled)
-def test_diversity_closeness_and_likeness_equal_their_definitions(
-    rows: list[tuple[int, int]],
-) -> None:
+def test_diversity_closeness_and_likeness_equal_their_definitions(rows: list[tuple[int, int]]) -> None:
     counts, n = make(rows), len(rows)
     public = [sum(b == v for _, b in rows) / n for v in range(6)]
     for g, members in enumerate(by_class(rows)):

@@ -13,13 +13,7 @@ import pytest
 from scipy.optimize import minimize
 from scipy.stats import binom, nbinom
 
-from hedgerow.measures.sizes import (
-    _shlosser,
-    pitman,
-    population_uniques,
-    slide_negative_binomial,
-    zayatz,
-)
+from hedgerow.measures.sizes import _shlosser, pitman, population_uniques, slide_negative_binomial, zayatz
 
 SIZES = np.array([1] * 60 + [2] * 25 + [3] * 9 + [5] * 4 + [12] * 2)
 SIZE, COUNT = np.unique(SIZES, return_counts=True)

@@ -74,11 +74,7 @@ def test_groups_do_not_depend_on_the_order_of_rows():
     two = hr.protect(table.take(pa.array(order)), SCHEMA, method).table.to_pandas()
     key = ["age", "sex", "ill"]
     assert one.sort_values(key).reset_index(drop=True).equals(two.sort_values(key).reset_index(drop=True))
-    for other in (
-        hr.Anatomy(l=3, random_state=5),
-        hr.Anatomy(l=3),
-        hr.Anatomy(l=3, key=hr.Key.new()),
-    ):
+    for other in (hr.Anatomy(l=3, random_state=5), hr.Anatomy(l=3), hr.Anatomy(l=3, key=hr.Key.new())):
         assert not one.equals(hr.protect(table, SCHEMA, other).table.to_pandas())
 
 
@@ -148,12 +144,7 @@ def odd_people(n=240):
 
 @pytest.mark.parametrize(
     "written",
-    [
-        {},
-        {"sep": ";", "decimal": ","},
-        {"sep": "\t", "quoting": 1},
-        {"header": False},
-    ],
+    [{}, {"sep": ";", "decimal": ","}, {"sep": "\t", "quoting": 1}, {"header": False}],
     ids=["comma", "semicolon", "quoted", "no header"],
 )
 def test_the_sensitive_table_is_written_like_the_release(tmp_path, written):

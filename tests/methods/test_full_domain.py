@@ -159,23 +159,12 @@ def test_the_order_of_rows_does_not_matter():
 
 
 def test_plans_save_load_and_apply(tmp_path):
-    release = hr.protect(
-        PATIENTS,
-        SCHEMA,
-        hr.Incognito(k=3, hierarchies=HIERARCHIES, suppression=0.3),
-        keep_order=True,
-    )
+    release = hr.protect(PATIENTS, SCHEMA, hr.Incognito(k=3, hierarchies=HIERARCHIES, suppression=0.3), keep_order=True)
     release.plan.save(tmp_path / "plan.json")
     plan = Plan.load(tmp_path / "plan.json")
     assert plan == release.plan
     assert plan.apply(PATIENTS, keep_order=True).to_pylist() == release.table.to_pylist()
-    rows = list(
-        zip(
-            PATIENTS.column("zip").to_pylist(),
-            map(float, PATIENTS.column("age").to_pylist()),
-            strict=True,
-        )
-    )
+    rows = list(zip(PATIENTS.column("zip").to_pylist(), map(float, PATIENTS.column("age").to_pylist()), strict=True))
     expected = mapped_rows(plan.recoding, rows)
     got = [
         tuple(map(str, row)) for row in zip(*(release.table.column(n).to_pylist() for n in ("zip", "age")), strict=True)
@@ -207,11 +196,7 @@ def test_scikit_learn_conventions():
         (hr.Incognito(k=2, c=0), ParameterError, "c must be above 0"),
         (hr.Incognito(k=2, l=9, diversity="distinct"), InfeasibleError, "not even the top"),
         (hr.Incognito(k=2, hierarchies={"shoe": HIERARCHIES["zip"]}), ParameterError, "'shoe'"),
-        (
-            hr.Incognito(k=2, hierarchies={"age": HIERARCHIES["zip"]}),
-            SchemaError,
-            "lacks 12 of its 12 values",
-        ),
+        (hr.Incognito(k=2, hierarchies={"age": HIERARCHIES["zip"]}), SchemaError, "lacks 12 of its 12 values"),
         (hr.Datafly(k=2, suppression=-0.1), ParameterError, "suppression"),
     ],
 )

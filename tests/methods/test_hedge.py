@@ -331,20 +331,14 @@ def test_a_mean_that_is_not_its_groups_is_seen() -> None:
     """Cells of a forged plan are held against the original by the second recoding."""
     release = made(people(), SCHEMA, hr.Hedge(130, max_disclosure=0.4))
     recoding, original = release.plan.recoding, Table(release.original.arrow)
-    changes: dict[str, Any] = {
-        "age": lambda label: label + 10,
-        "job": lambda label: str(label).replace(":", ":1", 1),
-    }
+    changes: dict[str, Any] = {"age": lambda label: label + 10, "job": lambda label: str(label).replace(":", ":1", 1)}
     for at, column in enumerate(recoding.columns):
         change = changes[column.name]
         cells = tuple(replace(cell, label=change(cell.label)) for cell in column.cells)
         assert cells != column.cells
         columns = list(recoding.columns)
         columns[at] = replace(column, cells=cells)
-        for made_by, faults in (
-            (recoding, []),
-            (replace(recoding, columns=tuple(columns)), [column.name]),
-        ):
+        for made_by, faults in ((recoding, []), (replace(recoding, columns=tuple(columns)), [column.name])):
             recipe: Any = plainly(made_by, original)
             rows = slice(0, original.n_rows)
             recipe.recode(Window(rows, {n: original.take(n, rows) for n in recipe.columns_read}))

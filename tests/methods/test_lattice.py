@@ -165,12 +165,7 @@ def test_keys_wider_than_64_bits_are_grouped_by_columns():
     codes = np.repeat(rng.integers(0, d, (40, m)), 2, axis=0).astype(np.uint32)
     axis = Axis([np.arange(d), np.zeros(d, dtype=np.int64)], [np.zeros(d), np.ones(d)])
     lattice = Lattice(
-        [axis] * m,
-        codes,
-        np.ones(80, np.int64),
-        np.ones((80, 1), np.int64),
-        2,
-        lambda s, h: np.ones(len(s), bool),
+        [axis] * m, codes, np.ones(80, np.int64), np.ones((80, 1), np.int64), 2, lambda s, h: np.ones(len(s), bool)
     )
     merged = lattice.classes((0,) * (m - 1) + (1,))
     assert len(merged) == 40
@@ -199,17 +194,7 @@ def test_classes_are_accepted_by_every_guarantee_in_every_column():
     assert accepted(TCloseness(0.26), LDiversity(2, "distinct")) == [True, False, False]
 
 
-ADULT = [
-    "age",
-    "education",
-    "marital-status",
-    "native-country",
-    "occupation",
-    "race",
-    "sex",
-    "workclass",
-    "income",
-]
+ADULT = ["age", "education", "marital-status", "native-country", "occupation", "race", "sex", "workclass", "income"]
 
 
 @pytest.mark.skipif("HEDGEROW_DATA" not in os.environ, reason="HEDGEROW_DATA is not set")

@@ -33,8 +33,7 @@ def people(n: int, n_values: int) -> pa.Table:
 
 
 @pytest.mark.parametrize(
-    ("method", "n_values"),
-    [(m, n) for m in METHODS for n in (255, 256, 257, 65_536) if n < 300 or m != "loss"],
+    ("method", "n_values"), [(m, n) for m in METHODS for n in (255, 256, 257, 65_536) if n < 300 or m != "loss"]
 )
 def test_codes_at_the_ends_of_their_types(method: str, n_values: int) -> None:
     table = people(n_values * 6 // 5, n_values)

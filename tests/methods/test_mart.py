@@ -18,14 +18,7 @@ from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
-from hedgerow.errors import (
-    HedgerowError,
-    InfeasibleError,
-    ParameterError,
-    PlanError,
-    SchemaError,
-    UnsupportedError,
-)
+from hedgerow.errors import HedgerowError, InfeasibleError, ParameterError, PlanError, SchemaError, UnsupportedError
 from hedgerow.hierarchy import Hierarchy
 from hedgerow.io.read import read
 from hedgerow.measures import Classes
@@ -434,12 +427,7 @@ def test_a_wholly_missing_group_stays_missing() -> None:
 
 def test_a_hierarchy_that_lacks_categories() -> None:
     frame = MIXED.assign(job=["q"] * 4 + ["x"] * 4)
-    mart = MART(
-        k=4,
-        categorical="hierarchy",
-        max_disclosure=None,
-        schema=Schema(hierarchies={"job": HIERARCHY}),
-    )
+    mart = MART(k=4, categorical="hierarchy", max_disclosure=None, schema=Schema(hierarchies={"job": HIERARCHY}))
     with pytest.raises(SchemaError, match="lacks 1 "):
         mart.fit(frame[["job"]], frame["pay"])
 

@@ -12,13 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hedgerow as hr
-from hedgerow.errors import (
-    InfeasibleError,
-    InputError,
-    ParameterError,
-    SchemaError,
-    UnsupportedError,
-)
+from hedgerow.errors import InfeasibleError, InputError, ParameterError, SchemaError, UnsupportedError
 from hedgerow.io.read import read
 from hedgerow.key import Key
 from hedgerow.methods.masking import (
@@ -98,10 +92,7 @@ def test_numeric_methods_name_every_column_at_fault(method):
 @needs_data
 @pytest.mark.parametrize(
     ("name", "losses"),
-    [
-        ("census", (5.6922, 7.4947, 9.0884, 14.1559)),
-        ("tarragona", (16.9326, 19.5460, 22.4619, 33.1929)),
-    ],
+    [("census", (5.6922, 7.4947, 9.0884, 14.1559)), ("tarragona", (16.9326, 19.5460, 22.4619, 33.1929))],
 )
 def test_mdav_loss_equals_the_reference(name, losses):
     table = hr.datasets.load_casc(name)
@@ -162,16 +153,8 @@ def test_gower_releases_means_and_most_frequent_categories():
     [
         ({"k": 1}, ParameterError, "at least 2"),
         ({"k": 61}, ParameterError, "only 60 rows"),
-        (
-            {"grouping": "best"},
-            ParameterError,
-            "grouping must be one of mdav, v-mdav, individual_ranking, not 'best'",
-        ),
-        (
-            {"distance": "far"},
-            ParameterError,
-            "distance must be one of auto, euclidean, gower, not 'far'",
-        ),
+        ({"grouping": "best"}, ParameterError, "grouping must be one of mdav, v-mdav, individual_ranking, not 'best'"),
+        ({"distance": "far"}, ParameterError, "distance must be one of auto, euclidean, gower, not 'far'"),
         ({"gain": -1}, ParameterError, "gain"),
     ],
 )
@@ -349,10 +332,7 @@ def test_pram_parameters(parameters, words):
 
 @given(
     st.integers(2, 40).flatmap(
-        lambda n: st.tuples(
-            st.lists(st.tuples(*[st.integers(0, 3)] * 3), min_size=n, max_size=n),
-            st.integers(2, n),
-        )
+        lambda n: st.tuples(st.lists(st.tuples(*[st.integers(0, 3)] * 3), min_size=n, max_size=n), st.integers(2, n))
     )
 )
 @settings(max_examples=150, deadline=None)

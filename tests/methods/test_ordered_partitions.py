@@ -94,10 +94,7 @@ def test_equals_the_plain_rewriting(n, k, degree, noise):
     assert np.allclose(made, naive(values, k, degree, noise, normals), atol=1e-9)
 
 
-@given(
-    st.lists(st.floats(-1e6, 1e6, allow_subnormal=False), min_size=2, max_size=60),
-    st.integers(2, 60),
-)
+@given(st.lists(st.floats(-1e6, 1e6, allow_subnormal=False), min_size=2, max_size=60), st.integers(2, 60))
 @settings(max_examples=60, deadline=None)
 def test_without_noise_a_full_degree_gives_the_values_back(values, k):
     values, k = np.array(values), min(k, len(values), 12)

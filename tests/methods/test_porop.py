@@ -21,13 +21,7 @@ from hedgerow.release.explain import recoding_in_words
 def people(n=200, seed=0):
     random = np.random.default_rng(seed)
     wage = random.lognormal(9, 1, n)
-    return pd.DataFrame(
-        {
-            "wage": wage,
-            "rent": wage * random.uniform(0.1, 0.4, n),
-            "age": random.integers(18, 90, n),
-        }
-    )
+    return pd.DataFrame({"wage": wage, "rent": wage * random.uniform(0.1, 0.4, n), "age": random.integers(18, 90, n)})
 
 
 @pytest.mark.parametrize("noise", ["synthetic", "perturbative"])
@@ -124,10 +118,7 @@ def test_a_short_last_block_warns_and_is_told():
         ({"block_size": 100, "degree": -1}, "degree must be a whole number of at least 0"),
         ({"block_size": 100, "degree": "high"}, "degree must be"),
         ({"block_size": 100, "degree": [1, 2]}, "2 degrees are given for 6 blocks"),
-        (
-            {"block_size": 100, "degree": 1, "noise": "loud"},
-            "noise must be one of synthetic, perturbative, not 'loud'",
-        ),
+        ({"block_size": 100, "degree": 1, "noise": "loud"}, "noise must be one of synthetic, perturbative, not 'loud'"),
         ({"block_size": 100, "degree": 1, "clip": (3, 1)}, "clip must be"),
     ],
 )

@@ -16,14 +16,7 @@ import pytest
 from sklearn.base import clone
 
 import hedgerow as hr
-from hedgerow.errors import (
-    InfeasibleError,
-    InputError,
-    ParameterError,
-    PlanError,
-    PromiseError,
-    SchemaError,
-)
+from hedgerow.errors import InfeasibleError, InputError, ParameterError, PlanError, PromiseError, SchemaError
 from hedgerow.io.read import read
 from hedgerow.methods.randomized_response import verify
 from hedgerow.plan import Plan
@@ -61,24 +54,14 @@ def test_a_release_keeps_its_bound_and_says_so(target, bound):
     assert release.table.column("note").equals(people().column("note"))
     assert "id" not in release.table.column_names
     text = release.plan.explain()
-    for words in (
-        "p (kept)",
-        "local epsilon",
-        "paper's bound",
-        "operational success",
-        "requested cap",
-    ):
+    for words in ("p (kept)", "local epsilon", "paper's bound", "operational success", "requested cap"):
         assert words in text
 
 
 @pytest.mark.parametrize("kind", ["pandas", "polars", "arrow"])
 def test_the_frame_that_came_in_comes_out(kind):
     table = people(300)
-    source = {
-        "pandas": table.to_pandas,
-        "polars": lambda: pl.from_arrow(table),
-        "arrow": lambda: table,
-    }[kind]()
+    source = {"pandas": table.to_pandas, "polars": lambda: pl.from_arrow(table), "arrow": lambda: table}[kind]()
     release = hr.protect(source, SCHEMA, hr.RandomizedResponse(l=2, bins=3))
     assert type(release.table) is type(source)
     assert list(release.table.columns if kind != "arrow" else release.table.column_names) == [
@@ -228,11 +211,7 @@ def test_small_groups_are_never_described():
     rows = [("unique-village", "flu")] * 3 + [("town", "flu")] * 50 + [("town", "cold")] * 50
     table = pa.table({"place": [a for a, _ in rows], "ill": [b for _, b in rows]})
     with pytest.raises(InfeasibleError) as caught:
-        hr.protect(
-            table,
-            hr.Schema(quasi=["place"], sensitive=["ill"]),
-            hr.RandomizedResponse(l=3, target="sensitive"),
-        )
+        hr.protect(table, hr.Schema(quasi=["place"], sensitive=["ill"]), hr.RandomizedResponse(l=3, target="sensitive"))
     assert "unique-village" not in str(caught.value)
     assert "1 groups have fewer than 10 records" in str(caught.value)
 
@@ -438,15 +417,7 @@ def test_known_negations_on_adult_raise_the_risk_as_published():
     found = data("ESGRO", "both")
     _, best = solve(found, "quasi", 4)
     for negations, expected in ((0, 0.250), (1, 0.336), (2, 0.360), (3, 0.383)):
-        made = build(
-            found.codes[:-1],
-            found.dims[:-1],
-            found.codes[-1:],
-            found.dims[-1:],
-            "quasi",
-            0.25,
-            negations,
-        )
+        made = build(found.codes[:-1], found.dims[:-1], found.codes[-1:], found.dims[-1:], "quasi", 0.25, negations)
         assert Risk(made, "quasi").full(best.t)[0].max() == pytest.approx(expected, abs=1e-3)
 
 

@@ -59,10 +59,7 @@ def brute_risk(codes, dims_q, d_s, t_q, t_s):
     return out, table
 
 
-@given(
-    st.lists(st.tuples(st.integers(1, 5), st.floats(0.01, 1.0)), min_size=1, max_size=4),
-    st.integers(0, 10_000),
-)
+@given(st.lists(st.tuples(st.integers(1, 5), st.floats(0.01, 1.0)), min_size=1, max_size=4), st.integers(0, 10_000))
 @profile(max_examples=60, deadline=None)
 def test_mode_products_are_kronecker_products(modes, seed):
     dims, t = tuple(d for d, _ in modes), np.array([t for _, t in modes])
@@ -162,13 +159,7 @@ def test_monte_carlo_operational_success(level):
 
 @pytest.mark.parametrize(
     ("target", "bound"),
-    [
-        ("quasi", "paper"),
-        ("sensitive", "paper"),
-        ("both", "paper"),
-        ("quasi", "operational"),
-        ("both", "operational"),
-    ],
+    [("quasi", "paper"), ("sensitive", "paper"), ("both", "paper"), ("quasi", "operational"), ("both", "operational")],
 )
 @pytest.mark.parametrize("negations", [0, 1])
 @pytest.mark.parametrize("dims_s", [(3,), (2, 3)])

@@ -41,11 +41,7 @@ def chain(depth: int, name: str = "age") -> Partition:
 def mixed() -> Partition:
     """age < 40 (missing left); job in {nurse, O'Hara, missing}; born before a half day."""
     age = Recoded(
-        "age",
-        "quasi",
-        "numeric",
-        style="range",
-        cells=(Cell("[20-39]", 20, 39, missing=True), Cell("[40-90]", 40, 90)),
+        "age", "quasi", "numeric", style="range", cells=(Cell("[20-39]", 20, 39, missing=True), Cell("[40-90]", 40, 90))
     )
     job = Recoded(
         "job",

@@ -13,13 +13,7 @@ def make_plan() -> Plan:
     maps = Maps(
         (
             ColumnMap("age", "quasi", "numeric", cuts=(30.0, 60.0), labels=("-29", "30-59", "60-")),
-            ColumnMap(
-                "job",
-                "quasi",
-                "categorical",
-                categories=("cook", "nurse"),
-                labels=("service", "health"),
-            ),
+            ColumnMap("job", "quasi", "categorical", categories=("cook", "nurse"), labels=("service", "health")),
         ),
         suppressed=(("-29", "health"),),
     )
@@ -49,14 +43,7 @@ def test_public_plan_holds_no_label_and_no_suppressed_class():
     assert "health" not in text
 
 
-@pytest.mark.parametrize(
-    "damage",
-    [
-        ("cuts", [60.0, 30.0]),
-        ("labels", ["a", "b"]),
-        ("cuts", [30.0, 30.0]),
-    ],
-)
+@pytest.mark.parametrize("damage", [("cuts", [60.0, 30.0]), ("labels", ["a", "b"]), ("cuts", [30.0, 30.0])])
 def test_damaged_maps_are_refused(damage):
     import json
 

@@ -37,8 +37,7 @@ def test_it_is_told_in_words():
 
 
 @pytest.mark.parametrize(
-    ("old", "new"),
-    [('"facts":{', '"fact":{'), ('"outside":0.25', '"beyond":0.25'), ('"columns":[{', '"c":[{')],
+    ("old", "new"), [('"facts":{', '"fact":{'), ('"outside":0.25', '"beyond":0.25'), ('"columns":[{', '"c":[{')]
 )
 def test_damaged_records_are_refused(old, new):
     text = dumps(PLAN).replace(old, new, 1)

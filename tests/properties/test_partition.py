@@ -50,23 +50,13 @@ def tables(draw: Any) -> tuple[pa.Table, list[str], list[str]]:
             values = np.array(names, object)[rng.integers(0, len(names), n)]
         return pa.array(values.tolist(), mask=rng.random(n) < draw(st.sampled_from([0.0, 0.0, 0.2])))
 
-    quasi = draw(
-        st.lists(
-            st.sampled_from(["number", "decimal", "date", "boolean", "text"]),
-            min_size=1,
-            max_size=4,
-        )
-    )
+    quasi = draw(st.lists(st.sampled_from(["number", "decimal", "date", "boolean", "text"]), min_size=1, max_size=4))
     sensitive = draw(st.lists(st.sampled_from(["number", "decimal", "text", "boolean"]), min_size=1, max_size=3))
     for i, kind in enumerate(quasi):
         made[f"q{i}"] = column(kind)
     for i, kind in enumerate(sensitive):
         made[f"s{i}"] = column(kind)
-    return (
-        pa.table(made),
-        [f"q{i}" for i in range(len(quasi))],
-        [f"s{i}" for i in range(len(sensitive))],
-    )
+    return (pa.table(made), [f"q{i}" for i in range(len(quasi))], [f"s{i}" for i in range(len(sensitive))])
 
 
 def covers(cell: Any, value: Any, style: str) -> bool:

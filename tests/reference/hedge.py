@@ -251,11 +251,7 @@ Promise = Callable[[Members], bool]
 
 
 def joined(
-    cells: Sequence[Members],
-    like: Likeness,
-    told: Told,
-    cap: Fraction | None,
-    promises: Sequence[Promise] = (),
+    cells: Sequence[Members], like: Likeness, told: Told, cap: Fraction | None, promises: Sequence[Promise] = ()
 ) -> list[Members]:
     """Join groups, worst first, until every promise is kept."""
     groups: dict[int, Members] = dict(enumerate(cells))

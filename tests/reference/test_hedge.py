@@ -16,20 +16,7 @@ from hedgerow.columns.table import Table
 
 from ..adversary import checker
 from ..adversary.hedge_checker import random_table
-from .hedge import (
-    LG,
-    Column,
-    Likeness,
-    Members,
-    Told,
-    beyond_chance,
-    cells,
-    hedge,
-    joined,
-    merged_by_cell,
-    sizes,
-    step,
-)
+from .hedge import LG, Column, Likeness, Members, Told, beyond_chance, cells, hedge, joined, merged_by_cell, sizes, step
 
 X = Column("number", [0, 0, 1, 1, 10, 10, 11, 11])
 Y = Column("category", list("aabbabab"))
@@ -73,8 +60,7 @@ def test_one_group_that_breaks_a_promise_is_an_error() -> None:
 
 
 @pytest.mark.parametrize(
-    ("values", "expected"),
-    [([0, 8], "1"), ([0, 7], "0.5"), ([0, 16], "2"), ([0, 3999], "200"), ([0, 0.8], "0.1")],
+    ("values", "expected"), [([0, 8], "1"), ([0, 7], "0.5"), ([0, 16], "2"), ([0, 3999], "200"), ([0, 0.8], "0.1")]
 )
 def test_the_public_step_by_hand(values: list[float], expected: str) -> None:
     """Half the distance of two values is their sd."""

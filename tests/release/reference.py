@@ -47,11 +47,7 @@ def expected(plan: Plan, people: list[Row]) -> tuple[list[Row], int]:
         keys = [[_plain(person[name]) for name in names] for person in people]
         made = [dict(zip(names, key, strict=True)) for key in mapped_rows(recoding, keys)]
         for column in recoding.columns:  # a column that may hold a text holds texts alone
-            labels = [
-                *column.labels,
-                column.missing,
-                *([] if column.is_number else [column.default]),
-            ]
+            labels = [*column.labels, column.missing, *([] if column.is_number else [column.default])]
             labels += [recoding.suppress_label] if recoding.suppressed else []
             if any(isinstance(label, str) for label in labels):
                 for row in made:

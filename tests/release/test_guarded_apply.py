@@ -18,9 +18,7 @@ from hedgerow.release.apply import apply_plan
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 SCHEMA = hr.Schema(
-    quasi=["age", "education"],
-    sensitive=["income", "rate", "diagnosis", "smoker", "since"],
-    kinds={"rate": "numeric"},
+    quasi=["age", "education"], sensitive=["income", "rate", "diagnosis", "smoker", "since"], kinds={"rate": "numeric"}
 )
 
 

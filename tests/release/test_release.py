@@ -18,26 +18,14 @@ import pyarrow.parquet as pq
 import pytest
 
 import hedgerow as hr
-from hedgerow.errors import (
-    HedgerowError,
-    OutputError,
-    ParameterError,
-    PlanError,
-    PromiseError,
-    SchemaError,
-)
+from hedgerow.errors import HedgerowError, OutputError, ParameterError, PlanError, PromiseError, SchemaError
 from hedgerow.io.read import read
 from hedgerow.release import apply_plan, making
 
 from ..adversary import checker
 
 N = 400
-SCHEMA = hr.Schema(
-    quasi=["age", "job", "born"],
-    sensitive=["income", "ill"],
-    identifiers=["name"],
-    other=["note"],
-)
+SCHEMA = hr.Schema(quasi=["age", "job", "born"], sensitive=["income", "ill"], identifiers=["name"], other=["note"])
 
 
 def people(n: int = N, seed: int = 0) -> pa.Table:
@@ -217,13 +205,7 @@ def test_the_folder_is_private_and_says_what_was_verified(release: Any, tmp_path
     digest = hashlib.sha256((folder / "release.parquet").read_bytes()).hexdigest()
     assert audit["file"]["sha256"] == digest
     assert audit["rows"] == N
-    assert {check["name"] for check in audit["checks"]} >= {
-        "rows",
-        "columns",
-        "mapped",
-        "covered",
-        "k-anonymity",
-    }
+    assert {check["name"] for check in audit["checks"]} >= {"rows", "columns", "mapped", "covered", "k-anonymity"}
     assert all(check["holds"] for check in audit["checks"])
     assert hr.Plan.load(folder / "plan.json") == release.plan
     assert pq.read_table(folder / "release.parquet").equals(release.table)
@@ -299,11 +281,7 @@ FAILURES = [OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)), KeyboardInterrupt(
 )
 @pytest.mark.parametrize("failure", FAILURES, ids=["disk full", "Ctrl-C", "no memory"])
 def test_nothing_is_left_behind(
-    release: Any,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    target: str,
-    failure: BaseException,
+    release: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, target: str, failure: BaseException
 ) -> None:
     def fail(*_: Any, **__: Any) -> None:
         raise failure
@@ -417,11 +395,7 @@ def test_short_pseudonym_keys_are_refused_at_their_edge() -> None:
     ("schema", "error", "words"),
     [
         (hr.Schema(sensitive=["income"]), ParameterError, "no quasi-identifier"),
-        (
-            hr.Schema(quasi=["agee", "jobb"], sensitive=["income"]),
-            SchemaError,
-            r"(?s)'agee'.*'age'.*'jobb'.*'job'",
-        ),
+        (hr.Schema(quasi=["agee", "jobb"], sensitive=["income"]), SchemaError, r"(?s)'agee'.*'age'.*'jobb'.*'job'"),
     ],
 )
 def test_schemas_that_do_not_fit(schema: hr.Schema, error: type[HedgerowError], words: str) -> None:

@@ -102,11 +102,7 @@ def tampered(rows: list[dict[str, Any]], how: str, rng: random.Random) -> list[d
 
 
 @pytest.mark.parametrize("plan", [TREE_PLAN, MAP_PLAN], ids=["partition", "maps"])
-@given(
-    rows=st.lists(people_rows, min_size=1, max_size=7),
-    how=st.sampled_from(TAMPERINGS),
-    seed=st.integers(0, 1000),
-)
+@given(rows=st.lists(people_rows, min_size=1, max_size=7), how=st.sampled_from(TAMPERINGS), seed=st.integers(0, 1000))
 def test_every_check_is_the_references(plan: Plan, rows: list[dict[str, Any]], how: str, seed: int) -> None:
     rows = [{name: row[name] for name in TYPES} for row in rows]
     wanted, _ = reference.expected(plan, rows)
@@ -138,10 +134,7 @@ def people(n: int = 300, seed: int = 0) -> pa.Table:
 
 
 SCHEMA = hr.Schema(
-    quasi=["age", "job"],
-    sensitive=["income", "ill"],
-    identifiers=["name"],
-    other=["born", "member", "note"],
+    quasi=["age", "job"], sensitive=["income", "ill"], identifiers=["name"], other=["born", "member", "note"]
 )
 METHODS: dict[str, Any] = {
     "ranges": lambda: hr.MART(k=5, max_disclosure=None),
@@ -210,14 +203,8 @@ TAMPERED: dict[str, tuple[Any, str]] = {
     "swapped cells": (lambda t: replaced(t, "age", swap), MOVED),
     "a row less": (lambda t: t.slice(1), "rows: required 300, reached 299"),
     "a row twice": (lambda t: pa.concat_tables([t, t.slice(3, 1)]), "required 300, reached 301"),
-    "a row for another": (
-        lambda t: pa.concat_tables([t.slice(1), t.slice(5, 1)]),
-        "columns that changed",
-    ),
-    "a column more": (
-        lambda t: t.append_column("name", people().column("name")),
-        "columns: .*at fault: name",
-    ),
+    "a row for another": (lambda t: pa.concat_tables([t.slice(1), t.slice(5, 1)]), "columns that changed"),
+    "a column more": (lambda t: t.append_column("name", people().column("name")), "columns: .*at fault: name"),
     "a column less": (lambda t: t.drop_columns(["note"]), "columns: .*at fault: note"),
     "columns in another order": (lambda t: t.select(t.column_names[::-1]), "fault: their order"),
     "a number as text": (cast("income", pa.string()), "columns that changed: income"),
@@ -315,9 +302,7 @@ def test_a_frame_that_is_changed_in_place_is_found(frame: str, tmp_path: Path) -
         release.verify()
 
 
-def test_a_change_in_place_is_found_in_the_release_and_does_not_reach_it_from_the_original(
-    tmp_path: Path,
-) -> None:
+def test_a_change_in_place_is_found_in_the_release_and_does_not_reach_it_from_the_original(tmp_path: Path) -> None:
     """pandas lends its numbers to whoever reads them."""
     frame = people().to_pandas()
     release = protected("ranges", frame)
@@ -396,23 +381,13 @@ def test_the_key_of_the_sums_is_new_each_time() -> None:
     assert one.sums.whole != two.sums.whole
 
 
-@pytest.mark.parametrize(
-    ("label", "faults"),
-    [
-        (25.9, 0),
-        (24.1, 0),
-        (26.1, 1),
-        (23.9, 1),
-        ("25:4+(missing):1", 1),
-    ],
-)
+@pytest.mark.parametrize(("label", "faults"), [(25.9, 0), (24.1, 0), (26.1, 1), (23.9, 1), ("25:4+(missing):1", 1)])
 def test_a_mean_is_held_to_half_its_step(label: Any, faults: int) -> None:
     assert untrue_means([10, 20, 30, 40], label) == faults
 
 
 @pytest.mark.parametrize(
-    ("label", "faults"),
-    [("25:4+(missing):1", 0), ("25:3+(missing):2", 1), ("25:4+(missing):2", 1), (25.0, 1)],
+    ("label", "faults"), [("25:4+(missing):1", 0), ("25:3+(missing):2", 1), ("25:4+(missing):2", 1), (25.0, 1)]
 )
 def test_who_has_no_value_is_counted_beside_a_mean(label: Any, faults: int) -> None:
     assert untrue_means([10, 20, None, 30, 40], label) == faults
@@ -429,9 +404,7 @@ def untrue_means(ages: list[int | None], label: Any) -> int:
 def test_shares_beside_ranges_are_held_against_their_group(change: Any) -> None:
     release = hr.protect(people(), SCHEMA, hr.MART(k=5, max_disclosure=None, categorical="weighted"))
     release.plan = forged(
-        release.plan,
-        1,
-        lambda c: dataclasses.replace(c, label=change(c.label)) if ":" in str(c.label) else c,
+        release.plan, 1, lambda c: dataclasses.replace(c, label=change(c.label)) if ":" in str(c.label) else c
     )
     with pytest.raises(PromiseError, match=r"means and shares: .* in job"):
         release.verify()

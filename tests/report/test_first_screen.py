@@ -245,8 +245,7 @@ def test_the_surest_attack_stands_beside_the_cap(made):
     audit = hr.audit(people, release, control=rest, people=60, learners=["tree"], learning=False)
     page = page_of(audit, release)
     surest = max(
-        (a for a in audit.attacks if a["over_control"] is not None),
-        key=lambda a: a["over_control_interval"][0],
+        (a for a in audit.attacks if a["over_control"] is not None), key=lambda a: a["over_control_interval"][0]
     )
     assert surest["over_control_interval"][0] > 0
     told = page[page.index("What can an intruder do?") : page.index("What is it still good for?")]

@@ -31,10 +31,7 @@ def test_a_randomized_release_says_its_checks_in_sentences():
     kept = [line for line, how in told if how == "kept"]
     assert not [line for line in kept if "asked: " in line]
     assert any("own record gives a sensitive value away is capped" in line for line in kept)
-    assert (
-        "Not promised: how often a guess through somebody else's record is right.",
-        "open",
-    ) in told
+    assert ("Not promised: how often a guess through somebody else's record is right.", "open") in told
     assert "Every released value is one that its column may have." in kept
     linked = f"Measured: {100 * found['risk']['linkage']['highest']:.1f}%."
     assert any(how == "open" and line.endswith(linked) for line, how in told)

@@ -45,10 +45,7 @@ class Served:
     def other(self, browser: Any, width: int, scale: float, colours: str) -> Any:
         """A window of so many CSS pixels, light or dark, with the same cookie."""
         context = self._context(
-            browser,
-            storage_state=self.context.storage_state(),
-            device_scale_factor=scale,
-            color_scheme=colours,
+            browser, storage_state=self.context.storage_state(), device_scale_factor=scale, color_scheme=colours
         )
         page = context.new_page()
         page.set_viewport_size({"width": width, "height": 700})

@@ -179,9 +179,7 @@ def test_by_keyboard_alone(studio: Served) -> None:
 
 
 @pytest.mark.parametrize(
-    ("width", "scale", "colours"),
-    [(360, 1.0, "dark"), (640, 2.0, "light")],
-    ids=["360px and dark", "200%"],
+    ("width", "scale", "colours"), [(360, 1.0, "dark"), (640, 2.0, "light")], ids=["360px and dark", "200%"]
 )
 def test_nothing_is_cut_off(studio: Served, chromium: Any, width: int, scale: float, colours: str) -> None:
     page = studio.other(chromium, width, scale, colours)

@@ -53,13 +53,7 @@ class Grower:
     """Grows by the best admissible split, every sum taken anew."""
 
     def __init__(
-        self,
-        codes: Any,
-        n_codes: Any,
-        ordered: Any,
-        sensitive: Sensitive,
-        layout: StatisticsLayout,
-        rules: Rules,
+        self, codes: Any, n_codes: Any, ordered: Any, sensitive: Sensitive, layout: StatisticsLayout, rules: Rules
     ) -> None:
         self.codes = np.asarray(codes).tolist()
         self.n_codes = list(map(int, n_codes))

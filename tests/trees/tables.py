@@ -78,11 +78,7 @@ def predictors(rng: np.random.Generator, n: int, columns: str, n_codes: int = 6,
 
 
 def responses(
-    rng: np.random.Generator,
-    given: Given,
-    kinds: str,
-    missing: bool = False,
-    coarse: bool = False,
+    rng: np.random.Generator, given: Given, kinds: str, missing: bool = False, coarse: bool = False
 ) -> Sensitive:
     """One column a letter: n numeric, c categorical, o ordinal; dependent on the codes, noisy."""
     n = len(given.codes)

@@ -16,20 +16,14 @@ from hedgerow.kernels.exact_sums import UNIT_BITS, deviations, scale
 SIZE = 1 << UNIT_BITS
 
 
-@given(
-    st.lists(st.floats(-1e12, 1e12), min_size=2, max_size=40, unique=True),
-    st.integers(0, 2**32 - 1),
-)
+@given(st.lists(st.floats(-1e12, 1e12), min_size=2, max_size=40, unique=True), st.integers(0, 2**32 - 1))
 def test_scaling_rounds_to_units_and_centres(values: list[float], seed: int) -> None:
     ordered = np.array(sorted(values))
     if ordered[-1] - ordered[0] < 1e-300:
         return
     counts = np.random.default_rng(seed).integers(1, 9, len(values))
     made = scale(ordered, counts)
-    low, span = (
-        Fraction(float(ordered[0])),
-        Fraction(float(ordered[-1])) - Fraction(float(ordered[0])),
-    )
+    low, span = (Fraction(float(ordered[0])), Fraction(float(ordered[-1])) - Fraction(float(ordered[0])))
     for value, unit in zip(ordered.tolist(), made.units.tolist(), strict=False):
         exact = (Fraction(value) - low) / span * SIZE
         assert abs(unit + made.middle - exact) <= 1
@@ -47,10 +41,7 @@ def test_scaling_of_extreme_spans() -> None:
 
 @given(
     st.lists(
-        st.tuples(
-            st.one_of(st.floats(-1e12, 1e12), st.sampled_from([-1e14, 1e14, 1e15, 0.1])),
-            st.integers(0, 2**40),
-        ),
+        st.tuples(st.one_of(st.floats(-1e12, 1e12), st.sampled_from([-1e14, 1e14, 1e15, 0.1])), st.integers(0, 2**40)),
         min_size=1,
         max_size=30,
     )

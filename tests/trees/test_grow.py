@@ -22,12 +22,7 @@ from .tables import Given, Sensitive, predictors, responses
 
 
 def rules(
-    made: Sensitive,
-    min_leaf: int = 4,
-    cap: float = 1.0,
-    share: float = 1.0,
-    entropy: float = 0.0,
-    gain: int = SSE,
+    made: Sensitive, min_leaf: int = 4, cap: float = 1.0, share: float = 1.0, entropy: float = 0.0, gain: int = SSE
 ) -> Rules:
     q, c = len(made.responses.classes), len(made.responses.categorical)
     r = len(made.responses.numbers)
@@ -87,16 +82,8 @@ def statistics(made: Sensitive, rows: Any, layout: StatisticsLayout) -> list[int
 
 
 # limits that no share of whole records can meet exactly, where rounding would decide
-RULES = {
-    "plain": {},
-    "cap": {"cap": 0.4371},
-    "tight": {"cap": 0.2113, "min_leaf": 2},
-}
-CLASS_RULES = {
-    "share": {"share": 0.6231},
-    "entropy": {"entropy": 0.71},
-    "both": {"share": 0.6917, "cap": 0.5113},
-}
+RULES = {"plain": {}, "cap": {"cap": 0.4371}, "tight": {"cap": 0.2113, "min_leaf": 2}}
+CLASS_RULES = {"share": {"share": 0.6231}, "entropy": {"entropy": 0.71}, "both": {"share": 0.6917, "cap": 0.5113}}
 
 
 @pytest.mark.parametrize("asked", RULES)
@@ -251,10 +238,7 @@ def test_the_principal_axis_finds_what_no_single_response_shows() -> None:
     table = read(pa.table({"a": common + side, "b": common - side}))
     made = Sensitive((table.column("a"), table.column("b")))
     grown = check(given, made, rules(made), max_depth=1)
-    assert set(grown.subset(0).tolist()) in (
-        {c for c in range(14) if c % 2},
-        {c for c in range(14) if c % 2 == 0},
-    )
+    assert set(grown.subset(0).tolist()) in ({c for c in range(14) if c % 2}, {c for c in range(14) if c % 2 == 0})
 
 
 def signature(grown: Grown, given: Given, order: Any) -> list[Any]:

@@ -126,11 +126,7 @@ def test_histograms_of_billions_of_records_choose_the_same_split() -> None:
     large = _best([h * many for h in hist], total * many, given.predictors, layout, terms)
     assert small is not None
     assert large is not None
-    assert (large.column, large.last_left, large.left_codes) == (
-        small.column,
-        small.last_left,
-        small.left_codes,
-    )
+    assert (large.column, large.last_left, large.left_codes) == (small.column, small.last_left, small.left_codes)
     assert int(total[0]) * many == 6_000_000_000
     assert large.left.tolist() == [int(v) * many for v in small.left]
     assert large.gain == pytest.approx(small.gain * many, rel=1e-12)

@@ -12,9 +12,7 @@ import hedgerow as hr
 from hedgerow.workflow.methods import make
 
 ROLES = hr.Schema(
-    quasi=["age", "education", "job"],
-    sensitive=["income", "assets"],
-    identifiers=["person_id", "postcode"],
+    quasi=["age", "education", "job"], sensitive=["income", "assets"], identifiers=["person_id", "postcode"]
 )
 NUMBERS = ROLES.replace(quasi=["age", "assets"], sensitive=["income"])
 WORDS = ROLES.replace(quasi=["education", "job"], sensitive=["region"])

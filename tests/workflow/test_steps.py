@@ -200,9 +200,7 @@ def test_what_other_threads_warn_of_is_kept_too(here: Path) -> None:
     assert any("released as they are" in text for text in session.cautions)
 
 
-def test_a_pseudonym_key_that_is_too_short_is_refused_when_it_is_chosen(
-    session: hr.Session,
-) -> None:
+def test_a_pseudonym_key_that_is_too_short_is_refused_when_it_is_chosen(session: hr.Session) -> None:
     write_private("short.bin", "15 bytes, sadly")
     for key in (b"short", "short.bin"):
         with pytest.raises(ParameterError, match="at least 16 are needed"):

@@ -11,7 +11,7 @@ import numpy as np
 from .. import facade
 from ..display import aligned, cell, notebook_html
 from ..errors import SchemaError, did_you_mean
-from ..measures import FloatArray, IntArray
+from ..measures import Floats, Ints
 from ..notation import moment, number, percent, plain
 from ..texts import refusal
 from ..validation import AXES, takes
@@ -55,7 +55,7 @@ def _number_bins(column: ReleasedColumn) -> Bins:
     return labels, before, after
 
 
-def _bins(column: ReleasedColumn, values: FloatArray) -> tuple[FloatArray, list[str]]:
+def _bins(column: ReleasedColumn, values: Floats) -> tuple[Floats, list[str]]:
     """Return the left edges and the labels of the bins; whole numbers and days get whole edges."""
     unit, domain = column.original.unit, column.whole.values
     first, last = float(values[0]), float(values[-1])
@@ -86,14 +86,14 @@ def _category_bins(column: ReleasedColumn) -> Bins:
         most = sorted(sorted(used, key=lambda i: (-before[i], i))[: TOP - 1])
         rest = [i for i in used if i not in most]
 
-    def shares(of: FloatArray) -> list[float]:
+    def shares(of: Floats) -> list[float]:
         return [*map(float, of[most]), *([float(of[rest].sum())] if rest else [])]
 
     others = [f"({len(rest)} others)"] if rest else []
     return [*(names[i] for i in most), *others], shares(before), shares(after)
 
 
-def scatter(sizes: IntArray, disclosure: FloatArray) -> dict[str, Any]:
+def scatter(sizes: Ints, disclosure: Floats) -> dict[str, Any]:
     """Return the data of a scatter plot of class size and disclosure; binned counts above 1,000 classes."""
     if len(sizes) <= POINTS:
         order = np.lexsort((disclosure, sizes))
@@ -104,11 +104,7 @@ def scatter(sizes: IntArray, disclosure: FloatArray) -> dict[str, Any]:
     )
     y_edges = np.linspace(0, 1, 21)
     table, _, _ = np.histogram2d(sizes, disclosure, [x_edges, y_edges])
-    return {
-        "size_edges": x_edges.tolist(),
-        "disclosure_edges": y_edges.tolist(),
-        "classes": table.astype(int).tolist(),
-    }
+    return {"size_edges": x_edges.tolist(), "disclosure_edges": y_edges.tolist(), "classes": table.astype(int).tolist()}
 
 
 # no smallest and no largest value: those are of single people
@@ -175,9 +171,7 @@ class Comparison:
 
     def _repr_html_(self) -> str:
         return notebook_html(
-            f"{self.column}, before and after",
-            [self._sentence()],
-            ("", ("", "original", "release"), self._text_rows()),
+            f"{self.column}, before and after", [self._sentence()], ("", ("", "original", "release"), self._text_rows())
         )
 
     def _sentence(self) -> str:
@@ -253,14 +247,14 @@ def _quantile_rows(column: ReleasedColumn) -> list[tuple[str, Any, Any]]:
     def as_text(value: float) -> Any:
         return moment(value, unit) if unit else value
 
-    def at(shares: FloatArray, part: float) -> Any:
+    def at(shares: Floats, part: float) -> Any:
         if not shares.any():
             return None
         # a sum of shares may miss the quantile by rounding
         position = np.searchsorted(np.cumsum(shares), part - 1e-12)
         return as_text(float(values[min(int(position), len(values) - 1)]))
 
-    def mean(shares: FloatArray) -> Any:
+    def mean(shares: Floats) -> Any:
         return as_text(float(values @ shares)) if shares.any() else None
 
     rows = [(words, *(at(shares, part) for shares in both)) for words, part in QUANTILES.items()]

@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 
 from ..columns.column import Column
 from ..columns.table import Table
-from ..measures import FloatArray, IntArray
+from ..measures import Floats, Ints
 from .released_values import ReleasedColumn
 
 # in place of a person's released row: it is not known which one is the person's; there is none
@@ -59,7 +59,7 @@ class Everybody:
     """
 
     quasi: Known
-    order: IntArray
+    order: Ints
 
 
 def true_values(column: Column, rows: Any = slice(None)) -> npt.NDArray[Any]:
@@ -74,14 +74,14 @@ def in_codes_of(original: Column, table: Table, unknown: int) -> Column:
     return column if original.is_number else replace(original, codes=column.codes_in(original, unknown=unknown))
 
 
-def shown_values(original: Column, released: Column) -> tuple[npt.NDArray[Any], FloatArray]:
+def shown_values(original: Column, released: Column) -> tuple[npt.NDArray[Any], Floats]:
     """Return a released column's codes (categories as in `original`), and the number that each code stands for."""
     if original.is_number:
         return released.codes, released.by_code
     return released.codes_in(original, unknown=original.n_values), np.zeros(original.n_values + 1)
 
 
-def known_rows(released: Sequence[ReleasedColumn], rows: IntArray) -> Known:
+def known_rows(released: Sequence[ReleasedColumn], rows: Ints) -> Known:
     """Return the true quasi-identifiers of the given people in the table."""
     return Known(tuple(true_values(column.original, rows) for column in released))
 
@@ -92,7 +92,7 @@ def known_table(released: Sequence[ReleasedColumn], table: Table) -> Known:
     return Known(tuple(true_values(in_codes_of(c, table, c.n_values)) for c in columns))
 
 
-def design_released(released: Sequence[ReleasedColumn], rows: IntArray) -> FloatArray:
+def design_released(released: Sequence[ReleasedColumn], rows: Ints) -> Floats:
     """Return released rows as a feature matrix for learners, shape (n, n_features).
 
     Numbers are scaled to [0, 1] (ranges at their middle), with a flag for missing
@@ -111,7 +111,7 @@ def design_released(released: Sequence[ReleasedColumn], rows: IntArray) -> Float
     return np.hstack(parts)
 
 
-def design_known(released: Sequence[ReleasedColumn], people: Known) -> FloatArray:
+def design_known(released: Sequence[ReleasedColumn], people: Known) -> Floats:
     """Return true values as a feature matrix with the columns of `design_released`."""
     parts = []
     for column, values in zip(released, people.columns, strict=True):
@@ -122,7 +122,7 @@ def design_known(released: Sequence[ReleasedColumn], people: Known) -> FloatArra
     return np.hstack(parts)
 
 
-def feature_columns(released: Sequence[ReleasedColumn]) -> IntArray:
+def feature_columns(released: Sequence[ReleasedColumn]) -> Ints:
     """Return the index of the quasi-identifier that each feature comes from; shape (n_features,)."""
     widths = []
     for column in released:
@@ -131,7 +131,7 @@ def feature_columns(released: Sequence[ReleasedColumn]) -> IntArray:
     return np.repeat(np.arange(len(widths)), widths)
 
 
-def _numbers(column: ReleasedColumn, y: FloatArray, absent: FloatArray) -> FloatArray:
+def _numbers(column: ReleasedColumn, y: Floats, absent: Floats) -> Floats:
     """Scale numbers to [0, 1], and add a feature that flags missing values if the column has any."""
     original = column.original
     if original.n_values:

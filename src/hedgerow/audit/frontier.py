@@ -20,14 +20,7 @@ from ..columns.order import content_order
 from ..columns.roles import refuse_repeated
 from ..columns.table import Table
 from ..display import aligned, notebook_html
-from ..errors import (
-    Cancelled,
-    HedgerowError,
-    InfeasibleError,
-    ParameterError,
-    UnsupportedError,
-    did_you_mean,
-)
+from ..errors import Cancelled, HedgerowError, InfeasibleError, ParameterError, UnsupportedError, did_you_mean
 from ..files import write_private
 from ..guard.redraw import GuardOptions
 from ..io.read import read
@@ -233,10 +226,7 @@ class Trial:
         reached = figures["inferred"]
         if self.max_inference is not None and reached > self.max_inference + SLACK:
             return f"learners infer {figure(reached)}, more than {self.max_inference:g}"
-        for axis, value in (
-            (self.disclosure, figures[self.disclosure]),
-            (self.utility, figures["utility"]),
-        ):
+        for axis, value in ((self.disclosure, figures[self.disclosure]), (self.utility, figures["utility"])):
             if value is None:
                 return f"the {axis} cannot be measured: a refit on fewer people fails"
         return None
@@ -291,12 +281,7 @@ class Trial:
         elif lost := method.loss_and_least(self.table, self.schema):
             loss, least = lost
             reached = least / loss if loss > 0 else 1.0
-        return {
-            "most_explained": most,
-            "loss": loss,
-            "least_loss": least,
-            "of_optimum": reached,
-        }
+        return {"most_explained": most, "loss": loss, "least_loss": least, "of_optimum": reached}
 
 
 def _disclosed(pair: Pair) -> dict[str, float | None]:
@@ -445,13 +430,7 @@ class Frontier:
     def warnings(self) -> tuple[str, ...]:
         """Return a warning for each cap under which learning collapses."""
         return tuple(
-            text(
-                "frontier",
-                "collapsed",
-                setting=p.setting,
-                utility=figure(p.utility),
-                uncapped=figure(p.uncapped),
-            )
+            text("frontier", "collapsed", setting=p.setting, utility=figure(p.utility), uncapped=figure(p.uncapped))
             for p in self.points
             if p.collapsed
         )
@@ -901,11 +880,7 @@ def frontier(
 
 
 def _results(
-    every: Sequence[Setting],
-    methods: Mapping[str, Any],
-    trial: Trial,
-    threads: int,
-    progress: Progress | None,
+    every: Sequence[Setting], methods: Mapping[str, Any], trial: Trial, threads: int, progress: Progress | None
 ) -> list[dict[str, Any] | HedgerowError]:
     """Return the figures or the error of each setting, in order; stop if the progress callback raises."""
     report = telling(progress)

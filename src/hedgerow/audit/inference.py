@@ -19,7 +19,7 @@ from ..columns.column import Column
 from ..columns.table import Table
 from ..errors import HedgerowError, ParameterError
 from ..io.read import read
-from ..measures import FloatArray, IntArray
+from ..measures import Floats, Ints
 from ..measures.disclosure import SLACK
 from ..measures.guarantees import Check, cap_of
 from ..methods.mart import MART
@@ -31,19 +31,8 @@ from ..texts import refusal, text
 from ..validation import METHOD, NAMES, PROGRESS, SEED, takes, whole
 from .attacks.class_risk import score_vectors
 from .attacks.group_learners import corrected
-from .attacks.learners import (
-    CORRECTING,
-    LEARNERS,
-    MOST_CLASSES,
-    TrainingSet,
-    attackers,
-    nearest_of,
-)
-from .design_matrix import (
-    OUTSIDE,
-    shown_values,
-    true_values,
-)
+from .attacks.learners import CORRECTING, LEARNERS, MOST_CLASSES, TrainingSet, attackers, nearest_of
+from .design_matrix import OUTSIDE, shown_values, true_values
 from .non_members import Outside, Refit, check_control, left_out, refitting
 from .pairing import pair_up
 from .subject import of_release
@@ -93,8 +82,7 @@ class Inference:
     def reached(self) -> float:
         """Return the largest share any learner explains of any column, over all members or the worst tenth."""
         return max(
-            (c[who]["explained"] for c in self.columns.values() for who in ("members", "worst_tenth")),
-            default=0.0,
+            (c[who]["explained"] for c in self.columns.values() for who in ("members", "worst_tenth")), default=0.0
         )
 
     @property
@@ -131,14 +119,7 @@ def _share_in_words(share: Mapping[str, Any]) -> str:
     return f"{figure(share['explained'])} [{figure(low)}, {figure(high)}]"
 
 
-@takes(
-    schema=SCHEMA,
-    method=METHOD,
-    folds=whole(),
-    learners=NAMES,
-    random_state=SEED,
-    progress=PROGRESS,
-)
+@takes(schema=SCHEMA, method=METHOD, folds=whole(), learners=NAMES, random_state=SEED, progress=PROGRESS)
 def inference(
     people: Any,
     schema: Schema,
@@ -273,7 +254,7 @@ def infer(
         # without a row of their own the learner must at least see the rows around them
         if not (released >= 0).any():
             near.append(nearest_of(sides.released_quasi, sides.classes, quasi))
-    losses_outside: dict[str, dict[str, FloatArray]] | None = None
+    losses_outside: dict[str, dict[str, Floats]] | None = None
     notes = []
     if sides.strangers is not None:
         pass
@@ -302,7 +283,7 @@ def infer(
         by_people = [
             {name: np.split(every, ends)[i][some] for name, every in losses.items()} for i, some in enumerate(there)
         ]
-        theirs: Mapping[str, FloatArray] | None = None
+        theirs: Mapping[str, Floats] | None = None
         if losses_outside is not None:
             theirs = {name: every[there[0]] for name, every in losses_outside[sensitive.name].items()}
         elif len(people_asked) > 1 and len(there[1]):
@@ -337,7 +318,7 @@ def infer(
     )
 
 
-def training_set(sides: TablePair, j: int, members: IntArray) -> TrainingSet | None:
+def training_set(sides: TablePair, j: int, members: Ints) -> TrainingSet | None:
     """Return the training data for sensitive column j; None if the release shows none of its values."""
     column = sides.sensitive[j]
     target = shown_values(column, sides.released_sensitive[j])
@@ -355,7 +336,7 @@ class _Losses:
 
     def losses(
         self, training: TrainingSet | None, column: Column, people_asked: Asked, truth: Any
-    ) -> dict[str, FloatArray]:
+    ) -> dict[str, Floats]:
         """Return each learner's loss on each person: squared error or Brier score."""
         if training is None:
             return {learner: np.asarray(_alone(column, truth)) for learner in self.learners}
@@ -373,9 +354,7 @@ class _Losses:
                 out[learner] = 1 - 2 * hit + (guess**2).sum(axis=1)
         return out
 
-    def losses_left_out(
-        self, pair: Pair, members: IntArray, without: Iterable[Outside]
-    ) -> dict[str, dict[str, FloatArray]]:
+    def losses_left_out(self, pair: Pair, members: Ints, without: Iterable[Outside]) -> dict[str, dict[str, Floats]]:
         """Return the losses on members under releases made without them, by column and learner."""
         place = np.full(pair.n_rows, -1)
         place[members] = np.arange(len(members))
@@ -395,12 +374,12 @@ class _Losses:
         return out
 
 
-def _alone(column: Column, truth: Any) -> FloatArray:
+def _alone(column: Column, truth: Any) -> Floats:
     """Return each person's loss under public guessing, for a release without values to learn from."""
     return np.full(len(truth), np.nan) if not column.n_values else public_loss(column, truth)
 
 
-def public_loss(column: Column, truth: Any) -> FloatArray:
+def public_loss(column: Column, truth: Any) -> Floats:
     """Return each person's loss if values are guessed from public totals; NaN for a missing value."""
     counts = column.counts()[: column.n_values].astype(np.float64)
     shares = counts / max(counts.sum(), 1.0)
@@ -411,7 +390,7 @@ def public_loss(column: Column, truth: Any) -> FloatArray:
     return np.where(truth == column.n_values, np.nan, each)
 
 
-def _tree_cells(before: TablePair, name: str, rows: IntArray) -> IntArray:
+def _tree_cells(before: TablePair, name: str, rows: Ints) -> Ints:
     """Grow a tree without a cap for one column on part of the people, and return each person's leaf."""
     # too few people for a tree of two cells
     if len(rows) < 2 * CELL:
@@ -432,12 +411,12 @@ REPEATS = 500
 
 
 def in_shares(
-    base: FloatArray,
-    members: Mapping[str, FloatArray],
-    strangers: Mapping[str, FloatArray] | None,
-    cells: IntArray,
+    base: Floats,
+    members: Mapping[str, Floats],
+    strangers: Mapping[str, Floats] | None,
+    cells: Ints,
     random_state: int,
-    others: FloatArray | None = None,
+    others: Floats | None = None,
 ) -> dict[str, Any]:
     """Return the share that each learner and the best one explain, with intervals.
 
@@ -448,7 +427,7 @@ def in_shares(
     best = max(by_learner, key=lambda name: float(by_learner[name][0]))
     tenth = {name: _worst_tenth(base, errors, cells) for name, errors in members.items()}
     hardest = max(tenth, key=lambda name: tenth[name])
-    other: dict[str, FloatArray] = {}
+    other: dict[str, Floats] = {}
     if strangers is not None:
         theirs = shares if others is None else _resampled(others, random_state + 1)
         other = {name: theirs(errors) for name, errors in strangers.items()}
@@ -476,7 +455,7 @@ def in_shares(
     return out
 
 
-def _resampled(base: FloatArray, random_state: int) -> Callable[[FloatArray], FloatArray]:
+def _resampled(base: Floats, random_state: int) -> Callable[[Floats], Floats]:
     """Return a function from per-person losses to the share explained: for all people, then per bootstrap sample."""
     n = len(base)
     # one set of samples for all learners: differences between them are paired
@@ -485,14 +464,14 @@ def _resampled(base: FloatArray, random_state: int) -> Callable[[FloatArray], Fl
     weights = np.vstack([np.ones((1, n)), draws])
     spread = weights @ base
 
-    def shares(errors: FloatArray) -> FloatArray:
+    def shares(errors: Floats) -> Floats:
         with np.errstate(invalid="ignore", divide="ignore"):
             return np.where(spread > 0, 1 - (weights @ errors) / spread, 0.0)
 
     return shares
 
 
-def _share(shares: FloatArray) -> dict[str, Any]:
+def _share(shares: Floats) -> dict[str, Any]:
     """Return the share over all people, with the 95% interval of the shares in the bootstrap samples."""
     value = float(shares[0])
     if len(shares) < 2:
@@ -501,7 +480,7 @@ def _share(shares: FloatArray) -> dict[str, Any]:
     return {"explained": value, "interval": [float(low), float(high)]}
 
 
-def _worst_tenth(base: FloatArray, errors: FloatArray, cells: IntArray) -> float:
+def _worst_tenth(base: Floats, errors: Floats, cells: Ints) -> float:
     """Return the share explained in the best explained cells, which together contain a tenth of the people."""
     n = len(base)
     if not n:
@@ -527,7 +506,7 @@ SHUFFLES = 20
 
 
 def worst_corrected(
-    training: TrainingSet, column: Column, members: IntArray, cap: float | None, random_state: int
+    training: TrainingSet, column: Column, members: Ints, cap: float | None, random_state: int
 ) -> dict[str, Any] | None:
     """Measure each group's disclosure after a learner corrects its members' forecasts, scored as the cap does.
 

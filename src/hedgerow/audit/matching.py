@@ -13,7 +13,7 @@ from scipy.special import bdtrc  # scipy.stats takes longer to load than a small
 from ..columns.column import Column
 from ..columns.table import Table
 from ..errors import InputError, SchemaError
-from ..measures import IntArray, group
+from ..measures import Ints, group
 from ..texts import refusal, text
 from .released_values import ReleasedColumn
 from .subject import Subject, Unpaired
@@ -43,8 +43,8 @@ class RowPairs:
         Released rows that have several originals with the same unchanged cells.
     """
 
-    rows: IntArray
-    released_rows: IntArray
+    rows: Ints
+    released_rows: Ints
     by: str
     columns: tuple[str, ...] = ()
     unsure: int = 0
@@ -57,12 +57,7 @@ class RowPairs:
         return text("note", key, names=", ".join(self.columns), unsure=self.unsure)
 
 
-def find_rows(
-    original: Table,
-    subject: Subject,
-    quasi: Sequence[ReleasedColumn],
-    key: str | None = None,
-) -> RowPairs:
+def find_rows(original: Table, subject: Subject, quasi: Sequence[ReleasedColumn], key: str | None = None) -> RowPairs:
     """Find the original row that each released row comes from.
 
     Rows are paired by the first of these that applies: the key, if one is named; the release or its
@@ -169,18 +164,15 @@ def by_columns(before: Table, after: Table, quasi: Sequence[ReleasedColumn] = ()
     return _pairs(rows, "columns", names, unsure)
 
 
-def _contained(before: IntArray, after: IntArray) -> bool:
+def _contained(before: Ints, after: Ints) -> bool:
     """Return whether every label occurs at most as often after as before."""
     n = int(max(before.max(), after.max())) + 1
     return bool((np.bincount(after, minlength=n) <= np.bincount(before, minlength=n)).all())
 
 
 def _matched(
-    labels: IntArray,
-    n: int,
-    quasi: Sequence[ReleasedColumn],
-    others: Sequence[tuple[npt.NDArray[Any], npt.NDArray[Any]]],
-) -> tuple[IntArray | None, int]:
+    labels: Ints, n: int, quasi: Sequence[ReleasedColumn], others: Sequence[tuple[npt.NDArray[Any], npt.NDArray[Any]]]
+) -> tuple[Ints | None, int]:
     """Return the original row of each released row with the same label, and the number of ambiguous rows.
 
     The rows are None if too many are ambiguous. Among several originals with the same label, the
@@ -222,7 +214,7 @@ def _matched(
     return rows_found, unsure
 
 
-def _one_value(labels: IntArray, codes: npt.NDArray[Any], width: int) -> npt.NDArray[np.bool_]:
+def _one_value(labels: Ints, codes: npt.NDArray[Any], width: int) -> npt.NDArray[np.bool_]:
     """Return which labels have at most one distinct code among their rows; shape (width,)."""
     low, high = np.full(width, len(codes)), np.full(width, -1)
     np.minimum.at(low, labels, codes)
@@ -230,7 +222,7 @@ def _one_value(labels: IntArray, codes: npt.NDArray[Any], width: int) -> npt.NDA
     return low >= high
 
 
-def _misfit(quasi: Sequence[ReleasedColumn], rows: IntArray, candidates: IntArray) -> npt.NDArray[np.int64]:
+def _misfit(quasi: Sequence[ReleasedColumn], rows: Ints, candidates: Ints) -> npt.NDArray[np.int64]:
     """Count each released row's cells that do not cover a candidate's values; (n_rows, n_candidates)."""
     i, j = (x.ravel() for x in np.meshgrid(rows, candidates, indexing="ij"))
     missed = np.zeros(len(i), np.int64)
@@ -239,7 +231,7 @@ def _misfit(quasi: Sequence[ReleasedColumn], rows: IntArray, candidates: IntArra
     return missed.reshape(len(rows), len(candidates))
 
 
-def _covered(quasi: Sequence[ReleasedColumn], rows: IntArray) -> bool:
+def _covered(quasi: Sequence[ReleasedColumn], rows: Ints) -> bool:
     """Return whether there are columns with ranges or sets, and all their cells cover the original values."""
     general = [c for c in quasi if c.general]
     return bool(general) and all(c.covers(c.original.codes[rows], c.codes).all() for c in general)
@@ -306,7 +298,7 @@ def _ranks(column: ReleasedColumn) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
     return column.original.codes, place[column.codes]
 
 
-def _distance(one: Column, other: Column, rows: IntArray, at: IntArray) -> npt.NDArray[Any]:
+def _distance(one: Column, other: Column, rows: Ints, at: Ints) -> npt.NDArray[Any]:
     """Return the distance between original and released values, summed over each pair of rows."""
     if not one.is_number:
         codes = other.codes_in(one, unknown=-1)
@@ -318,7 +310,7 @@ def _distance(one: Column, other: Column, rows: IntArray, at: IntArray) -> npt.N
     return np.sum(np.where(missing == 0, np.minimum(distance, 1.0), missing == 1), axis=1)
 
 
-def _cell_distance(column: ReleasedColumn, rows: IntArray, at: IntArray) -> npt.NDArray[Any]:
+def _cell_distance(column: ReleasedColumn, rows: Ints, at: Ints) -> npt.NDArray[Any]:
     """Return the distance between original values and released cells, summed over each pair of rows."""
     codes, cells = column.original.codes[rows], column.codes[at]
     missed = ~column.covers(codes, cells)
@@ -347,7 +339,7 @@ def _sorted_by(columns: Sequence[tuple[str, npt.NDArray[Any], npt.NDArray[Any]]]
     return names
 
 
-def _in_order(codes: npt.NDArray[Any], runs: IntArray) -> bool:
+def _in_order(codes: npt.NDArray[Any], runs: Ints) -> bool:
     """Return whether the codes in every run ascend, descend, or keep equal codes next to each other."""
     within = runs[1:] == runs[:-1]
     step = np.diff(codes.astype(np.int64))[within]
@@ -357,7 +349,7 @@ def _in_order(codes: npt.NDArray[Any], runs: IntArray) -> bool:
     return together <= len(codes) // 2 and int(_runs(codes, runs)[-1]) + 1 == together
 
 
-def _runs(codes: npt.NDArray[Any], runs: IntArray) -> IntArray:
+def _runs(codes: npt.NDArray[Any], runs: Ints) -> Ints:
     """Split runs of rows wherever the code changes, and return the new run of each row."""
     new = (codes[1:] != codes[:-1]) | (runs[1:] != runs[:-1])
     return np.concatenate([[0], np.cumsum(new)])

@@ -27,19 +27,7 @@ from ..release import Release
 from ..release.warnings import extremes_in_words, rare_ends
 from ..schema import SCHEMA, Schema
 from ..texts import read_toml, refusal, text
-from ..validation import (
-    DAY,
-    FLAG,
-    LIST,
-    NAMES,
-    NUMBER,
-    PROGRESS,
-    SEED,
-    TEXT,
-    check_share,
-    takes,
-    whole,
-)
+from ..validation import DAY, FLAG, LIST, NAMES, NUMBER, PROGRESS, SEED, TEXT, check_share, takes, whole
 from .attacks.class_risk import (
     Population,
     equal_rows,
@@ -728,12 +716,7 @@ def _sample(sides: TablePair, original: Table | None, why: str, n: int | None, r
 
 
 def _sides(
-    original: Any,
-    what: Subject,
-    key: str | None,
-    paired: bool | None,
-    strangers: Table | None,
-    allow_outside: bool,
+    original: Any, what: Subject, key: str | None, paired: bool | None, strangers: Table | None, allow_outside: bool
 ) -> tuple[TablePair, str]:
     """Pair the rows if their order or content allows it; else give the release alone, and why nothing is compared."""
     if original is None:
@@ -883,10 +866,7 @@ class ProfileCheck:
 
 
 def bind_profile(
-    release: Release,
-    profile: str | Path | Profile,
-    measured: Audit | None = None,
-    progress: Progress | None = None,
+    release: Release, profile: str | Path | Profile, measured: Audit | None = None, progress: Progress | None = None
 ) -> None:
     """Check that a release meets a profile, and store the check in its plan for later verifications.
 

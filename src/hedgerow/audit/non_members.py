@@ -13,7 +13,7 @@ from ..columns.table import Table
 from ..errors import InputError
 from ..guard.redraw import GuardOptions, with_runs
 from ..key import Key
-from ..measures import IntArray
+from ..measures import Ints
 from ..plan import Guard
 from ..plan.records import RUNS
 from ..progress import Tell
@@ -48,8 +48,8 @@ class Outside:
 
     sides: TablePair
     people: People
-    members: IntArray
-    places: IntArray
+    members: Ints
+    places: Ints
 
 
 def refitting(method: Any, schema: Schema, guard: Guard | None = None, random_state: int = 0) -> Refit:

@@ -14,41 +14,20 @@ from ..columns.table import Table
 from ..errors import InputError, SchemaError
 from ..io.read import read
 from ..kernels.siphash import siphash_words
-from ..measures import Groups, IntArray, group
+from ..measures import Groups, Ints, group
 from ..methods.anatomy_tables import COUNT, GROUP, codes_of
 from ..plan.records import REDRAW, RUNS
 from ..release.records import RowMap
 from ..schema import Schema
 from ..texts import refusal, text
 from .matching import find_rows
-from .released_values import (
-    CellReading,
-    ReleasedColumn,
-    of_rows,
-    read_released,
-    suppressed,
-    unchanged,
-)
+from .released_values import CellReading, ReleasedColumn, of_rows, read_released, suppressed, unchanged
 from .subject import Subject, UnreadCells, named_cells
 from .table_pair import Pair, People, TablePair
-from .table_warnings import (
-    exchanged,
-    left_open,
-    numbers_as_text,
-    out_of_range,
-    released_identifiers,
-    table_notes,
-)
+from .table_warnings import exchanged, left_open, numbers_as_text, out_of_range, released_identifiers, table_notes
 
 
-def align(
-    original: Any,
-    released: Any,
-    schema: Schema,
-    *,
-    key: str | None = None,
-    allow_outside: bool = False,
-) -> Pair:
+def align(original: Any, released: Any, schema: Schema, *, key: str | None = None, allow_outside: bool = False) -> Pair:
     """Pair two tables by a key, or by row order if they have the same number of rows."""
     before = read(original, schema=schema)
     after = read(released, schema=schema, unescape_formulas=True)
@@ -171,7 +150,7 @@ def released_column(original: Column, subject: Subject) -> CellReading:
     )
 
 
-def _released_sensitive(column: Column, subject: Subject, rows: IntArray) -> Column:
+def _released_sensitive(column: Column, subject: Subject, rows: Ints) -> Column:
     after = subject.table
     try:
         released = after.like(column)
@@ -207,7 +186,7 @@ def _categories(column: Column, cells: ReleasedColumn) -> Column:
     return _with_values(column, codes, values)
 
 
-def _with_values(column: Column, codes: IntArray, values: Any) -> Column:
+def _with_values(column: Column, codes: Ints, values: Any) -> Column:
     """Return a column with new codes and values, in which the code ``len(values)`` means missing."""
     missing = bool((codes == len(values)).any())
     return replace(column, codes=codes, values=values, has_missing=missing, exact=())

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..kernels.neighbours import agreeing, summed
-from ..measures import FloatArray, IntArray
+from ..measures import Floats, Ints
 from ..measures.agreement import bits_of
 from ..measures.masking_scores import LEVELS
 from .design_matrix import Known
@@ -43,7 +43,7 @@ class Reach:
         The released rows to compare with; rows with equal cells need to be listed only once.
     """
 
-    def __init__(self, released: Sequence[ReleasedColumn], rows: IntArray) -> None:
+    def __init__(self, released: Sequence[ReleasedColumn], rows: Ints) -> None:
         self._codes = np.empty((len(released), len(rows)), np.int32)
         for j, column in enumerate(released):
             self._codes[j] = column.codes[rows]
@@ -51,20 +51,20 @@ class Reach:
         self._starts = np.cumsum([0, *(c.n_cells for c in released)])[:-1].astype(np.int64)
         self._tables = [_Ends(c) if c.is_number else _Sets(c) for c in released]
         # filled when first needed: not every attack asks for rows by cell
-        self._by_cell: dict[int, tuple[IntArray, IntArray]] = {}
+        self._by_cell: dict[int, tuple[Ints, Ints]] = {}
         self._bits = bits_of(len(released))
         self._share = np.concatenate([_shares(column) for column in released])
         self._scales = np.concatenate([np.full(c.n_cells, _scale(c)) for c in released])
         # who links by many columns asks of each whether it agrees wholly
         self._within = np.array([_levels(column)[-((1 << self._bits) - 1) :] for column in released])
 
-    def sums(self, people: Known, person: int) -> FloatArray:
+    def sums(self, people: Known, person: int) -> Floats:
         """Return one person's distance from each row, summed over the columns; shape (n,)."""
         out = np.empty(self._codes.shape[1])
         summed(self._codes, self._starts, self._distances(people, person), out)
         return out
 
-    def squares(self, people: Known, person: int) -> FloatArray:
+    def squares(self, people: Known, person: int) -> Floats:
         """Return one person's squared distance from each row: numbers in standard deviations, 2 between categories."""
         out = np.empty(self._codes.shape[1])
         summed(self._codes, self._starts, self._distances(people, person) ** 2 * self._scales, out)
@@ -79,7 +79,7 @@ class Reach:
         agreeing(self._codes, self._starts, distances, self._within, self._bits, out)
         return out
 
-    def agreeing(self, people: Known, person: int, shares: Mapping[int, float]) -> IntArray:
+    def agreeing(self, people: Known, person: int, shares: Mapping[int, float]) -> Ints:
         """Return the rows that agree with a person in the given columns.
 
         Parameters
@@ -90,7 +90,7 @@ class Reach:
             The columns to compare, by index. A number agrees with this share of the rows, those
             nearest in rank. At 0, and for categories, it agrees with the cells that may stand for it.
         """
-        rows: IntArray | None = None
+        rows: Ints | None = None
         for j, share in shares.items():
             cells = self._tables[j].agreeing(people.columns[j][person], share)
             if rows is None:
@@ -102,7 +102,7 @@ class Reach:
         assert rows is not None
         return rows
 
-    def _rows_of(self, j: int, cells: IntArray) -> IntArray:
+    def _rows_of(self, j: int, cells: Ints) -> Ints:
         """Return the rows that have one of the given cells of a column."""
         if j not in self._by_cell:  # sorted once: most cells that agree with a person have few rows
             order = np.argsort(self._codes[j], kind="stable")
@@ -113,7 +113,7 @@ class Reach:
         shift = np.repeat(starts[cells] - np.cumsum(sizes) + sizes, sizes)
         return order[shift + np.arange(len(shift))]
 
-    def likely(self, rows: IntArray) -> IntArray:
+    def likely(self, rows: Ints) -> Ints:
         """Weigh rows by how likely each is to be the person's, given that all of them may be.
 
         The fewer people fit a row by the totals of the columns, the stronger is the evidence that one
@@ -128,16 +128,16 @@ class Reach:
         fit = self._share[self._codes[:, rows] + self._starts[:, None]].prod(axis=0)
         return np.rint(WHOLE * (fit.min(initial=1.0) / fit)).astype(np.int64)
 
-    def nearest(self, distances: FloatArray) -> IntArray:
+    def nearest(self, distances: Floats) -> Ints:
         """Return the rows at the smallest distance; if that is 0, only the most likely of them."""
         near = np.flatnonzero(distances <= bound(distances.min()))
         return near if distances[near[0]] else self.likeliest(near)
 
-    def likeliest(self, rows: IntArray) -> IntArray:
+    def likeliest(self, rows: Ints) -> Ints:
         """Return the candidate row that is most likely the person's."""
         return rows[self.likely(rows) == WHOLE]
 
-    def _distances(self, people: Known, person: int) -> FloatArray:
+    def _distances(self, people: Known, person: int) -> Floats:
         """Return a person's distance from every cell, one column after the other; shape (total cells,)."""
         values = [column[person] for column in people.columns]
         return np.concatenate([t.distances(v) for t, v in zip(self._tables, values, strict=True)])
@@ -153,7 +153,7 @@ class _Ends:
         self.hi = np.where(np.isfinite(column.hi), column.hi, -np.inf)
 
     @cached_property
-    def _ranked(self) -> tuple[IntArray, FloatArray, IntArray, bool]:
+    def _ranked(self) -> tuple[Ints, Floats, Ints, bool]:
         """Return the known cells sorted by midpoint, their midpoints, the cumulative number of rows that have
         them (starting at 0), and whether every cell is a single number.
         """
@@ -165,8 +165,8 @@ class _Ends:
         exact = bool((column.lo == column.hi)[order].all()) and not column.anything.any()
         return order, middle[order], upto, exact
 
-    def distances(self, x: float) -> FloatArray:
-        out: FloatArray
+    def distances(self, x: float) -> Floats:
+        out: Floats
         if np.isfinite(x):
             out = np.maximum(np.maximum(self.lo - x, x - self.hi), 0.0) / self.span
             out = np.minimum(out, 1.0)
@@ -175,7 +175,7 @@ class _Ends:
         out[self.column.anything] = 0.0
         return out
 
-    def agreeing(self, x: float, share: float) -> IntArray:
+    def agreeing(self, x: float, share: float) -> Ints:
         """Return the cells that can stand for x, or whose midpoint lies within a share of the ranks around x."""
         order, middle, upto, exact = self._ranked
         if not (np.isfinite(x) and (share or exact)):
@@ -199,7 +199,7 @@ class _Sets:
         self.cells = cells[order]
         self.starts = np.searchsorted(members[order], np.arange(column.original.n_values + 1))
 
-    def distances(self, code: int) -> FloatArray:
+    def distances(self, code: int) -> Floats:
         if code < self.column.original.n_values:
             out = np.ones(self.column.n_cells)
             out[self.cells[self.starts[code] : self.starts[code + 1]]] = 0.0
@@ -208,12 +208,12 @@ class _Sets:
         out[self.column.anything] = 0.0
         return out
 
-    def agreeing(self, code: int, share: float) -> IntArray:
+    def agreeing(self, code: int, share: float) -> Ints:
         """Return the cells that can stand for a category; the share is ignored."""
         return np.flatnonzero(self.distances(code) <= 0)
 
 
-def _shares(column: ReleasedColumn) -> FloatArray:
+def _shares(column: ReleasedColumn) -> Floats:
     """Return the share of the original's records that each cell covers, at least one; shape (n_cells,)."""
     counts = column.whole.counts().astype(np.int64)
     n, m = max(int(counts.sum()), 1), column.original.n_values

@@ -14,7 +14,7 @@ from scipy.sparse import csr_array
 from ..columns.column import Column
 from ..columns.cover import Cover
 from ..hierarchy import TOP, Hierarchy
-from ..measures import BoolArray, FloatArray, IntArray
+from ..measures import Bools, Floats, Ints
 from ..notation import MISSING, Cell, counted, number, parse_dates, parse_range, split_concatenation
 from . import cell_patterns
 from .cell_patterns import Ends
@@ -49,12 +49,12 @@ class ReleasedColumn:
     original: Column
     codes: npt.NDArray[Any]
     labels: list[str | None]
-    lo: FloatArray
-    hi: FloatArray
-    members: tuple[IntArray, ...]
-    weights: tuple[FloatArray, ...]
-    missing: BoolArray
-    anything: BoolArray
+    lo: Floats
+    hi: Floats
+    members: tuple[Ints, ...]
+    weights: tuple[Floats, ...]
+    missing: Bools
+    anything: Bools
     general: bool
     every: Column | None = None
 
@@ -92,22 +92,22 @@ class ReleasedColumn:
         return not self.covers(self.original.codes, self.codes).all()
 
     @property
-    def empty(self) -> BoolArray:
+    def empty(self) -> Bools:
         """Return, for each cell, whether it is a missing cell; shape (n_cells,)."""
         return np.array([label is None for label in self.labels], np.bool_)
 
     @cached_property
-    def wild(self) -> BoolArray:
+    def wild(self) -> Bools:
         """Return, for each cell, whether it matches anything (``*`` and missing); shape (n_cells,)."""
         return self.anything | self.empty
 
     @cached_property
-    def counts(self) -> IntArray:
+    def counts(self) -> Ints:
         """Return the number of rows with each cell; shape (n_cells,)."""
         return np.bincount(self.codes, minlength=self.n_cells).astype(np.int64)
 
     @cached_property
-    def middle(self) -> FloatArray:
+    def middle(self) -> Floats:
         """Return the midpoint of each numeric cell, or the column's median if the cell is open; shape (n_cells,)."""
         # halves first: the sum of two large doubles is infinite
         out = self.lo / 2 + self.hi / 2
@@ -117,14 +117,14 @@ class ReleasedColumn:
         return np.where(np.isfinite(out) & ~self.anything, out, default)
 
     @cached_property
-    def absent(self) -> FloatArray:
+    def absent(self) -> Floats:
         """Return the share of missing values that each numeric cell states; shape (n_cells,)."""
         pairs = [counted(label) if isinstance(label, str) else None for label in self.labels]
         share = [pair[1] / sum(pair) if pair else 0.0 for pair in pairs]
         return np.where(np.isfinite(self.lo), share, 1.0)
 
     @cached_property
-    def categories(self) -> tuple[IntArray, IntArray]:
+    def categories(self) -> tuple[Ints, Ints]:
         """Return all pairs of a cell and a category that it can stand for, as two arrays sorted by cell."""
         cells = np.repeat(np.arange(self.n_cells), [len(each) for each in self.members])
         return cells, np.concatenate([np.zeros(0, np.int64), *self.members])
@@ -151,14 +151,14 @@ class ReleasedColumn:
         m, (cells, members) = self.original.n_values, self.categories
         return Cover(self.lo, self.hi, self.missing, self.anything, cells * m + members, m)
 
-    def paired(self, rows: IntArray, released_rows: IntArray) -> ReleasedColumn:
+    def paired(self, rows: Ints, released_rows: Ints) -> ReleasedColumn:
         """Return the column for paired rows; missing cells count as suppressed if the original value is known."""
         original = of_rows(self.original, rows)
         every = None if original is self.original else self.original
         column = replace(self, original=original, every=every, codes=_codes_of_rows(self.codes, released_rows))
         return _suppressed_nulls(column)
 
-    def covers(self, values: npt.NDArray[Any], cells: npt.NDArray[Any]) -> BoolArray:
+    def covers(self, values: npt.NDArray[Any], cells: npt.NDArray[Any]) -> Bools:
         """Return, element by element, whether a cell can stand for an original value code.
 
         Codes equal to the number of values are missing values.
@@ -188,13 +188,13 @@ def unchanged(column: Column) -> ReleasedColumn:
     )
 
 
-def of_rows(column: Column, rows: IntArray) -> Column:
+def of_rows(column: Column, rows: Ints) -> Column:
     """Return the given rows of a column, with the same dictionary."""
     codes = _codes_of_rows(column.codes, rows)
     return column if codes is column.codes else replace(column, codes=codes)
 
 
-def _codes_of_rows(codes: npt.NDArray[Any], rows: IntArray) -> npt.NDArray[Any]:
+def _codes_of_rows(codes: npt.NDArray[Any], rows: Ints) -> npt.NDArray[Any]:
     """Return the codes of the given rows, without a copy if these are all rows in order."""
     # without a copy, and the column keeps what it has cached
     if len(rows) == len(codes) and (rows[:-1] < rows[1:]).all():
@@ -275,7 +275,7 @@ ANYTHING = Meaning(missing=1.0, anything=True)
 def read_released(
     original: Column,
     codes: npt.NDArray[Any],
-    labels: list[str | None] | FloatArray,
+    labels: list[str | None] | Floats,
     hierarchy: Hierarchy | None = None,
     meanings: Sequence[Cell] = (),
 ) -> CellReading:
@@ -302,8 +302,8 @@ def read_released(
         texts.append(None)
     n, m = len(texts), original.n_values
     lo, hi = np.full(n, np.nan), np.full(n, np.nan)
-    members: list[IntArray] = [np.zeros(0, np.int64)] * n
-    weights: list[FloatArray] = [np.zeros(0)] * n
+    members: list[Ints] = [np.zeros(0, np.int64)] * n
+    weights: list[Floats] = [np.zeros(0)] * n
     missing, anything = np.zeros(n, np.bool_), np.zeros(n, np.bool_)
     reader, general, unread = _Reader.of(original, hierarchy, meanings), False, []
     public = original.counts()[:m] / max(int(original.counts()[:m].sum()), 1)
@@ -464,10 +464,7 @@ class _Reader:
         low, high = ends
         step = _DAY if self.original.unit == "day" else 1
         return self._closed(
-            (
-                -np.inf if low is None else float(-(-low // step)),
-                np.inf if high is None else float(high // step),
-            )
+            (-np.inf if low is None else float(-(-low // step)), np.inf if high is None else float(high // step))
         )
 
     def _moment(self, text: str) -> float:

@@ -12,15 +12,7 @@ import numpy as np
 from scipy.special import bdtrc  # scipy.stats takes longer to load than a small table
 
 from ..columns.arrays import value_class
-from ..columns.roles import (
-    FREE,
-    NAMES,
-    names_quasi,
-    names_sensitive,
-    profile,
-    tokens,
-    unaccented,
-)
+from ..columns.roles import FREE, NAMES, names_quasi, names_sensitive, profile, tokens, unaccented
 from ..columns.table import Table
 from ..notation import JOIN, MISSING, parse_dates, parse_range
 from ..texts import read_toml
@@ -122,8 +114,7 @@ def identifiers_found(table: Table, year: int | None = None) -> Identifiers:
             if not words & (_WORDS["measures"] | _WORDS["amounts"]):
                 if _many_have(cells, _RECORD_NUMBERS, max(table.n_rows, 2)):
                     unsure.setdefault(
-                        "other",
-                        "whole numbers of many digits that differ from record to record, as record numbers do",
+                        "other", "whole numbers of many digits that differ from record to record, as record numbers do"
                     )
                 if _many_have(cells, _POST_CODES, max(len(cells), _FEW)):
                     unsure.setdefault("geography", "whole numbers of five digits, as post codes are")
@@ -296,10 +287,7 @@ def _over(cell: Any) -> bool:
 
 
 # kinds of which the cells decide as well
-_CHECKED: Mapping[str, Callable[[set[str], Cells, str], str]] = {
-    "geography": _geography,
-    "dates": _dates,
-}
+_CHECKED: Mapping[str, Callable[[set[str], Cells, str], str]] = {"geography": _geography, "dates": _dates}
 
 
 # share of a column's distinct cells that look alike

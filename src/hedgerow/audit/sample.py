@@ -12,7 +12,7 @@ import pyarrow as pa
 from ..backends.randomize import hashes
 from ..columns.table import Table
 from ..key import Key
-from ..measures import IntArray, group
+from ..measures import Ints, group
 from ..texts import text
 from .released_values import of_rows
 from .table_pair import Pair, People
@@ -51,12 +51,7 @@ class Sample:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the sample's size and rule as a plain dict."""
-        return {
-            "records": self.pair.n_rows,
-            "of": self.of,
-            "groups": self.groups,
-            "rule": self.rule,
-        }
+        return {"records": self.pair.n_rows, "of": self.of, "groups": self.groups, "rule": self.rule}
 
     def note(self) -> str:
         """Return a note on the sample, for readers of the audit."""
@@ -86,7 +81,7 @@ def sample_of(pair: Pair, n: int, random_state: int) -> Sample:
     return Sample(_part(pair, rows), pair.n_rows, groups, random_state)
 
 
-def _by_content(pair: Pair, key: Key) -> IntArray:
+def _by_content(pair: Pair, key: Key) -> Ints:
     """Sort the records by a keyed hash of their measured cells, original and released."""
     names = sorted({*pair.schema.quasi, *pair.schema.sensitive})
     sides = (pair.original, pair.rows), (pair.released, pair.released_rows)
@@ -94,7 +89,7 @@ def _by_content(pair: Pair, key: Key) -> IntArray:
     return np.lexsort(words)
 
 
-def _whole_groups(pair: Pair, n: int, key: Key) -> tuple[IntArray, int]:
+def _whole_groups(pair: Pair, n: int, key: Key) -> tuple[Ints, int]:
     """Choose the groups with the lowest hashes; return their records and the number of groups."""
     names = sorted(column.name for column in pair.released_quasi)
     words = hashes(pair.released, names, key)[0][pair.released_rows]
@@ -109,7 +104,7 @@ def _whole_groups(pair: Pair, n: int, key: Key) -> tuple[IntArray, int]:
     return np.flatnonzero(chosen[labels]), enough
 
 
-def _part(pair: Pair, rows: IntArray) -> Pair:
+def _part(pair: Pair, rows: Ints) -> Pair:
     """Copy the given records of a pair into a new pair in memory."""
     schema, every = pair.schema, np.arange(len(rows))
     measured = [*schema.quasi, *schema.sensitive]
@@ -135,6 +130,6 @@ def _part(pair: Pair, rows: IntArray) -> Pair:
     return part
 
 
-def _table(table: Table, names: Sequence[str], rows: IntArray) -> Table:
+def _table(table: Table, names: Sequence[str], rows: Ints) -> Table:
     present = [name for name in names if name in table.names]
     return Table(pa.table({name: table.take(name, rows) for name in present}), layout=table.layout)

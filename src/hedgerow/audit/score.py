@@ -12,7 +12,7 @@ from ..columns.numbers import numeric_matrix
 from ..columns.table import Table
 from ..errors import InputError
 from ..io.read import read
-from ..measures import IntArray
+from ..measures import Ints
 from ..measures.masking_scores import MOST_LINKED, Scores, score_arrays
 from ..progress import caution
 from ..release import Release
@@ -23,15 +23,7 @@ from .matching import by_columns, order_shown_by
 from .subject import plan_of, subject
 
 
-@takes(
-    columns=NAMES,
-    known=whole(),
-    records=whole(),
-    random_state=SEED,
-    missing=NAMES,
-    decimal=TEXT,
-    encoding=TEXT,
-)
+@takes(columns=NAMES, known=whole(), records=whole(), random_state=SEED, missing=NAMES, decimal=TEXT, encoding=TEXT)
 def score(
     original: Any,
     masked: Any,
@@ -114,7 +106,7 @@ def score(
     return replace(scores, paired_by=paired_by, unchanged=same)
 
 
-def _rows(original: Table, masked: Table) -> tuple[IntArray, str]:
+def _rows(original: Table, masked: Table) -> tuple[Ints, str]:
     """Return the original row of each masked row, and the evidence: "order", "columns" or "nothing"."""
     every = np.arange(original.n_rows)
     if order_shown_by(original, masked):

@@ -17,7 +17,7 @@ from ..columns.table import Table
 from ..display import cell
 from ..errors import InputError, ParameterError, UnsupportedError
 from ..io.write import write_table
-from ..measures import BoolArray, Classes, FloatArray, Groups, IntArray, group
+from ..measures import Bools, Classes, Floats, Groups, Ints, group
 from ..measures.class_counts import Counts
 from ..notation import moment, number, plain
 from ..texts import refusal
@@ -74,10 +74,7 @@ class PerPerson:
 
 
 def per_person(
-    pair: Pair,
-    journalist: Population | None = None,
-    key: str | None = None,
-    special: SpecialUniques | None = None,
+    pair: Pair, journalist: Population | None = None, key: str | None = None, special: SpecialUniques | None = None
 ) -> PerPerson:
     """Measure what the groups of a paired release reveal about each record.
 
@@ -104,11 +101,7 @@ def per_person(
     for name in dict.fromkeys((key, pair.schema.person)):
         if name is not None and name in pair.original.names:
             columns[name] = pair.original.arrow.column(name).take(pa.array(pair.rows))
-    columns |= {
-        "records": pair.classes.sizes[label],
-        "people": people[label],
-        "prosecutor": 1.0 / people[label],
-    }
+    columns |= {"records": pair.classes.sizes[label], "people": people[label], "prosecutor": 1.0 / people[label]}
     if journalist is not None:
         columns["population"] = journalist.sizes[label]
         columns["journalist"] = journalist.risk[label]
@@ -136,7 +129,7 @@ def per_person(
     return PerPerson(table.take(pa.array(order)))
 
 
-def _named(original: Column, released: Column, labels: IntArray, target: AttackTarget) -> FloatArray:
+def _named(original: Column, released: Column, labels: Ints, target: AttackTarget) -> Floats:
     """Return, for each record, the share of its group whose released values equal the record's own."""
     codes, values = shown_values(original, released)
     n = len(values) + 1
@@ -213,7 +206,7 @@ def example_records(pair: Pair) -> Shown:
     )
 
 
-def _texts(table: Table, names: Sequence[str], rows: IntArray) -> list[list[str]]:
+def _texts(table: Table, names: Sequence[str], rows: Ints) -> list[list[str]]:
     columns = [table.take(name, rows).to_pylist() for name in names]
     return [list(map(cell, row)) for row in zip(*columns, strict=True)]
 
@@ -272,7 +265,7 @@ def _ranges(released: ReleasedColumn, m: int) -> list[list[int]]:
     return np.stack([lo, hi, released.missing | free], axis=1).astype(int).tolist()
 
 
-def _code_ranges(released: ReleasedColumn) -> tuple[IntArray, IntArray]:
+def _code_ranges(released: ReleasedColumn) -> tuple[Ints, Ints]:
     """Return the codes of the first and last original value in each cell; an empty range if it has none."""
     values, finite = released.original.values, np.isfinite(released.lo)
     first = np.searchsorted(values, np.where(finite, released.lo, np.inf), "left")
@@ -416,7 +409,7 @@ def _code(column: Column, text: str) -> float:
     return float(at) if same else at - 0.5
 
 
-def _covers(column: ReleasedColumn, code: float) -> BoolArray:
+def _covers(column: ReleasedColumn, code: float) -> Bools:
     """Return, for each cell, whether it can stand for a value code; shape (n_cells,)."""
     m, free = column.original.n_values, column.anything | column.stands_in
     if code == m:
@@ -428,7 +421,7 @@ def _covers(column: ReleasedColumn, code: float) -> BoolArray:
     return np.asarray(free | (np.bincount(cells[members == code], minlength=column.n_cells) > 0))
 
 
-def _fits(side: Pair, rows: BoolArray) -> Fits:
+def _fits(side: Pair, rows: Bools) -> Fits:
     matches = np.flatnonzero(rows)
     groups = len(np.unique(side.classes.labels[matches]))
     groups_of_values = side.value_groups.labels.astype(np.int64)
@@ -440,7 +433,7 @@ def _fits(side: Pair, rows: BoolArray) -> Fits:
     return Fits(len(matches), groups, dict(zip(names, figures, strict=True)))
 
 
-def _guess_error(column: Column, weights: FloatArray) -> float | None:
+def _guess_error(column: Column, weights: Floats) -> float | None:
     if column.is_number:
         y = column.numbers
         finite = np.isfinite(y) & (weights > 0)

@@ -125,13 +125,7 @@ class Unprotected:
         return f"Unprotected({self.rows:,} records, {alone:,} alone in their group)"
 
 
-def unprotected(
-    table: Table,
-    schema: Schema,
-    *,
-    attacks: bool = True,
-    progress: Progress | None = None,
-) -> Unprotected:
+def unprotected(table: Table, schema: Schema, *, attacks: bool = True, progress: Progress | None = None) -> Unprotected:
     """Measure a table as if it were released without protection.
 
     Parameters
@@ -167,12 +161,7 @@ def unprotected(
     }
     if not attacks or not schema.sensitive:
         return Unprotected(**figures)
-    tried = regression(
-        pair,
-        learners=LEARNER,
-        people=PEOPLE,
-        progress=lambda text, share=None: report(text, share),
-    )
+    tried = regression(pair, learners=LEARNER, people=PEOPLE, progress=lambda text, share=None: report(text, share))
     report("which columns give people away", None)
     return Unprotected(**figures, attacks=tried, influence=influence(pair))
 

@@ -35,12 +35,7 @@ def _table(source: Any) -> Table:
 
 
 def put_there(
-    there: RemoteEngine,
-    original: Any,
-    released: Any,
-    schema: Schema | None,
-    plan: Plan | None,
-    memory: Any = None,
+    there: RemoteEngine, original: Any, released: Any, schema: Schema | None, plan: Plan | None, memory: Any = None
 ) -> tuple[Any, Any, Plan | None, tuple[str, ...]]:
     """Open files on the cluster, and return both tables, the plan of a release folder, and notes.
 
@@ -67,12 +62,7 @@ def put_there(
 
 
 def copies(
-    original: Any,
-    released: Any,
-    schema: Schema | None,
-    plan: Plan | None,
-    memory: Any = None,
-    keyed: bool = False,
+    original: Any, released: Any, schema: Schema | None, plan: Plan | None, memory: Any = None, keyed: bool = False
 ) -> tuple[Any, Any, Schema | None, Plan | None]:
     """Copy tables from a cluster to this machine; return them with the schema and plan, if known.
 
@@ -155,12 +145,7 @@ def counted(
             raise InputError(**refusal("other_table"))
     needed = bytes_of(before.n_rows, len(names))
     both = there.paired(
-        before,
-        after,
-        None if isinstance(released, Release) else plan,
-        names,
-        besides=needed,
-        memory=memory,
+        before, after, None if isinstance(released, Release) else plan, names, besides=needed, memory=memory
     )
     if both is None:
         if isinstance(released, Release):

@@ -20,7 +20,7 @@ from ..errors import InputError, SchemaError
 from ..guard.redraw import GuardOptions, as_released, decoded_cells, group_numbers, guarded
 from ..guard.runs import run_codes
 from ..key import Key
-from ..measures import Groups, IntArray
+from ..measures import Groups, Ints
 from ..measures.guarantees import KAnonymity
 from ..methods.private.domain import OTHER
 from ..methods.private.private_plan import PrivatePlan, is_private
@@ -115,7 +115,7 @@ class Subject:
     is_aligned: bool = False
     is_private: bool = False
 
-    def rows_of(self, original: Table) -> IntArray | None:
+    def rows_of(self, original: Table) -> Ints | None:
         """Return the original row of each released row, from the row map or the plan.
 
         None if neither of them has it.
@@ -226,7 +226,7 @@ def subject(released: Any, schema: Schema | None, plan: Plan | None, holds: Hold
     return Subject(table, schema, plan, second, rows, verified, notes=() if note is None else (note,))
 
 
-def by_content(plan: Plan, original: Table, released: Table) -> IntArray | None:
+def by_content(plan: Plan, original: Table, released: Table) -> Ints | None:
     """Find the original row of each released row by applying the plan again; None if the rows differ."""
     if original.n_rows != released.n_rows:
         return None
@@ -247,7 +247,7 @@ def by_content(plan: Plan, original: Table, released: Table) -> IntArray | None:
 
 def _by_hashes(
     plan: Plan, original: Table, released: Table, columns: Mapping[str, Any], names: Sequence[str]
-) -> IntArray | None:
+) -> Ints | None:
     """Find the rows as `by_content` does, but by keyed hashes, for an original that is read in chunks."""
     change = Change(columns, plan.left_out)
     output = computing(original.engine).release(original, change)

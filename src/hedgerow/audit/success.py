@@ -14,7 +14,7 @@ import numpy.typing as npt
 from ..columns.column import Column
 from ..columns.roles import attacked_as
 from ..kernels.measures import best_windows
-from ..measures import FloatArray
+from ..measures import Floats
 from ..notation import percent
 from ..schema import Schema
 
@@ -44,13 +44,13 @@ class Tolerance:
     share: float = 0.0
     width: float = 0.0
 
-    def hits(self, guess: Any, y: Any) -> FloatArray:
+    def hits(self, guess: Any, y: Any) -> Floats:
         """Return 1 for each guess that is near enough, else 0."""
         reach = self.share * np.abs(y) + self.width
         # rounding of the product must not turn a hit into a miss
         return np.asarray(np.abs(guess - y) <= reach + 1e-12 * np.abs(y), np.float64)
 
-    def best(self, starts: Any, values: FloatArray, weights: Any) -> tuple[Any, FloatArray]:
+    def best(self, starts: Any, values: Floats, weights: Any) -> tuple[Any, Floats]:
         """Return each group's best guess, and how many records it hits; see `best_windows`."""
         return best_windows(starts, values, weights, self.share, self.width)
 

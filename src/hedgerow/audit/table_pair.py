@@ -12,7 +12,7 @@ import numpy as np
 from ..columns.column import Column
 from ..columns.table import Table
 from ..guard.runs import run_codes
-from ..measures import Groups, IntArray, Persons, group
+from ..measures import Groups, Ints, Persons, group
 from ..plan import Guard, GuardedColumn
 from ..plan.records import REDRAW
 from ..schema import Schema
@@ -30,13 +30,13 @@ def by_name(columns: Sequence[Named]) -> list[Named]:
     return sorted(columns, key=lambda column: column.name)
 
 
-def evenly(rows: IntArray, most: int) -> IntArray:
+def evenly(rows: Ints, most: int) -> Ints:
     """Choose at most `most` of the given rows, evenly spaced."""
     picked = np.linspace(0, len(rows) - 1, min(most, len(rows))).astype(np.int64)
     return rows[np.unique(picked)]
 
 
-def spread(rows: IntArray, most: int, random_state: int = 0) -> IntArray:
+def spread(rows: Ints, most: int, random_state: int = 0) -> Ints:
     """Choose at most `most` people for an attack, one from each equal part of their order.
 
     Where in its part a row stands follows the golden ratio, which no period fits: every second
@@ -77,11 +77,11 @@ class People:
         return len(self.quasi[0].codes)
 
     @cached_property
-    def canonical(self) -> IntArray:
+    def canonical(self) -> Ints:
         """Return row numbers sorted by the people's values, independent of the order of rows and columns."""
         return np.lexsort([c.codes for c in by_name((*self.quasi, *self.sensitive))[::-1]])
 
-    def some(self, most: int, random_state: int = 0) -> IntArray:
+    def some(self, most: int, random_state: int = 0) -> Ints:
         """Choose at most `most` people, spread over their sorted values."""
         return spread(self.canonical, most, random_state)
 
@@ -116,7 +116,7 @@ class Asked:
 
     quasi: Known
     values: Sequence[Any]
-    released: IntArray
+    released: Ints
 
     @classmethod
     def joined(cls, parts: Sequence[Asked]) -> Asked:
@@ -242,7 +242,7 @@ class TablePair:
         """Return the person that each row belongs to; None if every row is a person, or rows are not paired."""
         return None
 
-    def people_in(self, groups: Groups) -> IntArray:
+    def people_in(self, groups: Groups) -> Ints:
         """Count the people in each group of rows; the records if every row is a person."""
         return groups.sizes if self.persons is None else self.persons.people(groups)
 
@@ -281,19 +281,19 @@ class TablePair:
         return self.cells
 
     @cached_property
-    def canonical(self) -> IntArray:
+    def canonical(self) -> Ints:
         """Return member numbers sorted by their values, independent of the order of rows and columns."""
         return self.members.canonical
 
-    def order_of(self, people: People, *values: Any) -> IntArray:
+    def order_of(self, people: People, *values: Any) -> Ints:
         """Return the order that sorts the given people by their values alone."""
         return self.canonical if people is self.members else people.canonical
 
-    def rows_of(self, people: People, picked: IntArray) -> IntArray:
+    def rows_of(self, people: People, picked: Ints) -> Ints:
         """Return the released row of each person, or `UNKNOWN` or `OUTSIDE`."""
         return np.full(len(picked), UNKNOWN if people is self.members else OUTSIDE)
 
-    def original_rows(self, picked: IntArray) -> IntArray:
+    def original_rows(self, picked: Ints) -> Ints:
         """Return the original rows of the given members."""
         return picked
 
@@ -308,19 +308,13 @@ class Pair(TablePair):
         Row of the original and of the release behind each pair.
     """
 
-    rows: IntArray
-    released_rows: IntArray
+    rows: Ints
+    released_rows: Ints
 
     is_paired: ClassVar[bool] = True
 
     @classmethod
-    def of_itself(
-        cls,
-        schema: Schema,
-        table: Table,
-        quasi: tuple[Column, ...],
-        sensitive: tuple[Column, ...],
-    ) -> Pair:
+    def of_itself(cls, schema: Schema, table: Table, quasi: tuple[Column, ...], sensitive: tuple[Column, ...]) -> Pair:
         """Pair a table with itself, as if it were released without protection."""
         every, cells = np.arange(table.n_rows), tuple(unchanged(column) for column in quasi)
         members = People(quasi, sensitive)
@@ -347,7 +341,7 @@ class Pair(TablePair):
         persons = Persons.from_table(self.original, self.schema.person, self.schema.household)
         return None if persons is None else persons.subset(self.rows)
 
-    def counted_in(self, groups: Groups) -> IntArray:
+    def counted_in(self, groups: Groups) -> Ints:
         """Count each group's people (records if each is a person), or its households if these are fewer."""
         return groups.sizes if self.persons is None else self.persons.sizes(groups)
 
@@ -377,7 +371,7 @@ class Pair(TablePair):
         )
 
     @cached_property
-    def canonical(self) -> IntArray:
+    def canonical(self) -> Ints:
         """Return pair numbers sorted by their values, independent of the order of rows and columns."""
         parts = self.quasi, self.sensitive, self.released_sensitive
         keys = [column.codes for part in parts for column in by_name(part)]
@@ -385,19 +379,19 @@ class Pair(TablePair):
         keys += [column.codes for column in by_name(self.released_quasi)]
         return np.lexsort(keys[::-1]) if keys else np.arange(self.n_rows)
 
-    def order_of(self, people: People, *values: Any) -> IntArray:
+    def order_of(self, people: People, *values: Any) -> Ints:
         """Return the order that sorts the given people by their values alone."""
         if people is self.members:
             return self.canonical
         return np.lexsort((*values, *people.values_for(by_name(self.released_quasi)).columns))
 
-    def rows_of(self, people: People, picked: IntArray) -> IntArray:
+    def rows_of(self, people: People, picked: Ints) -> Ints:
         """Return the released row of each person; altered rows belong to nobody."""
         if people is self.members and self.risk_model != "linkage":
             return picked
         return super().rows_of(people, picked)
 
-    def original_rows(self, picked: IntArray) -> IntArray:
+    def original_rows(self, picked: Ints) -> Ints:
         """Return the original rows of the given members."""
         return self.rows[picked]
 

@@ -10,7 +10,7 @@ import numpy as np
 from ..columns.column import Column
 from ..columns.roles import MOST_CODES
 from ..columns.table import Table
-from ..measures import FloatArray, Persons
+from ..measures import Floats, Persons
 from ..schema import Schema
 from ..texts import text
 
@@ -65,7 +65,7 @@ def left_open(sensitive: Sequence[Column], released_as: Sequence[Column]) -> lis
     return _note("left_open", faults)
 
 
-def out_of_range(columns: Sequence[tuple[Column, FloatArray]]) -> list[str]:
+def out_of_range(columns: Sequence[tuple[Column, Floats]]) -> list[str]:
     """Return a note on numbers that are mostly outside the original range, which suggests another unit."""
     faults = []
     for original, released in columns:
@@ -78,7 +78,7 @@ def out_of_range(columns: Sequence[tuple[Column, FloatArray]]) -> list[str]:
     return _note("out_of_range", faults)
 
 
-def exchanged(columns: Sequence[tuple[Column, FloatArray]]) -> list[str]:
+def exchanged(columns: Sequence[tuple[Column, Floats]]) -> list[str]:
     """Return a note on released numbers that equal those of another original column."""
     faults = []
     for original, released in columns:

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..columns.column import Column
 from ..columns.table import Table
-from ..measures import IntArray, group
+from ..measures import Ints, group
 
 
 def shared(one: Table, two: Table, names: Collection[str] | None = None) -> list[tuple[Column, Column]]:
@@ -24,7 +24,7 @@ def shared(one: Table, two: Table, names: Collection[str] | None = None) -> list
     return pairs
 
 
-def row_labels(one: Table, two: Table, names: Collection[str] | None = None) -> IntArray:
+def row_labels(one: Table, two: Table, names: Collection[str] | None = None) -> Ints:
     """Label the rows of both tables, so that equal rows share a label; shape (n + m,)."""
     codes = [
         np.concatenate([mine.codes.astype(np.int64), theirs.codes_in(mine, unknown=mine.n_values + 1)])
@@ -33,7 +33,7 @@ def row_labels(one: Table, two: Table, names: Collection[str] | None = None) -> 
     return group(codes, one.n_rows + two.n_rows).labels.astype(np.int64)
 
 
-def rows_alike(one: Table, two: Table, names: Collection[str] | None = None) -> tuple[IntArray, int]:
+def rows_alike(one: Table, two: Table, names: Collection[str] | None = None) -> tuple[Ints, int]:
     """Return, for each row of the second table, an equal row of the first, using each row once.
 
     Equal rows are paired in their order.
@@ -64,7 +64,7 @@ def rows_alike(one: Table, two: Table, names: Collection[str] | None = None) -> 
     return order[place], int((keys[order][place] != wanted).sum())
 
 
-def _numbered(labels: IntArray) -> IntArray:
+def _numbered(labels: Ints) -> Ints:
     """Number the rows with the same label from 0, in their order."""
     order = np.argsort(labels, kind="stable")
     ordered = labels[order]

@@ -145,9 +145,7 @@ class Transformed:
         """Return a copy with a function applied to its columns."""
         hidden = self._hidden
         return Transformed(
-            function(self.columns),
-            lambda: self.outside,
-            None if hidden is None else lambda: function(hidden()),
+            function(self.columns), lambda: self.outside, None if hidden is None else lambda: function(hidden())
         )
 
     def without_outside(self) -> Mapping[str, Any]:
@@ -254,11 +252,7 @@ class Engine(Protocol):
         ...
 
     def classes(
-        self,
-        table: Table,
-        quasi: Sequence[str],
-        sensitive: Sequence[PlanColumn],
-        persons: Persons | None = None,
+        self, table: Table, quasi: Sequence[str], sensitive: Sequence[PlanColumn], persons: Persons | None = None
     ) -> Classes:
         """Return the equivalence classes of a released table, with the sensitive values in each."""
         ...

@@ -51,10 +51,7 @@ def open(source: Any, options: OpenOptions = DEFAULTS) -> ChunkedTable:
     return open_chunked(source, Workspace(memory_of(options.memory)), options)
 
 
-capabilities = Capabilities(
-    recodings=tuple(EXECUTORS),
-    streams=True,
-)
+capabilities = Capabilities(recodings=tuple(EXECUTORS), streams=True)
 
 
 def release(table: Table, change: Change) -> ReleasedTable:

@@ -24,31 +24,13 @@ from ..measures import Classes, Persons, disclosure, group
 from ..measures.classes import by_ranges, distinct_values
 from ..plan import Plan, PlanColumn
 from . import column_maps, partitions, randomize
-from .base import (
-    Capabilities,
-    Change,
-    Executors,
-    PartWork,
-    ReleasedTable,
-    T,
-    Transformed,
-    execute_by,
-    sensitive_column,
-)
+from .base import Capabilities, Change, Executors, PartWork, ReleasedTable, T, Transformed, execute_by, sensitive_column
 from .release_order import ReleasedCodes
 
 # DuckDB's engine uses them too: they recode rows by codes, which may lie in mapped files
-EXECUTORS: Executors = {
-    "partition": partitions.recode,
-    "maps": column_maps.recode,
-    "randomize": randomize.execute,
-}
+EXECUTORS: Executors = {"partition": partitions.recode, "maps": column_maps.recode, "randomize": randomize.execute}
 
-capabilities = Capabilities(
-    recodings=tuple(EXECUTORS),
-    streams=False,
-    runs=True,
-)
+capabilities = Capabilities(recodings=tuple(EXECUTORS), streams=False, runs=True)
 
 
 def open(source: Any, options: OpenOptions = DEFAULTS) -> Table:
@@ -127,10 +109,7 @@ def over_parts(table: Table, work: PartWork[T], names: Sequence[str], **_: Any) 
 
 
 def classes(
-    table: Table,
-    quasi: Sequence[str],
-    sensitive: Sequence[PlanColumn],
-    persons: Persons | None = None,
+    table: Table, quasi: Sequence[str], sensitive: Sequence[PlanColumn], persons: Persons | None = None
 ) -> Classes:
     """Return the equivalence classes of a released table, measured a range of classes at a time."""
     groups = group([table.equality_codes(name) for name in quasi], table.n_rows)

@@ -140,9 +140,7 @@ class Ordered:
             return values_only(pa.table({"x": column.entries})).column(0).chunk(0), column.place
         valid = column.occurring(self._counts[self._at[id(column.numbers)]])
         coded = pa.DictionaryArray.from_arrays(
-            pa.array(valid).cast(column.type.index_type),
-            column.entries,
-            ordered=column.type.ordered,
+            pa.array(valid).cast(column.type.index_type), column.entries, ordered=column.type.ordered
         )
         one = values_only(pa.table({"x": coded})).column(0).chunk(0)
         index = np.full(len(column.entries), -1, np.int64)

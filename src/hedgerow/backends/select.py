@@ -88,10 +88,7 @@ def chosen(source: Any, runs_on: Sequence[str], what: str, *, name: str = "auto"
         )
     engine(name)
     if name not in runs_on:
-        raise UnsupportedError(
-            f"{what} does not run on the engine {name!r}",
-            hint=f"it runs on {', '.join(runs_on)}",
-        )
+        raise UnsupportedError(f"{what} does not run on the engine {name!r}", hint=f"it runs on {', '.join(runs_on)}")
     return name
 
 

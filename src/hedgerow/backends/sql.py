@@ -46,12 +46,7 @@ def double(value: float) -> str:
 
 
 def to_sql(
-    plan: Plan,
-    table: str = "people",
-    dialect: str = NATIVE,
-    *,
-    create: str | None = None,
-    name: str = "release",
+    plan: Plan, table: str = "people", dialect: str = NATIVE, *, create: str | None = None, name: str = "release"
 ) -> str:
     """Return the SELECT that recodes `table` as the plan says, or a statement that stores it as a view or table.
 
@@ -326,11 +321,7 @@ def _places(tree: Partition) -> dict[int, list[str]]:
 
 
 def _placed(
-    step: str,
-    prefix: str,
-    released: Sequence[str],
-    keys: Sequence[str],
-    places: Mapping[int, Sequence[str]],
+    step: str, prefix: str, released: Sequence[str], keys: Sequence[str], places: Mapping[int, Sequence[str]]
 ) -> list[str]:
     """Return SQL steps that replace categories by positions: 1 to m, then one for missing, one for all others."""
     steps, joins = [], []

@@ -71,12 +71,7 @@ def apply(plan: Path, source: str, options: Options) -> None:
         applied.write(out, force=force, **options.pick(["escape"]))
     if options.get("json"):
         as_json(
-            {
-                "file": str(out),
-                "rows": applied.n_rows,
-                "outside": applied.outside,
-                "dropped": list(applied.dropped),
-            }
+            {"file": str(out), "rows": applied.n_rows, "outside": applied.outside, "dropped": list(applied.dropped)}
         )
         return
     # standard output holds the table and nothing else

@@ -23,10 +23,7 @@ SCALES = ("distance", "distance_ranks", "probabilistic", "probabilistic_ranks")
 @command(
     *OPTIONS,
     source=("ORIGINAL", "The table before."),
-    release=(
-        "RELEASED",
-        "The released table, whoever made it, or a release folder, which holds its plan.",
-    ),
+    release=("RELEASED", "The released table, whoever made it, or a release folder, which holds its plan."),
 )
 def audit(options: Options, source: str | None = None, release: str | None = None) -> int:
     """Measure what a released file discloses, and its utility.
@@ -126,8 +123,7 @@ def _tables(source: str | None, release: str | None, options: Options) -> tuple[
     original, released = source or options.get("original"), release or options.get("released")
     if not original or not released:
         raise ParameterError(
-            "two tables are needed, or --release-only",
-            hint="hedgerow audit people.csv release.csv --quasi ...",
+            "two tables are needed, or --release-only", hint="hedgerow audit people.csv release.csv --quasi ..."
         )
     return original, released
 

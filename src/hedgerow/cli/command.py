@@ -105,10 +105,7 @@ def parameter(option: Option) -> inspect.Parameter:
         rich_help_panel=option.panel or None,
     )
     return inspect.Parameter(
-        option.name,
-        inspect.Parameter.KEYWORD_ONLY,
-        default=None,
-        annotation=Annotated[kind | None, show],
+        option.name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[kind | None, show]
     )
 
 

@@ -16,10 +16,7 @@ from .outputs import new_file
 _MOST_ROWS = 40
 
 
-@command(
-    *rows("reconstruct"),
-    source=("SOURCE", "A release folder, or its table."),
-)
+@command(*rows("reconstruct"), source=("SOURCE", "A release folder, or its table."))
 def reconstruct(source: str, options: Options) -> None:
     """Estimate counts of the original from a randomized release."""
     from ..release.reconstruct import reconstruct as estimate

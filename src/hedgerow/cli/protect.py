@@ -166,8 +166,7 @@ def _with_keys(options: Options) -> tuple[Any, dict[str, Any]]:
         raise ParameterError("--key-file is given without --pseudonyms or --guard redraw")
     if pseudonyms and not key:
         raise ParameterError(
-            "--pseudonyms needs --key-file",
-            hint="make one with: (umask 077; head -c 32 /dev/urandom > key.bin)",
+            "--pseudonyms needs --key-file", hint="make one with: (umask 077; head -c 32 /dev/urandom > key.bin)"
         )
     return method, {"pseudonym_key": key if pseudonyms else None, **drawing}
 

@@ -188,10 +188,7 @@ def profiles(options: Options, name: str | None = None) -> None:
         say(f"- {each.asks} [{each.clause}] {statistic} ({ground})")
 
 
-@command(
-    *rows("studio"),
-    source=("FILE", "A table to begin with; another can be chosen in the page."),
-)
+@command(*rows("studio"), source=("FILE", "A table to begin with; another can be chosen in the page."))
 def studio(options: Options, source: str | None = None) -> None:
     """Go from a table to a release in five steps, in a browser.
 
@@ -202,8 +199,7 @@ def studio(options: Options, source: str | None = None) -> None:
         from ..studio.server import serve
     except ImportError:
         raise UnsupportedError(
-            "the studio needs FastAPI and uvicorn, which are not installed",
-            hint="pip install 'hedgerow[studio]'",
+            "the studio needs FastAPI and uvicorn, which are not installed", hint="pip install 'hedgerow[studio]'"
         ) from None
     if source is not None and "://" not in source and "*" not in source and "::" not in source:
         # not a pattern, a database or an address: those are for the reader

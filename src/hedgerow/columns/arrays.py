@@ -23,12 +23,7 @@ _EXACT = 1 << 53
 _DIGITS = Decimal(10**15)
 # text of more digits than a double has, or of a whole number that may lie beyond 2^53
 _LONG = r"[1-9](\.?\d){17,}|^[+-]?0*[1-9]\d{15,}(\.0*)?$"
-_MICROSECONDS = {
-    "s": Decimal(10**6),
-    "ms": Decimal(10**3),
-    "us": Decimal(1),
-    "ns": Decimal("0.001"),
-}
+_MICROSECONDS = {"s": Decimal(10**6), "ms": Decimal(10**3), "us": Decimal(1), "ns": Decimal("0.001")}
 # rows that are read at once
 WINDOW = 1 << 17
 # fewest values in the sample that decides between hashing and sorting
@@ -206,10 +201,7 @@ _CLASSES: Mapping[str, Callable[[pa.DataType], bool]] = {
     "date": is_moment,
     "time": _any_of(pa.types.is_time, pa.types.is_duration),
     "bytes": _any_of(
-        pa.types.is_binary,
-        pa.types.is_large_binary,
-        pa.types.is_fixed_size_binary,
-        pa.types.is_binary_view,
+        pa.types.is_binary, pa.types.is_large_binary, pa.types.is_fixed_size_binary, pa.types.is_binary_view
     ),
 }
 

@@ -246,14 +246,7 @@ class Column(Dictionary):
     def with_counts(self, counts: NDArray[np.int64]) -> ValueCounts:
         """Return the values with the given counts, the last of which is for missing values."""
         return ValueCounts(
-            self.name,
-            self.kind,
-            self.unit,
-            self.values,
-            counts[:-1],
-            int(counts[-1]),
-            self.exact,
-            self.events,
+            self.name, self.kind, self.unit, self.values, counts[:-1], int(counts[-1]), self.exact, self.events
         )
 
     def crossed(
@@ -312,12 +305,7 @@ def ordered(column: Column, kind: Kind, categories: Sequence[str]) -> Column:
     table[order] = np.arange(len(order))
     # Without missing cells there may be as many codes as the type allows, with no room for one more.
     table[-1] = len(order) if column.has_missing else 0
-    return replace(
-        column,
-        kind=kind,
-        codes=table[column.codes],
-        values=[column.values[i] for i in order.tolist()],
-    )
+    return replace(column, kind=kind, codes=table[column.codes], values=[column.values[i] for i in order.tolist()])
 
 
 def as_categories(column: Column) -> Column:

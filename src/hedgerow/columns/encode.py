@@ -43,12 +43,7 @@ _SPAN = 1 << 16
 _LAST = {"s": (1 << 63) // 10**6 - 1, "ms": (1 << 63) // 10**3 - 1}
 
 
-def encode(
-    name: str,
-    array: pa.ChunkedArray,
-    kind: Kind,
-    unit: str | None = None,
-) -> Column:
+def encode(name: str, array: pa.ChunkedArray, kind: Kind, unit: str | None = None) -> Column:
     """Encode one column as integer codes into its sorted distinct values.
 
     Parameters
@@ -230,11 +225,7 @@ def _encode_numbers(name: str, kind: Kind, unit: str, numbers: NDArray[Any]) -> 
 
 
 def _encode_narrow(
-    name: str,
-    kind: Kind,
-    unit: str,
-    numbers: NDArray[np.int64],
-    present: NDArray[np.bool_] | None = None,
+    name: str, kind: Kind, unit: str, numbers: NDArray[np.int64], present: NDArray[np.bool_] | None = None
 ) -> Column | None:
     """Encode whole numbers by a lookup table over their range; return None if the range is too wide."""
     values_present = numbers if present is None else numbers[present]
@@ -315,8 +306,7 @@ def _check_legible(name: str, texts: pa.Array) -> None:
         texts.validate(full=True)
     except pa.ArrowInvalid:
         raise InputError(
-            f"column {name!r} holds text that is not UTF-8",
-            hint="write it in UTF-8, give it as bytes, or leave it out",
+            f"column {name!r} holds text that is not UTF-8", hint="write it in UTF-8, give it as bytes, or leave it out"
         ) from None
 
 

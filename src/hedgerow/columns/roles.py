@@ -348,11 +348,7 @@ def _role(table_kind: str, column: Column, n_present: int) -> tuple[Role, str]:
         (n == 0, "other", "all its values are missing"),
         (n == 1 and n_present > 1, "other", "all its values are the same"),
         (_weighs(words), "other", "by its name, a sampling weight"),
-        (
-            length > LONG or remark,
-            "identifier",
-            f"free text of up to {length:,} characters can name people",
-        ),
+        (length > LONG or remark, "identifier", f"free text of up to {length:,} characters can name people"),
         (pattern, "identifier", f"its values look like {pattern}"),
         (words & DIRECT and share > 0.05, "identifier", "by its name, it identifies a person"),
         (is_text and named and share > 0.05, "identifier", "by its name, it holds people's names"),
@@ -364,16 +360,8 @@ def _role(table_kind: str, column: Column, n_present: int) -> tuple[Role, str]:
             f"by its name, a key; {percent(share, 0)} of it differs",
         ),
         (n > _FEW and ends_in_id, "identifier", "by its name, a key of people or groups"),
-        (
-            names_quasi(words) and not (is_text and differs),
-            "quasi",
-            "others may know it (by its name)",
-        ),
-        (
-            names_sensitive(words) and not (is_text and differs),
-            "sensitive",
-            "it may be private (by its name)",
-        ),
+        (names_quasi(words) and not (is_text and differs), "quasi", "others may know it (by its name)"),
+        (names_sensitive(words) and not (is_text and differs), "sensitive", "it may be private (by its name)"),
         (
             measured and counts_rows and column.values[-1] - column.values[0] + 1 == n,
             "identifier",
@@ -381,11 +369,7 @@ def _role(table_kind: str, column: Column, n_present: int) -> tuple[Role, str]:
         ),
         (measured and n > _FEW, "sensitive", "a measurement with many distinct values"),
         (column.kind == "date", "quasi", "dates are often known to others"),
-        (
-            unlike and not measured,
-            "identifier",
-            f"text that differs in {percent(share, 0)} of the records",
-        ),
+        (unlike and not measured, "identifier", f"text that differs in {percent(share, 0)} of the records"),
         (n <= _FEW, "quasi", "few values: they form groups of people"),
         (True, "quasi", "many values: they can single people out"),
     )

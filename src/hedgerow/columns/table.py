@@ -18,17 +18,7 @@ from ..io.file_format import FileFormat
 from ..io.frames import ArrowSource, PandasSource, Source
 from ..plan import PlanColumn
 from ..schema import KINDS, Kind, Schema
-from .arrays import (
-    beyond_doubles,
-    decoded,
-    filled,
-    indexed,
-    kind_of,
-    one_piece,
-    same_memory,
-    slices,
-    storage,
-)
+from .arrays import beyond_doubles, decoded, filled, indexed, kind_of, one_piece, same_memory, slices, storage
 from .column import Column, as_categories, in_unit, ordered
 from .encode import encode
 from .order import content_order
@@ -95,11 +85,7 @@ class Table:
     drawn_counts: Any = None
 
     def __init__(
-        self,
-        arrow: pa.Table,
-        source: Source | None = None,
-        layout: FileFormat | None = None,
-        path: Path | None = None,
+        self, arrow: pa.Table, source: Source | None = None, layout: FileFormat | None = None, path: Path | None = None
     ) -> None:
         self._source: Source = source or ArrowSource(arrow)
         self.arrow: pa.Table = self._source.arrow
@@ -245,12 +231,7 @@ class Table:
         return tuple(map(str, chunks[0].dictionary.drop_null().to_pylist())) if chunks else ()
 
     def column(
-        self,
-        name: str,
-        *,
-        kind: str | None = None,
-        categories: Sequence[str] | None = None,
-        unit: str | None = None,
+        self, name: str, *, kind: str | None = None, categories: Sequence[str] | None = None, unit: str | None = None
     ) -> Column:
         """Return a column as codes into a sorted dictionary, encoded once and then cached.
 
@@ -425,11 +406,7 @@ class Table:
         return self._source.restore(dict(replaced), self._check_change(replaced, drop))
 
     def release(
-        self,
-        columns: Mapping[str, pa.Array | pa.ChunkedArray],
-        *,
-        drop: Iterable[str] = (),
-        keep_order: bool = False,
+        self, columns: Mapping[str, pa.Array | pa.ChunkedArray], *, drop: Iterable[str] = (), keep_order: bool = False
     ) -> tuple[Any, NDArray[np.int64] | None]:
         """Return the frame to release, stripped of all but its values, and the input row of each of its rows.
 

@@ -17,13 +17,7 @@ import pyarrow.compute as pc
 
 from ..errors import InputError, UnsupportedError, translated
 from ..files import private_handle
-from ..io.csv_file import (
-    csv_layout,
-    declared_columns,
-    declared_texts,
-    read_csv_batches,
-    warn_of_guesses,
-)
+from ..io.csv_file import csv_layout, declared_columns, declared_texts, read_csv_batches, warn_of_guesses
 from ..io.duckdb_reader import identifier, in_batches
 from ..io.file_format import Dialect, FileFormat
 from ..io.file_sets import check_drift, check_there, format_of, parts_of
@@ -131,8 +125,7 @@ def _open_database(path: Path, name: str, workspace: Workspace) -> ChunkedTable:
     except duckdb.Error as error:
         if "lock" in str(error):
             raise InputError(
-                f"another process has the database {path.name} open to write",
-                hint="close it there, and run this again",
+                f"another process has the database {path.name} open to write", hint="close it there, and run this again"
             ) from None
         raise InputError(
             f"{path.name} cannot be read as a DuckDB database", hint="check its name and version"
@@ -141,8 +134,7 @@ def _open_database(path: Path, name: str, workspace: Workspace) -> ChunkedTable:
     # built only when raised: an error in a variable would keep the workspace alive until garbage collection
     def fault() -> InputError:
         return InputError(
-            f"{name!r} of {path.name} cannot be read",
-            hint="a view may need files or tables that are not there",
+            f"{name!r} of {path.name} cannot be read", hint="a view may need files or tables that are not there"
         )
 
     with connection:

@@ -11,7 +11,7 @@ from scipy.special import ndtri
 from ..backends.randomize import words_of
 from ..kernels.even_draws import draw_by_moments, draw_by_shares, order_within
 from ..key import Key
-from ..measures import FloatArray, IntArray
+from ..measures import Floats, Ints
 from ..plan import Guard, GuardedColumn
 from ..plan.records import AGAIN
 from .moments import SCALE, tilted
@@ -22,10 +22,10 @@ SMOOTHED = 5
 NEAR = 2
 
 # by column that follows another: the pairs of their codes, one of each record, sorted
-Joints = Mapping[str, tuple[IntArray, IntArray]]
+Joints = Mapping[str, tuple[Ints, Ints]]
 
 
-def uniforms(words: NDArray[np.uint64]) -> FloatArray:
+def uniforms(words: NDArray[np.uint64]) -> Floats:
     """Convert 64-bit words to numbers in [0, 1)."""
     return (words >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
@@ -48,7 +48,7 @@ class Draws:
             if not c.follows
         }
 
-    def items(self, role: str, groups: IntArray, again: IntArray) -> dict[str, IntArray]:
+    def items(self, role: str, groups: Ints, again: Ints) -> dict[str, Ints]:
         """Return the codes of the items of some groups; those of a column that follows no other ascend.
 
         Parameters
@@ -59,7 +59,7 @@ class Draws:
         again : int64 array of shape (n_groups,)
             How often each group was drawn before.
         """
-        items_of: dict[str, IntArray] = {}
+        items_of: dict[str, Ints] = {}
         every = self._sizes[role]
         sizes = every[groups]
         turn = again[groups] * len(every) + groups
@@ -78,7 +78,7 @@ class Draws:
             items_of[column.name] = out
         return items_of
 
-    def _followed(self, column: GuardedColumn, before: IntArray, uniform: FloatArray) -> IntArray:
+    def _followed(self, column: GuardedColumn, before: Ints, uniform: Floats) -> Ints:
         """Return the code that somebody with nearly the same code of the column before has."""
         first, second = self._joints[column.name]
         leader = next(c for c in self._guard.columns if c.name == column.follows)
@@ -91,7 +91,7 @@ class Draws:
         n = np.searchsorted(first, high, side="right") - begin
         return second[begin + np.minimum((uniform * n).astype(np.int64), n - 1)]
 
-    def reordered(self, items: Mapping[str, IntArray]) -> dict[str, IntArray]:
+    def reordered(self, items: Mapping[str, Ints]) -> dict[str, Ints]:
         """Put the items of each column into a random order inside groups, with the table's rank correlations.
 
         Columns that follow another move with it (Iman and Conover 1982). Quasi-identifiers stay in their
@@ -100,7 +100,7 @@ class Draws:
         heads = [c for c in self._guard.columns if not c.follows]
         lower, at = cholesky(self._guard.correlation, len(heads)), np.arange(self.starts[-1], dtype=np.uint64)
         normal = [ndtri(uniforms(words_of(at, self._key, f"guard order {c.name}")) + 2.0**-54) for c in heads]
-        place: dict[str, IntArray] = {}
+        place: dict[str, Ints] = {}
         first, size = (np.repeat(x, self.sizes) for x in (self.starts[:-1], self.sizes))
         for i, column in enumerate(heads):
             before = np.zeros(len(at))
@@ -124,7 +124,7 @@ class Draws:
         return moved
 
 
-def cholesky(correlation: Iterable[int], n: int) -> FloatArray:
+def cholesky(correlation: Iterable[int], n: int) -> Floats:
     """Return the lower factor of a correlation matrix, given the hundredths of its lower triangle."""
     matrix = np.zeros((n, n))
     matrix[np.tril_indices(n)] = np.array(list(correlation), np.float64) / 100
@@ -136,7 +136,7 @@ def cholesky(correlation: Iterable[int], n: int) -> FloatArray:
     return np.asarray(np.linalg.cholesky(matrix / np.outer(scale, scale)), np.float64)
 
 
-def _ranges(starts: IntArray, sizes: IntArray) -> IntArray:
+def _ranges(starts: Ints, sizes: Ints) -> Ints:
     """Return the numbers starts[i] .. starts[i] + sizes[i] - 1 for each i, one after the other."""
     ends = np.cumsum(sizes)
     return np.arange(int(sizes.sum())) + np.repeat(starts - ends + sizes, sizes)
@@ -145,7 +145,7 @@ def _ranges(starts: IntArray, sizes: IntArray) -> IntArray:
 class _ByMoments:
     """A column of numbers whose groups have the table's runs, tilted to their mean and spread."""
 
-    def __init__(self, column: GuardedColumn, sizes: IntArray) -> None:
+    def __init__(self, column: GuardedColumn, sizes: Ints) -> None:
         scores, people = np.asarray(column.scores), np.asarray(column.people, np.float64)
         levels, first = np.unique(scores, return_index=True)
         chances = tilted(levels / SCALE, np.asarray(column.weights), np.asarray(column.tilts).reshape(-1, 2))
@@ -159,7 +159,7 @@ class _ByMoments:
             absent = np.asarray(column.missing) + column.smoothed * self._public
             self._missing = absent / (sizes + column.smoothed)
 
-    def fill(self, groups: IntArray, sizes: IntArray, uniform: FloatArray, towards: FloatArray, out: IntArray) -> None:
+    def fill(self, groups: Ints, sizes: Ints, uniform: Floats, towards: Floats, out: Ints) -> None:
         """Write the codes of the items of some groups; `towards` is the part drawn from the whole table."""
         missing = self._missing[groups] * (1 - towards) + self._public * towards
         draw_by_moments(
@@ -178,7 +178,7 @@ class _ByShares:
             np.asarray(part, np.int64) for part in (column.starts, column.codes, column.counts)
         )
 
-    def fill(self, groups: IntArray, sizes: IntArray, uniform: FloatArray, towards: FloatArray, out: IntArray) -> None:
+    def fill(self, groups: Ints, sizes: Ints, uniform: Floats, towards: Floats, out: Ints) -> None:
         """Write the codes of the items of some groups; `towards` is the part drawn from the whole table."""
         begin = self._starts[groups]
         n = self._starts[groups + 1] - begin

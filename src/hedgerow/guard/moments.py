@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import HedgerowError
-from ..measures import FloatArray, IntArray
+from ..measures import Floats, Ints
 from ..methods.group_cells import one_two_five
 
 # values beyond these quantiles count as the quantile, so that no tail shows its group
@@ -36,13 +36,13 @@ class RunScores:
         The largest of 1, 2, 5 x 10^j up to an eighth of `spread`.
     """
 
-    of_run: IntArray
+    of_run: Ints
     centre: float
     spread: float
     step: float
 
 
-def scores_of(values: FloatArray, people: IntArray) -> RunScores:
+def scores_of(values: Floats, people: Ints) -> RunScores:
     """Return the scores of runs from their values and how many records each has."""
     reached = np.cumsum(people) / people.sum()
     low, high = (values[min(int(np.searchsorted(reached, q)), len(values) - 1)] for q in CLIPPED)
@@ -57,14 +57,14 @@ def scores_of(values: FloatArray, people: IntArray) -> RunScores:
     return RunScores(scores, centre, spread, one_two_five(spread / STEPS))
 
 
-def tilted(levels: FloatArray, weights: FloatArray, theta: FloatArray) -> FloatArray:
+def tilted(levels: Floats, weights: Floats, theta: Floats) -> Floats:
     """Return weights x exp(a z + b z^2) over the levels z, normed; shape (n_pairs, n_levels)."""
     energy = theta @ np.stack([levels, levels**2]) + np.log(weights)
     chances = np.exp(energy - energy.max(axis=1, keepdims=True))
     return np.asarray(chances / chances.sum(axis=1, keepdims=True), np.float64)
 
 
-def tilts_of(levels: FloatArray, weights: FloatArray, mean: FloatArray, variance: FloatArray) -> FloatArray:
+def tilts_of(levels: Floats, weights: Floats, mean: Floats, variance: Floats) -> Floats:
     """Return a and b of the tilts with these means and variances; shape (n_pairs, 2).
 
     Of all distributions over the levels with these two moments, the tilt is nearest to the weights.
@@ -82,7 +82,7 @@ def tilts_of(levels: FloatArray, weights: FloatArray, mean: FloatArray, variance
     powers = np.stack([levels, levels**2, levels**3, levels**4], axis=1)
     log_weights, theta = np.log(weights), np.zeros_like(target)
 
-    def dual(theta: FloatArray, of: IntArray) -> FloatArray:
+    def dual(theta: Floats, of: Ints) -> Floats:
         energy = theta @ powers[:, :2].T + log_weights
         top = energy.max(axis=1, keepdims=True)
         total = np.log(np.exp(energy - top).sum(axis=1)) + top[:, 0]
@@ -116,7 +116,7 @@ def tilts_of(levels: FloatArray, weights: FloatArray, mean: FloatArray, variance
     )
 
 
-def reachable(levels: FloatArray, mean: FloatArray, variance: FloatArray) -> tuple[FloatArray, FloatArray]:
+def reachable(levels: Floats, mean: Floats, variance: Floats) -> tuple[Floats, Floats]:
     """Move moments that no distribution over the levels has to near ones that one has.
 
     The mean goes inside the levels by a thousandth of their span; the variance lies between the least
@@ -148,17 +148,15 @@ class Tilts:
         Groups whose moments no tilt has.
     """
 
-    moments: IntArray
-    theta: FloatArray
-    weights: FloatArray
-    pair: IntArray
+    moments: Ints
+    theta: Floats
+    weights: Floats
+    pair: Ints
     whole: int
     moved: int
 
 
-def group_tilts(
-    scores: RunScores, people: IntArray, run: IntArray, group: IntArray, sizes: IntArray, shrink: float
-) -> Tilts:
+def group_tilts(scores: RunScores, people: Ints, run: Ints, group: Ints, sizes: Ints, shrink: float) -> Tilts:
     """Return the tilt of each group towards its rounded mean and standard deviation.
 
     The weights of the runs are corrected until all groups together have the table's distribution:

@@ -24,7 +24,7 @@ from ..columns.table import Table
 from ..errors import InfeasibleError, UnsupportedError
 from ..kernels.even_draws import PairErrors, swap_impossible, swap_towards
 from ..key import Key
-from ..measures import Classes, FloatArray, Groups, IntArray, Persons, group
+from ..measures import Classes, Floats, Groups, Ints, Persons, group
 from ..measures.guarantees import ColumnGuarantee, from_promise
 from ..notation import moment
 from ..plan import Guard, GuardedColumn, Partition, Plan, Vector
@@ -65,11 +65,11 @@ class _Coded:
     """A column with its record, and the code of each row among the values that may be released."""
 
     record: GuardedColumn
-    codes: IntArray
+    codes: Ints
     runs: Runs | None = None
 
     @property
-    def visible(self) -> IntArray:
+    def visible(self) -> Ints:
         """Return the codes as readers see them: what is withheld is missing."""
         return np.where(self.codes < 0, self.record.n_values, self.codes)
 
@@ -198,7 +198,7 @@ def with_runs(table: Table, schema: Schema, people: int) -> tuple[Table, Schema]
     return table.replaced(runs_by_name), roles
 
 
-def _person(table: Table, schema: Schema) -> IntArray | None:
+def _person(table: Table, schema: Schema) -> Ints | None:
     """Return who each record counts as, a person or a household; None if every record is one."""
     persons = Persons.from_table(table, schema.person, schema.household)
     if persons is None:
@@ -206,7 +206,7 @@ def _person(table: Table, schema: Schema) -> IntArray | None:
     return persons.codes if persons.homes is None else persons.homes[persons.codes]
 
 
-def _joined_cells(plan: Plan, table: Table, groups: Groups, person: IntArray | None, people: int) -> Groups:
+def _joined_cells(plan: Plan, table: Table, groups: Groups, person: Ints | None, people: int) -> Groups:
     """Return the cells of the plan's tree that groups were joined from; they are numbered group after group.
 
     A group with a cell of fewer than `people` people is one cell.
@@ -222,7 +222,7 @@ def _joined_cells(plan: Plan, table: Table, groups: Groups, person: IntArray | N
 
 def fit_guard(
     options: GuardOptions, people: int, table: Table, schema: Schema, plan: Plan, groups: Groups
-) -> tuple[Guard, Joints, dict[str, IntArray]]:
+) -> tuple[Guard, Joints, dict[str, Ints]]:
     """Return the guard of a table's sensitive columns, what follows from what, and each row's code.
 
     Parameters
@@ -251,7 +251,7 @@ def fit_guard(
     labels, sizes = groups.labels.astype(np.int64), groups.sizes
     columns = _sorted_categories(columns)
     within = _correlation_within(columns, labels, sizes)
-    records, joints, heads = [], dict[str, tuple[IntArray, IntArray]](), []
+    records, joints, heads = [], dict[str, tuple[Ints, Ints]](), []
     for i, column in enumerate(columns):
         role = column.record.role
         near = [j for j in range(i) if abs(within[i, j]) > TOGETHER and columns[j].record.role == role]
@@ -277,8 +277,8 @@ def fit_guard(
 
 
 def draw(
-    guard: Guard, joints: Joints, codes: Mapping[str, IntArray], plan: Plan, key: Key
-) -> tuple[Guard, dict[str, IntArray]]:
+    guard: Guard, joints: Joints, codes: Mapping[str, Ints], plan: Plan, key: Key
+) -> tuple[Guard, dict[str, Ints]]:
     """Draw the items of all groups; return them with the guard, which counts the groups drawn again.
 
     A group may tell more than its originals, and more than was promised: a tail is told of all groups
@@ -318,7 +318,7 @@ def draw(
     return replace(guard, impossible=n_impossible), items
 
 
-def rare_pairs(guard: Guard, codes: Mapping[str, IntArray]) -> tuple[dict[str, IntArray], Rare]:
+def rare_pairs(guard: Guard, codes: Mapping[str, Ints]) -> tuple[dict[str, Ints], Rare]:
     """Return the bin of each code of each column, and which pairs of bins hardly anybody has.
 
     A pair is rare if fewer people have it than share a released value, and `EXPECTED` and ten times as
@@ -342,9 +342,7 @@ def rare_pairs(guard: Guard, codes: Mapping[str, IntArray]) -> tuple[dict[str, I
     return bins, rare
 
 
-def possible(
-    guard: Guard, items: Mapping[str, IntArray], bins: Mapping[str, IntArray], rare: Rare
-) -> dict[str, IntArray]:
+def possible(guard: Guard, items: Mapping[str, Ints], bins: Mapping[str, Ints], rare: Rare) -> dict[str, Ints]:
     """Move numbers that would make a rare pair with every category drawn in their cell.
 
     They go to the nearest run of the table that does not. Only quasi-identifiers outside bundles are
@@ -372,8 +370,8 @@ def possible(
         number = np.arange(n_bins)
         first = np.searchsorted(bin_of[:n], number)
         last = np.searchsorted(bin_of[:n], number, side="right") - 1
-        below: IntArray = np.maximum.accumulate(np.where(fits, number, -1), axis=1)
-        above: IntArray = np.minimum.accumulate(np.where(fits, number, n_bins)[:, ::-1], axis=1)[:, ::-1]
+        below: Ints = np.maximum.accumulate(np.where(fits, number, -1), axis=1)
+        above: Ints = np.minimum.accumulate(np.where(fits, number, n_bins)[:, ::-1], axis=1)[:, ::-1]
         some: NDArray[np.bool_] = np.asarray(fits.any(axis=1))
         at = np.flatnonzero((codes < n) & some[labels])
         at = at[~fits[labels[at], bin_of[codes[at]]]]
@@ -386,7 +384,7 @@ def possible(
     return moved
 
 
-def near_table(guard: Guard, items: Mapping[str, IntArray], codes: Mapping[str, IntArray]) -> dict[str, IntArray]:
+def near_table(guard: Guard, items: Mapping[str, Ints], codes: Mapping[str, Ints]) -> dict[str, Ints]:
     """Swap values inside groups until pairs of columns are about as frequent, and as correlated, as in the table.
 
     Counts are of pairs of coarse bins, rounded to as many people as share a released value. What lies within
@@ -434,8 +432,8 @@ def near_table(guard: Guard, items: Mapping[str, IntArray], codes: Mapping[str, 
 
 
 def without_impossible(
-    guard: Guard, items: Mapping[str, IntArray], bins: Mapping[str, IntArray], rare: Rare
-) -> tuple[dict[str, IntArray], int]:
+    guard: Guard, items: Mapping[str, Ints], bins: Mapping[str, Ints], rare: Rare
+) -> tuple[dict[str, Ints], int]:
     """Swap values inside groups to remove rare pairs; return the rows that keep one that nobody has."""
     names, unit = [c.name for c in guard.columns], _bundles(guard)
     if not rare:
@@ -457,7 +455,7 @@ def without_impossible(
     return swapped, int(is_impossible.sum())
 
 
-def _bundles(guard: Guard) -> IntArray:
+def _bundles(guard: Guard) -> Ints:
     """Return the number of each column's bundle, whose columns move together."""
     leader = {c.name: c.follows or c.name for c in guard.columns}
     for _ in leader:  # a leader may follow another
@@ -466,7 +464,7 @@ def _bundles(guard: Guard) -> IntArray:
     return np.array([number[first] for first in leader.values()], np.int64)
 
 
-def _normal_scores(column: GuardedColumn) -> IntArray:
+def _normal_scores(column: GuardedColumn) -> Ints:
     """Return the standardised normal score of each code of a column, in 32nds."""
     people = np.asarray(column.people, np.int64)
     middle = (np.cumsum(people) - people / 2) / max(people.sum(), 1)
@@ -477,7 +475,7 @@ def _normal_scores(column: GuardedColumn) -> IntArray:
     return np.rint(np.clip(scores / (spread or 1.0), -8, 8) * _UNIT).astype(np.int64)
 
 
-def _coarse(column: GuardedColumn, parts: int = 20) -> IntArray:
+def _coarse(column: GuardedColumn, parts: int = 20) -> Ints:
     """Return the bin of each code: the code itself where these are few, else one of some `parts` of as many people.
 
     A value that many people have is a bin of its own, such as no income at all.
@@ -503,7 +501,7 @@ def key_of(key: Key, plan: Plan, guard: Guard) -> Key:
 
 
 def assigned_to_rows(
-    plan: Plan, items: Mapping[str, IntArray], table: Table, groups: Groups, others: Sequence[str], key: Key
+    plan: Plan, items: Mapping[str, Ints], table: Table, groups: Groups, others: Sequence[str], key: Key
 ) -> dict[str, ReleasedCodes]:
     """Return the released columns: the items of each group, given to its rows.
 
@@ -528,7 +526,7 @@ def assigned_to_rows(
     return released
 
 
-def mean_weights(column: Column, labels: IntArray, sizes: IntArray) -> list[float]:
+def mean_weights(column: Column, labels: Ints, sizes: Ints) -> list[float]:
     """Return the mean weight of each group to four digits; the one that all have, as it is."""
     order = np.lexsort((column.codes, labels))
     # added one by one from the smallest, whatever the order of the rows
@@ -539,7 +537,7 @@ def mean_weights(column: Column, labels: IntArray, sizes: IntArray) -> list[floa
     return [a if a == b else float(f"{mean:.4g}") for mean, a, b in np.stack([means, least, most], axis=1).tolist()]
 
 
-def released_weights(plan: Plan) -> tuple[GuardedColumn, IntArray]:
+def released_weights(plan: Plan) -> tuple[GuardedColumn, Ints]:
     """Return the released weights as a record of their values, and the code of each group's."""
     assert plan.guard is not None
     values, of_group = np.unique(np.asarray(plan.guard.weights, np.float64), return_inverse=True)
@@ -578,7 +576,7 @@ def released_values(column: GuardedColumn, wanted: pa.DataType) -> pa.Array:
         return entries
 
 
-def _coded(table: Table, schema: Schema, name: str, people: int, person: IntArray | None) -> _Coded:
+def _coded(table: Table, schema: Schema, name: str, people: int, person: Ints | None) -> _Coded:
     """Return a sensitive column by the values that may be released of it."""
     column = table.declared_column(schema, name)
     if column.exact:
@@ -655,7 +653,7 @@ def _sorted_categories(columns: Sequence[_Coded]) -> list[_Coded]:
     return in_order
 
 
-def _correlation_within(columns: Sequence[_Coded], group: IntArray, sizes: IntArray) -> FloatArray:
+def _correlation_within(columns: Sequence[_Coded], group: Ints, sizes: Ints) -> Floats:
     """Return the correlations of the columns' normal scores within groups, rounded to hundredths."""
     scores = []
     for column in columns:
@@ -672,7 +670,7 @@ def _correlation_within(columns: Sequence[_Coded], group: IntArray, sizes: IntAr
     return np.asarray(rounded, np.float64)
 
 
-def _by_groups(column: _Coded, labels: IntArray, sizes: IntArray) -> GuardedColumn:
+def _by_groups(column: _Coded, labels: Ints, sizes: Ints) -> GuardedColumn:
     """Return the record of a column with what its draws need of each group."""
     record, n, codes = column.record, column.record.n_values, column.codes
     people = np.asarray(record.people, np.int64)
@@ -699,7 +697,7 @@ def _by_groups(column: _Coded, labels: IntArray, sizes: IntArray) -> GuardedColu
     )  # fmt: skip
 
 
-def _column(record: GuardedColumn, codes: IntArray) -> Column:
+def _column(record: GuardedColumn, codes: Ints) -> Column:
     """Return drawn codes as the column that a reader of the release sees."""
     n = record.n_values
     values: Any = [str(v) for v in record.values[:n]]

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..columns.column import Column, ValueCounts
 from ..kernels.even_draws import close_runs
-from ..measures import FloatArray, IntArray
+from ..measures import Floats, Ints
 from ..plan import GuardedColumn
 
 # no people to tell apart: every record is one
@@ -29,12 +29,12 @@ class Runs:
         The run of each code of the column; a missing value has the code after the last run.
     """
 
-    values: FloatArray
-    cuts: FloatArray
-    of_code: IntArray
+    values: Floats
+    cuts: Floats
+    of_code: Ints
 
 
-def runs_of(column: ValueCounts, least: int, unit: float = 0.0, people: tuple[IntArray, IntArray] = EACH) -> Runs:
+def runs_of(column: ValueCounts, least: int, unit: float = 0.0, people: tuple[Ints, Ints] = EACH) -> Runs:
     """Close runs of at least `least` people over the sorted values of a number.
 
     A value that so many people share is told exactly; between such values a run is told as its mean,
@@ -85,7 +85,7 @@ def runs_of(column: ValueCounts, least: int, unit: float = 0.0, people: tuple[In
     return Runs(released, _between(values[last[:-1]], values[first[1:]]), np.append(run, len(first)))
 
 
-def previous_values(codes: IntArray, person: IntArray, n_values: int) -> tuple[IntArray, IntArray]:
+def previous_values(codes: Ints, person: Ints, n_values: int) -> tuple[Ints, Ints]:
     """Return where the people of each value begin, and each person's last smaller value, or -1.
 
     Parameters
@@ -102,7 +102,7 @@ def previous_values(codes: IntArray, person: IntArray, n_values: int) -> tuple[I
     return starts, previous[np.argsort(pairs[1], kind="stable")]
 
 
-def run_codes(column: Column, guarded: GuardedColumn) -> IntArray:
+def run_codes(column: Column, guarded: GuardedColumn) -> Ints:
     """Return what the true value of each row is told as: its place in `guarded.values`; missing if it is withheld."""
     n = guarded.n_values
     if column.is_number:
@@ -114,7 +114,7 @@ def run_codes(column: Column, guarded: GuardedColumn) -> IntArray:
     return np.append(runs if n else np.zeros_like(runs), [n, n, n])[column.codes]
 
 
-def _joined(values: FloatArray, run: IntArray) -> IntArray:
+def _joined(values: Floats, run: Ints) -> Ints:
     """Return the run of each value after those left over (-1) joined the nearer neighbour."""
     inside = np.flatnonzero(run >= 0)
     place = np.searchsorted(inside, np.arange(len(run)))
@@ -127,7 +127,7 @@ def _joined(values: FloatArray, run: IntArray) -> IntArray:
     return np.where(run >= 0, run, run[np.where(near, below, above)])
 
 
-def _rounded(centre: FloatArray, low: FloatArray, high: FloatArray, span: FloatArray, unit: float) -> FloatArray:
+def _rounded(centre: Floats, low: Floats, high: Floats, span: Floats, unit: float) -> Floats:
     """Round to multiples, inside each run, of the largest of 1, 2, 5 x 10^j up to a part of its span."""
     some = span > 0
     power = np.floor(np.log10(np.where(some, span, 1.0))).astype(np.int64)
@@ -150,7 +150,7 @@ def _rounded(centre: FloatArray, low: FloatArray, high: FloatArray, span: FloatA
     return released
 
 
-def _between(low: FloatArray, high: FloatArray) -> FloatArray:
+def _between(low: Floats, high: Floats) -> Floats:
     """Return a cut in each half-open gap (low, high], near its middle and as round as that allows."""
     middle = low / 2 + high / 2
     cuts = np.where(middle > low, middle, high)

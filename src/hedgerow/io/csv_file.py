@@ -31,11 +31,7 @@ from .text_cells import infer_types, spelled_texts, spelling_matters
 # Of so many lines one may not be UTF-8 before a file is taken for another encoding.
 _FEW = 1000
 DELIMITERS = (",", ";", "\t", "|")
-_MARKS = {
-    codecs.BOM_UTF8: "utf-8-sig",
-    codecs.BOM_UTF16_LE: "utf-16",
-    codecs.BOM_UTF16_BE: "utf-16",
-}
+_MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 _SAMPLE = 1 << 18
 _CONTROL = r"[\0-\x08\x0b\x0e-\x1f\x7f]"
 _NUMBER = re.compile(r"^\s*[+-]?(\d+[.,]?\d*|[.,]\d+)([eE][+-]?\d+)?\s*$")
@@ -198,10 +194,7 @@ def _opened(path: Path, layout: CsvLayout) -> Iterator[Any]:
     # Positions stand for names, so that odd names need no quoting.
     dialect, width = layout.dialect, len(layout.names)
     columns = {f"c{i}": "VARCHAR" for i in range(width)}
-    with (
-        _readable(path, layout) as readable,
-        connected(lambda: _fault(readable, path, width, dialect)) as connection,
-    ):
+    with _readable(path, layout) as readable, connected(lambda: _fault(readable, path, width, dialect)) as connection:
         yield connection.read_csv(
             named(readable),
             sep=dialect.delimiter + " " * dialect.spaced,

@@ -33,10 +33,7 @@ def connected(fault: Callable[[], Exception], folder: Path | None = None, memory
     if memory is not None:
         config["memory_limit"] = f"{memory >> 20}MiB"
     # an OSError comes from a reader of batches
-    with (
-        translated((duckdb.Error, OSError), lambda _: fault()),
-        duckdb.connect(config=config) as connection,
-    ):
+    with translated((duckdb.Error, OSError), lambda _: fault()), duckdb.connect(config=config) as connection:
         yield connection
 
 

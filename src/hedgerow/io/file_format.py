@@ -215,6 +215,5 @@ class FileFormat:
 def damaged(path: Path, kind: str) -> InputError:
     """Return the error for a file that is not what its ending says."""
     return InputError(
-        f"{path.name} is not {kind}, or it is damaged",
-        hint="check the ending of its name, or write it again",
+        f"{path.name} is not {kind}, or it is damaged", hint="check the ending of its name, or write it again"
     )

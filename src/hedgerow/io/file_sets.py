@@ -77,15 +77,11 @@ def parts_of(path: str | Path) -> list[Path]:
             "named by a pattern, such as people/*/*.parquet",
         )
     if not files:
-        raise InputError(
-            f"{where} holds no table file",
-            hint=_ENDINGS,
-        )
+        raise InputError(f"{where} holds no table file", hint=_ENDINGS)
     kinds = sorted({endings[p.suffix.lower()] for p in files})
     if len(kinds) > 1:
         raise InputError(
-            f"{where} holds files of several kinds: {', '.join(kinds)}",
-            hint="name those of one kind by a pattern",
+            f"{where} holds files of several kinds: {', '.join(kinds)}", hint="name those of one kind by a pattern"
         )
     for part in files:
         check_path(part)
@@ -161,8 +157,7 @@ def check_path(path: Path) -> str:
     suffix = SUFFIXES.get(path.suffix.lower())
     if suffix is None:
         raise InputError(
-            f"{path.name} has an ending that Hedgerow does not read",
-            hint=_INSTEAD.get(path.suffix.lower(), _ENDINGS),
+            f"{path.name} has an ending that Hedgerow does not read", hint=_INSTEAD.get(path.suffix.lower(), _ENDINGS)
         )
     if path.stat().st_size == 0:
         raise InputError(f"{path.name} is empty", hint="give a file with a header and records")

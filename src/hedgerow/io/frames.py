@@ -12,15 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from ..columns.arrays import (
-    ArrowFault,
-    as_text,
-    decoded,
-    is_text,
-    one_piece,
-    text_lengths,
-    value_type,
-)
+from ..columns.arrays import ArrowFault, as_text, decoded, is_text, one_piece, text_lengths, value_type
 from ..errors import InputError, SchemaError
 from .text_cells import cell_text
 

@@ -29,13 +29,7 @@ from .text_cells import infer_type, spelled_texts, spelling_matters, unescape_ce
 from .workbook import parted, read_workbook
 
 
-def read(
-    source: Any,
-    *,
-    prefix: str = "x",
-    unescape_formulas: bool = False,
-    schema: Schema | None = None,
-) -> Table:
+def read(source: Any, *, prefix: str = "x", unescape_formulas: bool = False, schema: Schema | None = None) -> Table:
     """Read a table of people.
 
     Parameters

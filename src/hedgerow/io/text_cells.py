@@ -16,26 +16,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from ..columns.arrays import (
-    as_text,
-    decimals,
-    indexed,
-    is_text,
-    kind_of,
-    mostly_distinct,
-    trial,
-    value_class,
-)
+from ..columns.arrays import as_text, decimals, indexed, is_text, kind_of, mostly_distinct, trial, value_class
 from .file_format import Dialect
 
 ISO_DATE = r"^\d{4}-\d{2}-\d{2}$"
 ISO_TIME = r"^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:?\d{2})?$"
 _ZONE = r"(Z|[+-]\d{2}:?\d{2})$"
 DOTTED, DOTTED_DAYS = r"^\d{1,2}\.\d{1,2}\.\d{4}$", "%d.%m.%Y"
-_LOCAL = {
-    DOTTED: (DOTTED_DAYS,),
-    r"^\d{1,2}/\d{1,2}/\d{4}$": ("%d/%m/%Y", "%m/%d/%Y"),
-}
+_LOCAL = {DOTTED: (DOTTED_DAYS,), r"^\d{1,2}/\d{1,2}/\d{4}$": ("%d/%m/%Y", "%m/%d/%Y")}
 LOOKS_LIKE_DATE = "|".join((ISO_DATE, ISO_TIME, *_LOCAL))
 _BOOLEANS = (("false", "true"), ("False", "True"), ("FALSE", "TRUE"))
 # Text that means missing in a column whose other values are all numbers or dates.
@@ -184,10 +172,7 @@ def spelling_matters(
 
 
 def spelled_texts(
-    texts: pa.ChunkedArray,
-    column: pa.ChunkedArray,
-    dialect: Dialect,
-    categories: Collection[str] | None,
+    texts: pa.ChunkedArray, column: pa.ChunkedArray, dialect: Dialect, categories: Collection[str] | None
 ) -> pa.ChunkedArray | None:
     """Return a column's texts as spelled, markers as missing; None if the parsed column may stay."""
     bare = pc.utf8_trim_whitespace(texts)

@@ -17,16 +17,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..columns.arrays import (
-    ArrowFault,
-    decoded,
-    in_parquet,
-    is_text,
-    one_piece,
-    text_lengths,
-    value_class,
-    value_type,
-)
+from ..columns.arrays import ArrowFault, decoded, in_parquet, is_text, one_piece, text_lengths, value_class, value_type
 from ..columns.table import Table
 from ..errors import OutputError
 from ..files import SUFFIXES, private_file
@@ -96,10 +87,7 @@ def write_parts(tables: Iterable[pa.Table], folder: Path, types: pa.Schema | Non
     """
     folder.mkdir(mode=0o700, exist_ok=True)
     for i, table in enumerate(tables):
-        with (
-            private_file(folder / PART_FILE.format(i)) as file,
-            parquet_writer(types or table.schema, file) as write,
-        ):
+        with private_file(folder / PART_FILE.format(i)) as file, parquet_writer(types or table.schema, file) as write:
             write(table)
 
 
@@ -256,11 +244,7 @@ def _batches(table: pa.Table) -> Iterator[pa.Table]:
 
 
 def write_csv(
-    names: Sequence[str],
-    tables: Iterable[pa.Table],
-    file: IO[bytes],
-    dialect: Dialect,
-    escape: bool,
+    names: Sequence[str], tables: Iterable[pa.Table], file: IO[bytes], dialect: Dialect, escape: bool
 ) -> None:
     """Write tables with the same columns as one CSV file."""
     delimiter = dialect.delimiter + " " * dialect.spaced

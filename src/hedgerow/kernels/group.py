@@ -74,9 +74,7 @@ def place(labels, at, out):  # type: ignore[no-untyped-def]
         at[label] += 1
 
 
-def number_keys(
-    keys: NDArray[np.int64],
-) -> tuple[NDArray[np.uint32], NDArray[np.int64], NDArray[np.int64]]:
+def number_keys(keys: NDArray[np.int64]) -> tuple[NDArray[np.uint32], NDArray[np.int64], NDArray[np.int64]]:
     """Return each key's rank among the distinct keys, the distinct keys, and where each first occurs.
 
     Parameters
@@ -107,8 +105,7 @@ def number_keys(
     keys_of, first = _number(np.ascontiguousarray(keys), labels)
     if len(keys) and not len(keys_of):
         raise UnsupportedError(
-            f"the rows have more than {MOST:,} different combinations of values",
-            hint="coarsen or leave out a column",
+            f"the rows have more than {MOST:,} different combinations of values", hint="coarsen or leave out a column"
         )
     # Ranks instead of numbers by first appearance, which would depend on the order of the rows.
     order = np.argsort(keys_of)

@@ -197,13 +197,7 @@ def farthest(tree: KdTree, q: NDArray[np.float64]) -> int:
 
 
 @checked
-def nearest(
-    tree: KdTree,
-    q: NDArray[np.float64],
-    k: int,
-    near: NDArray[np.int64],
-    gaps: NDArray[np.float64],
-) -> int:
+def nearest(tree: KdTree, q: NDArray[np.float64], k: int, near: NDArray[np.int64], gaps: NDArray[np.float64]) -> int:
     """Fill `near` and `gaps` with the k records nearest to q, nearest first; return how many were found."""
     filled = 0
     stack, bounds = np.empty(_DEPTH, np.int64), np.empty(_DEPTH)
@@ -453,14 +447,7 @@ def count_ties(patterns: Patterns, sizes: Ints, paired: Ints, weights: Floats, b
 
 @checked
 def estimate(
-    patterns: Patterns,
-    counts: Floats,
-    m: Floats,
-    u: Floats,
-    belong: float,
-    fixed: Any,
-    steps: int,
-    change: float,
+    patterns: Patterns, counts: Floats, m: Floats, u: Floats, belong: float, fixed: Any, steps: int, change: float
 ) -> Floats:
     """Return Fellegi and Sunter's m, each level's share in true pairs, by EM on pattern counts.
 

@@ -146,11 +146,7 @@ def keep_or_move(codes, ids, k0, k1, p, d, out):  # type: ignore[no-untyped-def]
 
 
 def draw(
-    codes: NDArray[np.unsignedinteger],
-    ids: NDArray[np.uint64],
-    key: tuple[int, int],
-    p: float,
-    d: int,
+    codes: NDArray[np.unsignedinteger], ids: NDArray[np.uint64], key: tuple[int, int], p: float, d: int
 ) -> NDArray[np.unsignedinteger]:
     """Return randomized codes, in the type of `codes`.
 

@@ -67,11 +67,7 @@ def _sort(keys: NDArray[np.uint64]) -> NDArray[np.uint32]:
     order = np.arange(len(keys), dtype=np.uint32)
     pairs = Pairs(keys, order, np.empty_like(keys), np.empty_like(order))
     bounds = _scatter(pairs, 0, len(keys))
-    in_parts(
-        lambda part: _sort_buckets(pairs, bounds[part.start : part.stop + 1]),
-        len(bounds) - 1,
-        len(keys),
-    )
+    in_parts(lambda part: _sort_buckets(pairs, bounds[part.start : part.stop + 1]), len(bounds) - 1, len(keys))
     return order
 
 

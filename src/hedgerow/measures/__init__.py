@@ -1,20 +1,8 @@
 """Equivalence classes, and measures of what each of them discloses. One file per measure."""
 
-from ..kernels import Bools as BoolArray
-from ..kernels import Floats as FloatArray
-from ..kernels import Ints as IntArray
+from ..kernels import Bools, Floats, Ints
 from .class_counts import Counts, Groups, group
 from .classes import Classes, SensitiveCounts
 from .persons import Persons
 
-__all__ = [
-    "BoolArray",
-    "Classes",
-    "Counts",
-    "FloatArray",
-    "Groups",
-    "IntArray",
-    "Persons",
-    "SensitiveCounts",
-    "group",
-]
+__all__ = ["Bools", "Classes", "Counts", "Floats", "Groups", "Ints", "Persons", "SensitiveCounts", "group"]

@@ -12,8 +12,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from ..kernels import Floats as FloatArray
-from ..kernels import Ints as IntArray
+from ..kernels import Floats, Ints
 from ..kernels.neighbours import estimate
 
 # columns whose agreement patterns can be counted; up to half of these by levels
@@ -22,7 +21,7 @@ MOST_COLUMNS = 20
 _DIGITS = 9
 
 
-def credit(ties: npt.NDArray[np.floating] | IntArray) -> FloatArray:
+def credit(ties: npt.NDArray[np.floating] | Ints) -> Floats:
     """Return the chance of naming the person's own record: 1/t if t records tie, 0 if another links better.
 
     Parameters
@@ -45,13 +44,13 @@ def bits_of(columns: int) -> int:
 
 
 def estimate_agreement(
-    counts: IntArray,
+    counts: Ints,
     columns: int,
     belong: float,
     sure: npt.NDArray[np.bool_] | None = None,
     steps: int = 300,
     change: float = 1e-7,
-) -> tuple[FloatArray, FloatArray]:
+) -> tuple[Floats, Floats]:
     """Estimate the share of each level of agreement among matching pairs (m) and non-matching pairs (u).
 
     m is estimated by EM and u from all pairs, given that each person has exactly one of the records.
@@ -93,7 +92,7 @@ def estimate_agreement(
     return estimate(patterns, weight, m, u, belong, sure, steps, change), u
 
 
-def pattern_weights(m: FloatArray, u: FloatArray, *, informative: bool = False) -> FloatArray:
+def pattern_weights(m: Floats, u: Floats, *, informative: bool = False) -> Floats:
     """Return the weight of every pattern, shape (2**bits,): the sum over columns of log2 m/u.
 
     Parameters
@@ -116,7 +115,7 @@ def pattern_weights(m: FloatArray, u: FloatArray, *, informative: bool = False) 
     return np.round(summed, _DIGITS)
 
 
-def prefix_weights(counts: IntArray, columns: int, belong: float) -> FloatArray:
+def prefix_weights(counts: Ints, columns: int, belong: float) -> Floats:
     """Return the `pattern_weights` of the first 1, ..., d columns, laid out as `count_ties` reads them.
 
     Examples

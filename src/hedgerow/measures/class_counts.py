@@ -12,8 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import UnsupportedError
-from ..kernels import Floats as FloatArray
-from ..kernels import Ints as IntArray
+from ..kernels import Floats, Ints
 from ..kernels.group import number_keys, place
 
 # keys stay below this, so that 64 bits hold them
@@ -33,7 +32,7 @@ class Groups:
     """
 
     labels: npt.NDArray[np.uint32]
-    first: IntArray
+    first: Ints
 
     @property
     def n_rows(self) -> int:
@@ -46,11 +45,11 @@ class Groups:
         return len(self.first)
 
     @cached_property
-    def sizes(self) -> IntArray:
+    def sizes(self) -> Ints:
         """Return the number of records in each class."""
         return np.bincount(self.labels, minlength=self.n_groups).astype(np.int64, copy=False)
 
-    def in_order(self) -> tuple[npt.NDArray[np.uint32], IntArray]:
+    def in_order(self) -> tuple[npt.NDArray[np.uint32], Ints]:
         """Return the row numbers sorted by class (rows of a class keep their order), and each class's start.
 
         Examples
@@ -66,7 +65,7 @@ class Groups:
         return rows, starts
 
 
-def spans(starts: IntArray, n_rows: int, size: int) -> Iterator[tuple[slice, slice]]:
+def spans(starts: Ints, n_rows: int, size: int) -> Iterator[tuple[slice, slice]]:
     """Yield pairs of slices: classes with at most `size` records (or one larger class), and their rows.
 
     Parameters
@@ -148,12 +147,12 @@ class Counts:
         these classes together.
     """
 
-    groups: IntArray
-    values: IntArray
-    counts: IntArray
+    groups: Ints
+    values: Ints
+    counts: Ints
     n_groups: int
     n_values: int
-    whole: IntArray | None = None
+    whole: Ints | None = None
 
     @classmethod
     def from_codes(cls, groups: Groups, codes: npt.NDArray[Any], n_values: int) -> Counts:
@@ -217,7 +216,7 @@ class Counts:
         return cls(labels, codes.astype(np.int64), each, groups.n_groups, n_values)
 
     @classmethod
-    def dense(cls, table: IntArray, whole: IntArray | None = None) -> Counts:
+    def dense(cls, table: Ints, whole: Ints | None = None) -> Counts:
         """Build counts from a full table of shape (classes, values).
 
         Examples
@@ -231,14 +230,14 @@ class Counts:
         return cls._at(cells, counts, table.shape, whole)
 
     @classmethod
-    def _at(cls, keys: IntArray, counts: IntArray, shape: tuple[int, ...], whole: IntArray | None = None) -> Counts:
+    def _at(cls, keys: Ints, counts: Ints, shape: tuple[int, ...], whole: Ints | None = None) -> Counts:
         """Build counts from ascending cell numbers (class * n_values + value); `shape` is (classes, values)."""
         groups = keys // max(shape[1], 1)
         counts = counts.astype(np.int64, copy=False)
         return cls(groups, keys - groups * shape[1], counts, shape[0], shape[1], whole)
 
     @classmethod
-    def _summed(cls, keys: IntArray, counts: IntArray, shape: tuple[int, int], whole: IntArray | None) -> Counts:
+    def _summed(cls, keys: Ints, counts: Ints, shape: tuple[int, int], whole: Ints | None) -> Counts:
         """Build counts from cell numbers in any order, adding up the counts of equal numbers."""
         order = np.argsort(keys, kind="stable")
         keys, counts = keys[order], counts[order]
@@ -255,15 +254,15 @@ class Counts:
         return Counts._summed(keys, np.concatenate([self.counts, other.counts]), shape, whole)
 
     @property
-    def _keys(self) -> IntArray:
+    def _keys(self) -> Ints:
         return self.groups * self.n_values + self.values
 
     def placed(
         self,
         *,
-        groups: IntArray | None = None,
+        groups: Ints | None = None,
         n_groups: int | None = None,
-        values: IntArray | None = None,
+        values: Ints | None = None,
         n_values: int | None = None,
     ) -> Counts:
         """Renumber classes and values, and add up the counts that then share a cell.
@@ -287,37 +286,37 @@ class Counts:
         return Counts._summed(at * v + code, self.counts, (g, v), whole)
 
     @cached_property
-    def starts(self) -> IntArray:
+    def starts(self) -> Ints:
         """Return the index of each class's first cell, then the number of cells; shape (n_groups + 1,)."""
         return np.searchsorted(self.groups, np.arange(self.n_groups + 1)).astype(np.int64)
 
     @cached_property
-    def sizes(self) -> IntArray:
+    def sizes(self) -> Ints:
         """Return the number of records in each class."""
         return self.per_group(self.counts).astype(self.counts.dtype)
 
     @cached_property
-    def totals(self) -> IntArray:
+    def totals(self) -> Ints:
         """Return the number of records with each value in the whole table."""
         if self.whole is not None:
             return self.whole
         return np.bincount(self.values, self.counts, self.n_values).astype(np.int64)
 
     @cached_property
-    def public(self) -> FloatArray:
+    def public(self) -> Floats:
         """Return the share of each value in the whole table."""
         return self.totals / max(int(self.totals.sum()), 1)
 
     @cached_property
-    def shares(self) -> FloatArray:
+    def shares(self) -> Floats:
         """Return each cell's share of the records of its class; shape (n_cells,)."""
         return self.counts / self.sizes[self.groups]
 
-    def per_group(self, amounts: npt.NDArray[Any]) -> FloatArray:
+    def per_group(self, amounts: npt.NDArray[Any]) -> Floats:
         """Sum an amount per cell over each class; shape (n_groups,)."""
         return np.bincount(self.groups, amounts, self.n_groups).astype(np.float64, copy=False)
 
-    def max_per_group(self, amounts: npt.NDArray[np.floating]) -> FloatArray:
+    def max_per_group(self, amounts: npt.NDArray[np.floating]) -> Floats:
         """Return the largest amount of any cell in each class; shape (n_groups,)."""
         return np.maximum.reduceat(amounts, self.starts[:-1]) if self.n_groups else np.zeros(0)
 

@@ -13,18 +13,17 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..hierarchy import TOP, Hierarchy
-from ..kernels import Floats as FloatArray
-from ..kernels import Ints as IntArray
+from ..kernels import Floats, Ints
 from ..kernels.measures import entropies, largest_counts
 from .class_counts import Counts
 
 
-def distinct(counts: Counts) -> IntArray:
+def distinct(counts: Counts) -> Ints:
     """Return the number of distinct values in each class; the smallest is the table's distinct l-diversity."""
     return np.diff(counts.starts)
 
 
-def entropy_l(counts: Counts) -> FloatArray:
+def entropy_l(counts: Counts) -> Floats:
     """Return the exponential of each class's entropy; the smallest is the table's entropy l-diversity.
 
     Machanavajjhala et al. (2007), Definition 4.1: every class has an entropy of
@@ -33,7 +32,7 @@ def entropy_l(counts: Counts) -> FloatArray:
     return np.exp(entropies(counts.counts, counts.starts, counts.sizes))
 
 
-def recursive_c(counts: Counts, l: int) -> FloatArray:
+def recursive_c(counts: Counts, l: int) -> Floats:
     """Return r_1 / (r_l + ... + r_m) for each class, with its value counts r in descending order.
 
     Machanavajjhala et al. (2007), Definition 4.2: recursive (c, l)-diversity
@@ -48,7 +47,7 @@ def recursive_c(counts: Counts, l: int) -> FloatArray:
         return ordered[counts.starts[:-1]] / tail
 
 
-def frequency_l(counts: Counts) -> FloatArray:
+def frequency_l(counts: Counts) -> Floats:
     """Return each class's size divided by the count of its most frequent value.
 
     The least of them is the l of the frequency form of l-diversity, and the L of
@@ -57,7 +56,7 @@ def frequency_l(counts: Counts) -> FloatArray:
     return counts.sizes / largest_counts(counts.counts, counts.starts)
 
 
-def largest_share(counts: Counts) -> FloatArray:
+def largest_share(counts: Counts) -> Floats:
     """Return the share of the most frequent value in each class; the largest is the table's alpha."""
     return largest_counts(counts.counts, counts.starts) / counts.sizes
 
@@ -66,7 +65,7 @@ def largest_share(counts: Counts) -> FloatArray:
 _BLOCK = 1 << 22
 
 
-def equal_distance(counts: Counts) -> FloatArray:
+def equal_distance(counts: Counts) -> Floats:
     """Return each class's distance from the table if all values are 1 apart: half the L1 distance.
 
     This is the earth mover's distance "equal" of Li et al. (2007), section 4.2.
@@ -77,7 +76,7 @@ def equal_distance(counts: Counts) -> FloatArray:
     return np.clip(0.5 * (1.0 + inside), 0.0, 1.0)
 
 
-def ordered_distance(counts: Counts) -> FloatArray:
+def ordered_distance(counts: Counts) -> Floats:
     """Return each class's earth mover's distance from the table over ranks (Li et al. 2007, section 4.1).
 
     It is the sum of the absolute differences between the CDFs of class and table, divided by
@@ -107,7 +106,7 @@ def ordered_distance(counts: Counts) -> FloatArray:
     return np.clip((counts.per_group(stretch) + first_stretch) / (m - 1), 0.0, 1.0)
 
 
-def hierarchical_distance(counts: Counts, values: Sequence[str], hierarchy: Hierarchy) -> FloatArray:
+def hierarchical_distance(counts: Counts, values: Sequence[str], hierarchy: Hierarchy) -> Floats:
     """Return each class's earth mover's distance from the table over a hierarchy (Li et al., section 4.3).
 
     A move through a node costs the node's height, relative to the hierarchy's.
@@ -146,13 +145,13 @@ def hierarchical_distance(counts: Counts, values: Sequence[str], hierarchy: Hier
     return np.clip(out, 0.0, 1.0)
 
 
-def _numbered(keys: list[tuple[str, ...]]) -> IntArray:
+def _numbered(keys: list[tuple[str, ...]]) -> Ints:
     """Number the keys in order of first appearance; equal keys get the same number."""
     numbers: dict[tuple[str, ...], int] = {}
     return np.array([numbers.setdefault(key, len(numbers)) for key in keys], np.int64)
 
 
-def _summed(amounts: FloatArray, target: IntArray) -> FloatArray:
+def _summed(amounts: Floats, target: Ints) -> Floats:
     """Sum the columns that have the same target; shape (rows, targets)."""
     out = np.zeros((len(amounts), int(target.max()) + 1))
     for column, to in enumerate(target):
@@ -160,7 +159,7 @@ def _summed(amounts: FloatArray, target: IntArray) -> FloatArray:
     return out
 
 
-def basic_beta(counts: Counts) -> FloatArray:
+def basic_beta(counts: Counts) -> Floats:
     """Return each class's largest gain (p - P) / P: p is a value's share in the class, P in the table.
 
     Cao, Karras (2012), Publishing microdata with a robust privacy guarantee,
@@ -182,7 +181,7 @@ def enhanced_beta(counts: Counts) -> tuple[float, bool]:
     return float(value), bool(within.all())
 
 
-def delta_disclosure(counts: Counts) -> FloatArray:
+def delta_disclosure(counts: Counts) -> Floats:
     """Return each class's largest |ln(p / P)| over the values that occur in the class.
 
     Brickell, Shmatikov (2008), The cost of privacy: delta-disclosure. A value
@@ -197,6 +196,6 @@ def classes_lacking_values(counts: Counts) -> int:
     return int((distinct(counts) < (counts.totals > 0).sum()).sum())
 
 
-def _gains(counts: Counts) -> FloatArray:
+def _gains(counts: Counts) -> Floats:
     public = counts.public[counts.values]
     return np.asarray((counts.shares - public) / public, np.float64)

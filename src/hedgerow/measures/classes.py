@@ -12,8 +12,7 @@ import numpy.typing as npt
 
 from ..columns.column import Column, Dictionary, ValueCounts
 from ..columns.table import Table
-from ..kernels import Floats as FloatArray
-from ..kernels import Ints as IntArray
+from ..kernels import Floats, Ints
 from ..notation import Exact
 from ..schema import Kind
 from .class_counts import Counts, Groups, group, spans
@@ -67,7 +66,7 @@ class SensitiveCounts(Dictionary):
         return ColumnScores(self.public, self.counts)
 
     @property
-    def totals(self) -> IntArray:
+    def totals(self) -> Ints:
         """Return the number of records with each value, over all classes; missing values come last."""
         return self.counts.totals
 
@@ -80,13 +79,13 @@ class SensitiveCounts(Dictionary):
         return Public(ValueCounts(self.name, self.kind, "", self.values, frequencies, missing, *described))
 
     @property
-    def by_code(self) -> FloatArray:
+    def by_code(self) -> Floats:
         """Return the number that each code stands for, NaN for a missing value; shape (n_values,)."""
         numbers = np.asarray(self.values, np.float64)
         return np.append(numbers, np.nan)[: self.counts.n_values]
 
 
-def distinct_values(column: SensitiveCounts) -> IntArray:
+def distinct_values(column: SensitiveCounts) -> Ints:
     """Return the number of distinct values of a sensitive column in each class."""
     return distinct(column.counts)
 
@@ -114,10 +113,10 @@ class Classes:
         Number of distinct households in all classes.
     """
 
-    sizes: IntArray
+    sizes: Ints
     sensitive: Mapping[str, SensitiveCounts]
-    persons: IntArray | None = None
-    households: IntArray | None = None
+    persons: Ints | None = None
+    households: Ints | None = None
     n_homes: int = 0
 
     def __repr__(self) -> str:  # no person's value
@@ -131,11 +130,7 @@ class Classes:
 
     @classmethod
     def counted(
-        cls,
-        sizes: IntArray,
-        columns: Iterable[SensitiveCounts],
-        groups: Groups,
-        persons: Persons | None,
+        cls, sizes: Ints, columns: Iterable[SensitiveCounts], groups: Groups, persons: Persons | None
     ) -> Classes:
         """Build classes from sensitive columns that are already counted, and count the people in each class."""
         by_name = {each.name: each for each in columns}
@@ -148,11 +143,7 @@ class Classes:
 
     @classmethod
     def from_rows(
-        cls,
-        rows: npt.NDArray[np.uint32],
-        starts: IntArray,
-        columns: Iterable[Column] = (),
-        persons: Persons | None = None,
+        cls, rows: npt.NDArray[np.uint32], starts: Ints, columns: Iterable[Column] = (), persons: Persons | None = None
     ) -> Classes:
         """Build classes from rows that are already sorted by class, to check promises on them.
 
@@ -200,7 +191,7 @@ class Classes:
         return int(self.sizes.sum())
 
     @property
-    def people(self) -> IntArray:
+    def people(self) -> Ints:
         """Return the number that k counts in each class: people (else records), or households if these are fewer."""
         people = self.sizes if self.persons is None else self.persons
         return people if self.households is None else np.minimum(people, self.households)
@@ -229,7 +220,7 @@ class SensitiveRanges(SensitiveCounts):
     """
 
     _rows: npt.NDArray[np.uint32]
-    _starts: IntArray
+    _starts: Ints
     _column: Column
     _measures: Sequence[Measure]
     _by_record: bool
@@ -238,7 +229,7 @@ class SensitiveRanges(SensitiveCounts):
     def __init__(
         self,
         rows: npt.NDArray[np.uint32],
-        starts: IntArray,
+        starts: Ints,
         column: Column,
         measures: Sequence[Measure] = (),
         *,
@@ -260,7 +251,7 @@ class SensitiveRanges(SensitiveCounts):
         return [self._results[measure] for measure in measures]
 
     @cached_property
-    def totals(self) -> IntArray:
+    def totals(self) -> Ints:
         """Return the number of records with each value, over all classes; missing values come last."""
         return self._column.counts()[: self._column.n_values + self._column.has_missing]
 
@@ -286,10 +277,7 @@ class SensitiveRanges(SensitiveCounts):
 
 
 def by_ranges(
-    groups: Groups,
-    columns: Sequence[Column],
-    measures: Sequence[Measure],
-    persons: Persons | None = None,
+    groups: Groups, columns: Sequence[Column], measures: Sequence[Measure], persons: Persons | None = None
 ) -> Classes:
     """Build classes as `Classes.from_groups` does, with `SensitiveRanges` as the columns."""
     rows, starts = groups.in_order() if columns else (np.empty(0, np.uint32), groups.first)

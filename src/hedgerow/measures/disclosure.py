@@ -24,8 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from ..kernels import Floats as FloatArray
-from ..kernels import Ints as IntArray
+from ..kernels import Floats, Ints
 from ..kernels.exact_sums import deviations, total
 from ..kernels.measures import brier_disclosures, number_disclosures
 from .class_counts import Counts
@@ -37,7 +36,7 @@ SLACK = 1e-9
 LARGE = 0.5
 
 
-def column_disclosure(column: SensitiveCounts) -> FloatArray:
+def column_disclosure(column: SensitiveCounts) -> Floats:
     """Return the disclosure of a sensitive column in every class; shape (n_groups,), in [0, 1].
 
     It is the largest disclosure by any of the column's proper scores.
@@ -45,7 +44,7 @@ def column_disclosure(column: SensitiveCounts) -> FloatArray:
     return column.scores.worst
 
 
-def exposed(column: SensitiveCounts, sizes: IntArray) -> dict[str, Any]:
+def exposed(column: SensitiveCounts, sizes: Ints) -> dict[str, Any]:
     """Count the classes, and their records, that disclose over half of a column or have a single value.
 
     Parameters
@@ -69,7 +68,7 @@ def exposed(column: SensitiveCounts, sizes: IntArray) -> dict[str, Any]:
     }
 
 
-def rsd(column: SensitiveCounts) -> FloatArray:
+def rsd(column: SensitiveCounts) -> Floats:
     """Return the RSD (Li & Sarkar 2014, formula 10) of a sensitive column in every class; shape (n_groups,).
 
     1 adds nothing to the whole table, 0 reveals everything. Missing values are left out;
@@ -81,7 +80,7 @@ def rsd(column: SensitiveCounts) -> FloatArray:
     return 1 - category_disclosure(column.counts, column.n_values)
 
 
-def number_disclosure(counts: Counts, values: FloatArray) -> FloatArray:
+def number_disclosure(counts: Counts, values: Floats) -> Floats:
     """Return the share of the public squared error that guessing the class's mean removes; shape (n_groups,).
 
     1 minus a term of formula (10) in Li & Sarkar (2014). A class whose records
@@ -107,7 +106,7 @@ def number_disclosure(counts: Counts, values: FloatArray) -> FloatArray:
     return number_disclosures(counts.counts, from_mean[counts.values], counts.starts)
 
 
-def category_disclosure(counts: Counts, n_known: int) -> FloatArray:
+def category_disclosure(counts: Counts, n_known: int) -> Floats:
     """Return the share of the public Brier score that guessing the class's shares removes; shape (n_groups,).
 
     |p - P|^2 / (1 - 2 p.P + P.P) over the known values, for shares p of the class
@@ -153,7 +152,7 @@ class Disclosed:
     worst: float
 
     @classmethod
-    def from_classes(cls, disclosure: FloatArray, sizes: IntArray) -> Disclosed:
+    def from_classes(cls, disclosure: Floats, sizes: Ints) -> Disclosed:
         """Summarise the disclosure of classes, given their sizes."""
         if not len(disclosure):
             return cls(0.0, 0.0, 0.0)

@@ -16,15 +16,8 @@ from ..errors import ParameterError, PlanError
 from ..notation import figure, percent
 from ..schema import Schema
 from ..texts import text
-from . import BoolArray, Classes, FloatArray, SensitiveCounts
-from .class_measures import (
-    distinct,
-    entropy_l,
-    equal_distance,
-    frequency_l,
-    ordered_distance,
-    recursive_c,
-)
+from . import Bools, Classes, Floats, SensitiveCounts
+from .class_measures import distinct, entropy_l, equal_distance, frequency_l, ordered_distance, recursive_c
 from .disclosure import LARGE, SLACK
 
 # a certainty penalty above which the recoded cells say little
@@ -82,7 +75,7 @@ class Guarantee:
         """Check the guarantee on the classes of a released table."""
         raise NotImplementedError
 
-    def holds_in(self, classes: Classes) -> BoolArray:
+    def holds_in(self, classes: Classes) -> Bools:
         """Return, for each class, whether it satisfies the guarantee; shape (n_groups,)."""
         raise NotImplementedError
 
@@ -162,7 +155,7 @@ class KAnonymity(Guarantee):
         """Return "at least", because every group must reach k."""
         return "at least"
 
-    def holds_in(self, classes: Classes) -> BoolArray:
+    def holds_in(self, classes: Classes) -> Bools:
         """Return, for each class, whether it has at least k people; shape (n_groups,)."""
         return classes.people >= self.k
 
@@ -222,7 +215,7 @@ class Together(Guarantee):
         if not isinstance(self.household, str):
             raise ParameterError("the household is not the name of a column")
 
-    def holds_in(self, classes: Classes) -> BoolArray:
+    def holds_in(self, classes: Classes) -> Bools:
         """Return True for every class: one class alone cannot show that a household is split."""
         return np.ones(classes.n_groups, np.bool_)
 
@@ -261,18 +254,18 @@ class ColumnGuarantee(Guarantee):
         """Return the limit that every group must keep."""
         return getattr(self, self.bound)
 
-    def reached(self, column: SensitiveCounts) -> FloatArray:
+    def reached(self, column: SensitiveCounts) -> Floats:
         """Return the figure of every group for one sensitive column; shape (n_groups,)."""
         raise NotImplementedError
 
-    def holds_for(self, column: SensitiveCounts) -> BoolArray:
+    def holds_for(self, column: SensitiveCounts) -> Bools:
         """Return, for each group, whether it keeps the promise, allowing for rounding; shape (n_groups,)."""
         reached = self.reached(column)
         if self.side == "at least":
             return reached >= self.limit - SLACK
         return reached <= self.limit + SLACK
 
-    def holds_in(self, classes: Classes) -> BoolArray:
+    def holds_in(self, classes: Classes) -> Bools:
         """Return, for each class, whether it keeps the promise in every column that the promise covers."""
         good = np.ones(classes.n_groups, np.bool_)
         for name in self.columns or classes.sensitive:
@@ -347,11 +340,11 @@ class Disclosure(ColumnGuarantee):
                 hint="0 would tell nothing and 1 switches it off; the default is 0.5",
             )
 
-    def reached(self, column: SensitiveCounts) -> FloatArray:
+    def reached(self, column: SensitiveCounts) -> Floats:
         """Return the disclosure of a column in every group; shape (n_groups,)."""
         return column.scores.worst
 
-    def holds_for(self, column: SensitiveCounts) -> BoolArray:
+    def holds_for(self, column: SensitiveCounts) -> Bools:
         """Return, for each group, whether it stays within the cap, decided exactly; shape (n_groups,)."""
         # `reached` is rounded, and a cap is kept or not.
         return ~column.scores.exceeding(self.maximum)
@@ -412,7 +405,7 @@ class LDiversity(ColumnGuarantee):
         """Return "below" for recursive diversity, otherwise "at least"."""
         return "below" if self.diversity == "recursive" else "at least"
 
-    def reached(self, column: SensitiveCounts) -> FloatArray:
+    def reached(self, column: SensitiveCounts) -> Floats:
         """Return the l of every group; for "recursive", the c it needs (infinite if it has fewer than l values)."""
         counts = column.counts
         if self.diversity == "distinct":
@@ -421,7 +414,7 @@ class LDiversity(ColumnGuarantee):
             return recursive_c(counts, int(self.l))
         return frequency_l(counts) if self.diversity == "frequency" else entropy_l(counts)
 
-    def holds_for(self, column: SensitiveCounts) -> BoolArray:
+    def holds_for(self, column: SensitiveCounts) -> Bools:
         """Return for each group whether it keeps the promise; "recursive" needs r1 < c (rl + ... + rm), strictly."""
         if self.diversity == "recursive":
             return self.reached(column) < self.limit
@@ -460,7 +453,7 @@ class TCloseness(ColumnGuarantee):
         if not 0 <= self.t <= 1:
             raise ParameterError("t must lie in [0, 1]")
 
-    def reached(self, column: SensitiveCounts) -> FloatArray:
+    def reached(self, column: SensitiveCounts) -> Floats:
         """Return the distance of every group from the whole table; shape (n_groups,)."""
         distance = ordered_distance if column.is_ordered else equal_distance
         return distance(column.counts)

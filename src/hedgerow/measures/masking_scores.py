@@ -202,9 +202,7 @@ def _ties(
     queries = np.ascontiguousarray(queries)
     return np.concatenate(
         in_parts(
-            lambda part: nearest_ties(tree, weight, queries[part], own_rows[part]),
-            len(own_rows),
-            100 * len(own_rows),
+            lambda part: nearest_ties(tree, weight, queries[part], own_rows[part]), len(own_rows), 100 * len(own_rows)
         )
     )
 

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from ..columns.table import Table
 from ..errors import InfeasibleError, InputError
-from ..kernels import Ints as IntArray
+from ..kernels import Ints
 from ..kernels.exact_sums import UNIT_BITS
 from ..schema import Schema
 from .class_counts import Counts, Groups, group
@@ -33,11 +33,11 @@ class PeopleByClass:
     """
 
     records: Counts
-    homes: IntArray | None = None
+    homes: Ints | None = None
     has_unit: bool = True
 
     @property
-    def people(self) -> IntArray:
+    def people(self) -> Ints:
         """Return the number that k counts in each class: distinct people, or households if these are fewer.
 
         1 where one person has more than half of a class's records, so classes of at least k people
@@ -53,7 +53,7 @@ class PeopleByClass:
         return np.minimum.reduce(counts)
 
     @property
-    def persons(self) -> IntArray | None:
+    def persons(self) -> Ints | None:
         """Return each class's number of distinct people; None without a person column.
 
         A class counts as 1 person if one person has more than half of its records.
@@ -64,20 +64,20 @@ class PeopleByClass:
         return np.where(largest_share(self.records) <= 0.5, distinct(self.records), 1)
 
     @property
-    def different(self) -> IntArray:
+    def different(self) -> Ints:
         """Return the number of distinct households in each class, or of people if households are unknown."""
         homes = self.households
         return distinct(self.records) if homes is None else homes
 
     @property
-    def households(self) -> IntArray | None:
+    def households(self) -> Ints | None:
         """Return the number of distinct households in each class; None if households are unknown."""
         if self.homes is None:
             return None
         n_homes = int(self.homes.max(initial=-1)) + 1
         return distinct(self.records.placed(values=self.homes, n_values=n_homes))
 
-    def placed(self, labels: IntArray, n: int, chosen: npt.NDArray[np.bool_] | None) -> PeopleByClass:
+    def placed(self, labels: Ints, n: int, chosen: npt.NDArray[np.bool_] | None) -> PeopleByClass:
         """Renumber the classes by `labels`, leaving out the classes that are not chosen."""
         every = self.records
         cells = slice(None) if chosen is None else chosen[every.groups]
@@ -107,11 +107,11 @@ class Persons:
     """
 
     unit: str | None
-    codes: IntArray
+    codes: Ints
     n: int
     joined: int = 0
     household: str | None = None
-    homes: IntArray | None = None
+    homes: Ints | None = None
 
     def __repr__(self) -> str:  # no person's value
         return f"Persons({self._names}, {self.n:,} different, {len(self.codes):,} records)"
@@ -208,11 +208,11 @@ class Persons:
         records = Counts.from_codes(groups, self.codes, self.n)
         return PeopleByClass(records, self.homes, self.unit is not None)
 
-    def sizes(self, groups: Groups) -> IntArray:
+    def sizes(self, groups: Groups) -> Ints:
         """Return the number that k counts in every class; see `PeopleByClass.people`."""
         return self.by_class(groups).people
 
-    def people(self, groups: Groups) -> IntArray:
+    def people(self, groups: Groups) -> Ints:
         """Return each class's number of people (1 if one has most records), or of records without a person column."""
         people = None if self.unit is None else self.by_class(groups).persons
         return groups.sizes if people is None else people
@@ -243,7 +243,7 @@ def _normalised(names: pa.Array) -> pa.Array:
     return pc.if_else(pc.equal(names, ""), None, names)
 
 
-def _named(table: Table, name: str, what: str) -> tuple[IntArray, int, int]:
+def _named(table: Table, name: str, what: str) -> tuple[Ints, int, int]:
     """Return each record's person or household code, the number of codes, and the number of merged spellings."""
     column = table.column(name, kind="categorical")
     coded = _normalised(pa.array(column.values, pa.string())).dictionary_encode()

@@ -9,13 +9,11 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import digamma, gammaln, hyp2f1
 
-from ..kernels import Bools as BoolArray
-from ..kernels import Floats as FloatArray
-from ..kernels import Ints as IntArray
+from ..kernels import Bools, Floats, Ints
 from .class_counts import Groups, group
 
 
-def summary(sizes: IntArray) -> dict[str, Any]:
+def summary(sizes: Ints) -> dict[str, Any]:
     """Summarise the sizes of one or more classes as plain data.
 
     Returns
@@ -51,7 +49,7 @@ def summary(sizes: IntArray) -> dict[str, Any]:
     }
 
 
-def _histogram(sizes: IntArray) -> list[dict[str, int]]:
+def _histogram(sizes: Ints) -> list[dict[str, int]]:
     bins = np.floor(np.log2(sizes)).astype(np.int64)
     classes = np.bincount(bins)
     records = np.bincount(bins, sizes).astype(np.int64)
@@ -61,12 +59,7 @@ def _histogram(sizes: IntArray) -> list[dict[str, int]]:
     ]
 
 
-def wildcard_k(
-    groups: Groups,
-    codes: Sequence[npt.NDArray[Any]],
-    wild: Sequence[BoolArray],
-    candidates: int = 1000,
-) -> int:
+def wildcard_k(groups: Groups, codes: Sequence[npt.NDArray[Any]], wild: Sequence[Bools], candidates: int = 1000) -> int:
     """Return k if ``*`` and missing cells match anything: the smallest of `wildcard_sizes`.
 
     It is at least the strict k, so a smallest class that matches nobody else decides it. Up to
@@ -85,7 +78,7 @@ def wildcard_k(
     return int(wildcard_sizes(groups, codes, wild).min())
 
 
-def _patterns(groups: Groups, wild: Sequence[BoolArray]) -> IntArray:
+def _patterns(groups: Groups, wild: Sequence[Bools]) -> Ints:
     """Return a bit mask for each class: bit j is set if its cell in column j matches anything."""
     pattern = np.zeros(groups.n_groups, np.int64)
     for j, w in enumerate(wild):
@@ -94,11 +87,8 @@ def _patterns(groups: Groups, wild: Sequence[BoolArray]) -> IntArray:
 
 
 def wildcard_sizes(
-    groups: Groups,
-    codes: Sequence[npt.NDArray[Any]],
-    wild: Sequence[BoolArray],
-    only: IntArray | None = None,
-) -> IntArray:
+    groups: Groups, codes: Sequence[npt.NDArray[Any]], wild: Sequence[Bools], only: Ints | None = None
+) -> Ints:
     """Return the number of records that may belong to each class if ``*`` and missing cells match anything.
 
     Parameters
@@ -140,10 +130,7 @@ def wildcard_sizes(
 
 
 def attackers(
-    sizes: IntArray,
-    journalist: FloatArray | None = None,
-    threshold: float = 0.2,
-    people: IntArray | None = None,
+    sizes: Ints, journalist: Floats | None = None, threshold: float = 0.2, people: Ints | None = None
 ) -> dict[str, dict[str, float]]:
     """Return the re-identification risk from three types of intruder: prosecutor, journalist and marketer.
 
@@ -197,7 +184,7 @@ _TERMS = 100
 _SERIES = 30
 
 
-def expected_risk(sampled: IntArray, estimated: FloatArray) -> FloatArray:
+def expected_risk(sampled: Ints, estimated: Floats) -> Floats:
     """Return each class's expected risk E(1/F | f), with F estimated by summed sampling weights.
 
     Given f people of a class in the sample, the F people of the class in the population are taken
@@ -258,7 +245,7 @@ _STARTS = [(a, b) for a in (0.02, 0.2, 1.0, 5.0) for b in (0.02, 0.2, 0.5, 0.9)]
 _MEETS = 1e-8
 
 
-def population_uniques(sizes: IntArray, population: float) -> dict[str, Any]:
+def population_uniques(sizes: Ints, population: float) -> dict[str, Any]:
     """Estimate how many people are unique in the population that a sample was drawn from.
 
     Dankar's rule takes Pitman's model up to a sampling fraction of .1, and beyond it the smaller
@@ -328,7 +315,7 @@ def _chosen(estimates: Mapping[str, float | None], fraction: float) -> str:
     return "snb" if snb is not None and zayatz is not None and snb <= zayatz else "zayatz"
 
 
-def zayatz(size: IntArray, count: IntArray, population: float) -> float:
+def zayatz(size: Ints, count: Ints, population: float) -> float:
     """Estimate population uniques by Zayatz (1991), as if the population had the sample's classes.
 
     Parameters
@@ -346,7 +333,7 @@ def zayatz(size: IntArray, count: IntArray, population: float) -> float:
     return float(single * alone * population / n)
 
 
-def pitman(size: IntArray, count: IntArray, population: float) -> float | None:
+def pitman(size: Ints, count: Ints, population: float) -> float | None:
     """Estimate population uniques by Pitman's sampling formula (Hoshino 2001).
 
     The estimate is N^alpha gamma(theta + 1) / gamma(theta + alpha) for a population of N. See
@@ -408,7 +395,7 @@ def pitman(size: IntArray, count: IntArray, population: float) -> float | None:
     return estimate if estimate <= population else None
 
 
-def slide_negative_binomial(size: IntArray, count: IntArray, population: float) -> float | None:
+def slide_negative_binomial(size: Ints, count: Ints, population: float) -> float | None:
     """Estimate population uniques by Chen & Keller-McNulty (1998): a class has 1 + NB(alpha, beta) people.
 
     The number of population classes is Shlosser's estimate (P. Haas, L. Stokes 1998); alpha and beta
@@ -433,7 +420,7 @@ def slide_negative_binomial(size: IntArray, count: IntArray, population: float) 
     if not np.isfinite(k):
         return None
 
-    def expected(alpha: float, beta: float) -> FloatArray:
+    def expected(alpha: float, beta: float) -> Floats:
         q = 1.0 - beta
         phi = (1.0 - f) * q
         common = k * f * np.exp(alpha * (np.log(beta) - np.log1p(-phi)))
@@ -441,7 +428,7 @@ def slide_negative_binomial(size: IntArray, count: IntArray, population: float) 
         second = common * f / 2 * alpha * q / (1.0 - phi) ** 2 * (2.0 - (1.0 - alpha) * phi)
         return np.array([first, second])
 
-    def off(x: FloatArray) -> FloatArray:
+    def off(x: Floats) -> Floats:
         with np.errstate(all="ignore"):
             counts = expected(float(np.exp(x[0])), float(1 / (1 + np.exp(-x[1]))))
             return np.asarray(np.nan_to_num(np.log(counts) - np.log([one, two]), nan=1e6))
@@ -457,7 +444,7 @@ def slide_negative_binomial(size: IntArray, count: IntArray, population: float) 
     return None
 
 
-def _shlosser(size: IntArray, count: IntArray, f: float) -> float:
+def _shlosser(size: Ints, count: Ints, f: float) -> float:
     """Estimate the number of classes in the population from a sample with sampling fraction f (Shlosser)."""
     missed, c = (1.0 - f) ** size, count.astype(np.float64)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -468,7 +455,7 @@ def _shlosser(size: IntArray, count: IntArray, f: float) -> float:
 
 
 # the models of the population, by name
-MODELS: Mapping[str, Callable[[IntArray, IntArray, float], float | None]] = {
+MODELS: Mapping[str, Callable[[Ints, Ints, float], float | None]] = {
     "pitman": pitman,
     "zayatz": zayatz,
     "snb": slide_negative_binomial,

@@ -19,7 +19,7 @@ from ..columns.column import Column
 from ..columns.table import Table
 from ..errors import InfeasibleError, ParameterError, SchemaError, UnsupportedError
 from ..key import Key
-from ..measures import Classes, IntArray
+from ..measures import Classes, Ints
 from ..measures import group as by_codes
 from ..measures.class_measures import largest_share
 from ..measures.guarantees import Check
@@ -111,8 +111,7 @@ class Anatomy(Method):
         name = schema.sensitive[0]
         if name in (GROUP, COUNT):
             raise UnsupportedError(
-                f"the sensitive table has a column {name!r} of its own",
-                hint="give the sensitive column another name",
+                f"the sensitive table has a column {name!r} of its own", hint="give the sensitive column another name"
             )
         # The quasi-identifiers are encoded only to refuse those that cannot be, such as lists.
         columns = [table.declared_column(schema, each) for each in (*schema.quasi, name)]
@@ -145,8 +144,7 @@ class Anatomy(Method):
         """Return the released column: group numbers in place of the fitted table's sensitive values."""
         if table.n_rows != len(self.group_):
             raise UnsupportedError(
-                "anatomy holds for the table it was fitted on only",
-                hint="protect the other table by itself",
+                "anatomy holds for the table it was fitted on only", hint="protect the other table by itself"
             )
         return Transformed({self._sensitive: pa.array(self.group_)}, 0)
 
@@ -154,8 +152,7 @@ class Anatomy(Method):
     def transform(self) -> Any:
         """Raise NoTransform, because the sensitive table exists only for the people that were fitted."""
         raise NoTransform(
-            "anatomy holds for the table it was fitted on only",
-            hint="use hedgerow.protect, which releases both tables",
+            "anatomy holds for the table it was fitted on only", hint="use hedgerow.protect, which releases both tables"
         )
 
     fit_transform = transform
@@ -208,7 +205,7 @@ class Anatomy(Method):
         )
 
 
-def bucketize(codes: IntArray, rank: NDArray[np.uint64], l: int) -> IntArray:
+def bucketize(codes: Ints, rank: NDArray[np.uint64], l: int) -> Ints:
     """Form groups of l or more records with different values, drawing from the l fullest buckets.
 
     Parameters

@@ -10,26 +10,26 @@ import pyarrow as pa
 from ..columns.column import Column
 from ..columns.table import Table
 from ..io.read import read
-from ..measures import FloatArray, IntArray
+from ..measures import Floats, Ints
 from ..measures import group as by_codes
 
 GROUP = "group"
 COUNT = "count"
 
 
-def whole_numbers(table: Table, name: str) -> IntArray:
+def whole_numbers(table: Table, name: str) -> Ints:
     """Return a column of group numbers or counts as int64, with 0 for cells that hold no number."""
     numbers = table.column(name, kind="numeric").numbers
     return np.where(np.isfinite(numbers), numbers, 0).astype(np.int64)
 
 
-def codes_of(original: Column, second: Table) -> IntArray:
+def codes_of(original: Column, second: Table) -> Ints:
     """Return the sensitive table's values as codes of the original column; -1 for values unknown there."""
     codes = second.like(original).codes_in(original, unknown=-1)
     return codes if original.has_missing else np.where(codes == original.n_values, -1, codes)
 
 
-def faults(original: Column, group: IntArray, second: Table, name: str) -> int:
+def faults(original: Column, group: Ints, second: Table, name: str) -> int:
     """Count the groups whose rows in the sensitive table do not match the values of their records.
 
     Parameters
@@ -59,27 +59,14 @@ def faults(original: Column, group: IntArray, second: Table, name: str) -> int:
     return len(np.unique(ranks[pairs.first[wrong]]))
 
 
-def sensitive_table(group: IntArray, codes: IntArray, values: pa.Array, name: str) -> pa.Table:
+def sensitive_table(group: Ints, codes: Ints, values: pa.Array, name: str) -> pa.Table:
     """Return the sensitive table (ST) with columns group, value and count, sorted by group and value."""
     width = int(codes.max()) + 1
     pair, count = np.unique(group * width + codes, return_counts=True)
-    return pa.table(
-        {
-            GROUP: pa.array(pair // width),
-            name: values.take(pa.array(pair % width)),
-            COUNT: pa.array(count),
-        }
-    )
+    return pa.table({GROUP: pa.array(pair // width), name: values.take(pa.array(pair % width)), COUNT: pa.array(count)})
 
 
-def expected(
-    cell: IntArray,
-    cells: int,
-    group: IntArray,
-    st_group: IntArray,
-    st_codes: IntArray,
-    d: int,
-) -> FloatArray:
+def expected(cell: Ints, cells: int, group: Ints, st_group: Ints, st_codes: Ints, d: int) -> Floats:
     """Return the expected number of records for each cell and sensitive value, given both tables.
 
     Parameters

@@ -48,10 +48,7 @@ def read_features(X: Any) -> tuple[Table, bool]:
         It is no table of plain values.
     """
     if hasattr(X, "nnz"):
-        raise InputError(
-            "X is a sparse matrix, and sparse input is not supported",
-            hint="give a frame, or X.toarray()",
-        )
+        raise InputError("X is a sparse matrix, and sparse input is not supported", hint="give a frame, or X.toarray()")
     array = as_array(X)
     X = X if array is None else array
     shape: tuple[int, ...] = getattr(X, "shape", ())
@@ -315,8 +312,7 @@ class Method(Estimator):
         schema.check_quasi()
         if self.needs_sensitive and not schema.sensitive:
             raise ParameterError(
-                f"{type(self).__name__} needs at least one sensitive column",
-                hint="name what an intruder wants to know",
+                f"{type(self).__name__} needs at least one sensitive column", hint="name what an intruder wants to know"
             )
         fields = {
             "grid": bool(schema.grid),
@@ -555,10 +551,7 @@ def _in_words(value: Any) -> Any:
 def check_people(k: Any, table: Table, schema: Schema, least: int = 2) -> Persons | None:
     """Check that the table has at least k rows and people; return the people, or None if k counts records."""
     if check_whole("k", k, least) > table.n_rows:
-        raise ParameterError(
-            f"k is {k:,}, but the table has only {table.n_rows:,} rows",
-            hint="ask for smaller groups",
-        )
+        raise ParameterError(f"k is {k:,}, but the table has only {table.n_rows:,} rows", hint="ask for smaller groups")
     return Persons.from_schema(table, schema, int(k))
 
 

@@ -55,11 +55,7 @@ class Quasi:
     def without(self, names: Sequence[str]) -> Quasi:
         """Return a copy without the named columns."""
         others = [i for i, column in enumerate(self.columns) if column.name not in names]
-        return replace(
-            self,
-            columns=tuple(self.columns[i] for i in others),
-            cuts=tuple(self.cuts[i] for i in others),
-        )
+        return replace(self, columns=tuple(self.columns[i] for i in others), cuts=tuple(self.cuts[i] for i in others))
 
     @property
     def predictors(self) -> Predictors:
@@ -68,10 +64,7 @@ class Quasi:
         return Predictors(n_codes, np.array([c.value_counts.is_ordered for c in self.columns]))
 
     def rows(
-        self,
-        responses: Responses,
-        sensitive: Sequence[Column] = (),
-        persons: Persons | None = None,
+        self, responses: Responses, sensitive: Sequence[Column] = (), persons: Persons | None = None
     ) -> NodeRows | DistributedRows:
         """Return the table's records in the form the tree grower expects."""
         lookups = [cut.lookup if cut.changes else None for cut in self.cuts]

@@ -15,15 +15,8 @@ from ..columns.column import Column, ordered
 from ..columns.table import Table
 from ..errors import InfeasibleError, ParameterError, SchemaError
 from ..hierarchy import TOP, Hierarchy
-from ..measures import BoolArray, Counts, Groups, IntArray, Persons, SensitiveCounts, group
-from ..measures.guarantees import (
-    Check,
-    ColumnGuarantee,
-    Disclosure,
-    KAnonymity,
-    LDiversity,
-    TCloseness,
-)
+from ..measures import Bools, Counts, Groups, Ints, Persons, SensitiveCounts, group
+from ..measures.guarantees import Check, ColumnGuarantee, Disclosure, KAnonymity, LDiversity, TCloseness
 from ..notation import quote
 from ..plan import ColumnMap, Maps, Plan
 from ..schema import Schema
@@ -41,7 +34,7 @@ CountedColumn = tuple[SensitiveCounts, slice]
 def accept(sensitive: Sequence[CountedColumn], guarantees: Sequence[ColumnGuarantee]) -> Accept:
     """Return a test for `Lattice` that accepts a class if it keeps every guarantee in every sensitive column."""
 
-    def test(size: IntArray, hist: IntArray) -> BoolArray:
+    def test(size: Ints, hist: Ints) -> Bools:
         good = np.ones(len(size), dtype=bool)
         for column, place in sensitive if guarantees else ():
             # With the totals of the table, which t-closeness and disclosure compare classes to.
@@ -139,7 +132,7 @@ def _axis(column: Column, values: Sequence[str], hierarchy: Hierarchy) -> Axis:
     return Axis(levels, shares, names, column.values)
 
 
-def _counts(table: Table, schema: Schema, names: Sequence[str], groups: Groups) -> tuple[IntArray, list[CountedColumn]]:
+def _counts(table: Table, schema: Schema, names: Sequence[str], groups: Groups) -> tuple[Ints, list[CountedColumn]]:
     """Return the counts of sensitive values by group, and each sensitive column with its slice of them."""
     sensitive, start, n = [], 0, groups.n_groups
     parts = [np.zeros((n, 0), np.int64)]

@@ -18,19 +18,8 @@ from ..errors import SchemaError
 from ..hierarchy import TOP, Hierarchy
 from ..kernels.exact_sums import deviations
 from ..kernels.group import distinct_sets
-from ..measures import BoolArray, Counts, FloatArray, Groups, IntArray, group
-from ..notation import (
-    DAY,
-    JOIN,
-    MISSING,
-    WEIGHT,
-    Cell,
-    between,
-    interval,
-    moment,
-    number,
-    quote,
-)
+from ..measures import Bools, Counts, Floats, Groups, Ints, group
+from ..notation import DAY, JOIN, MISSING, WEIGHT, Cell, between, interval, moment, number, quote
 
 # Microseconds.
 SECOND = 1_000_000
@@ -51,7 +40,7 @@ class GroupedCodes:
 
     column: Column
     codes: npt.NDArray[np.unsignedinteger]
-    starts: IntArray
+    starts: Ints
 
     @cached_property
     def values(self) -> Sequence[Any]:
@@ -59,24 +48,24 @@ class GroupedCodes:
         return self.column.exact or self.column.values.tolist()
 
     @cached_property
-    def sizes(self) -> IntArray:
+    def sizes(self) -> Ints:
         """Return the number of records in each group."""
         return np.diff(np.append(self.starts, len(self.codes)))
 
     @cached_property
-    def present(self) -> IntArray:
+    def present(self) -> Ints:
         """Return the number of records in each group that have a value."""
         if not self.column.has_missing:
             return self.sizes
         return np.add.reduceat(self.codes != self.column.n_values, self.starts, dtype=np.int64)
 
     @cached_property
-    def first(self) -> IntArray:
+    def first(self) -> Ints:
         """Return the smallest code in each group; the missing code for groups without a value."""
         return np.minimum.reduceat(self.codes, self.starts).astype(np.int64)
 
     @cached_property
-    def last(self) -> IntArray:
+    def last(self) -> Ints:
         """Return the largest code in each group, missing not counted; -1 for groups without a value."""
         # Missing has the largest code of all: as 0 it is never larger than a value.
         codes = self.codes
@@ -86,7 +75,7 @@ class GroupedCodes:
         return np.where(self.present > 0, last, -1)
 
 
-def recode(grouped: GroupedCodes, style: str, hierarchy: Hierarchy | None = None) -> tuple[list[Cell], IntArray]:
+def recode(grouped: GroupedCodes, style: str, hierarchy: Hierarchy | None = None) -> tuple[list[Cell], Ints]:
     """Return the distinct released cells of a column, and the index of each group's cell.
 
     Parameters
@@ -110,7 +99,7 @@ def recode(grouped: GroupedCodes, style: str, hierarchy: Hierarchy | None = None
     return _sets(grouped, _concatenated(grouped.column))
 
 
-def _ranges(grouped: GroupedCodes) -> tuple[list[Cell], IntArray]:
+def _ranges(grouped: GroupedCodes) -> tuple[list[Cell], Ints]:
     """Return each group's range from its least to its largest value, in the form that `recode` returns."""
     values, unit = grouped.values, grouped.column.unit
     absent = grouped.present < grouped.sizes
@@ -127,13 +116,13 @@ def _ranges(grouped: GroupedCodes) -> tuple[list[Cell], IntArray]:
     return cells, distinct.labels.astype(np.int64)
 
 
-def _merged(cells: Sequence[Cell]) -> tuple[list[Cell], IntArray]:
+def _merged(cells: Sequence[Cell]) -> tuple[list[Cell], Ints]:
     """Return the distinct cells, and the index of each group's cell."""
     distinct = {cell: i for i, cell in enumerate(dict.fromkeys(cells))}
     return list(distinct), np.array([distinct[c] for c in cells], np.int64)
 
 
-def between_points(grouped: GroupedCodes, low: FloatArray, high: FloatArray) -> tuple[list[Cell], IntArray]:
+def between_points(grouped: GroupedCodes, low: Floats, high: Floats) -> tuple[list[Cell], Ints]:
     """Return each group's half-open range between public points, in the form that `recode` returns.
 
     Parameters
@@ -159,7 +148,7 @@ def between_points(grouped: GroupedCodes, low: FloatArray, high: FloatArray) -> 
     return _merged(cells)
 
 
-def rounded(grouped: GroupedCodes, style: str, step: float, enough: BoolArray) -> tuple[list[Cell], IntArray]:
+def rounded(grouped: GroupedCodes, style: str, step: float, enough: Bools) -> tuple[list[Cell], Ints]:
     """Return each group's mean or median, rounded half to even to a public step, in the form of `recode`.
 
     Parameters
@@ -203,7 +192,7 @@ def rounded(grouped: GroupedCodes, style: str, step: float, enough: BoolArray) -
     return _merged(cells)
 
 
-def _nearest_steps(steps: FloatArray, grouped: GroupedCodes, style: str, step: float) -> FloatArray:
+def _nearest_steps(steps: Floats, grouped: GroupedCodes, style: str, step: float) -> Floats:
     """Return numbers of steps rounded half to even, with exact fractions if doubles cannot decide."""
     whole = np.rint(steps)
     # Fractions are slow, and few groups lie so near the middle of two steps.
@@ -229,7 +218,7 @@ def _exactly(value: float) -> Any:
     return int(value) if value.is_integer() and abs(value) < 2**53 else Fraction(repr(value))
 
 
-def _centres(grouped: GroupedCodes, style: str) -> FloatArray:
+def _centres(grouped: GroupedCodes, style: str) -> Floats:
     """Return each group's mean or median; sums run over the values in ascending order."""
     values, starts, present = grouped.column.values, grouped.starts, grouped.present
     first = np.repeat(np.arange(len(starts)) * (grouped.column.n_values + 1), grouped.sizes)
@@ -279,7 +268,7 @@ def one_two_five(most: float) -> float:
     return max(step for step in steps if step <= most)
 
 
-def _sets(grouped: GroupedCodes, label: Callable[[list[int]], Cell]) -> tuple[list[Cell], IntArray]:
+def _sets(grouped: GroupedCodes, label: Callable[[list[int]], Cell]) -> tuple[list[Cell], Ints]:
     """Return cells that depend only on the set of codes in each group, in the form that `recode` returns."""
     # Each different set is labelled once: there are fewer sets than groups.
     index, members, ends = distinct_sets(grouped.codes, grouped.starts, grouped.column.n_values + 1)
@@ -323,7 +312,7 @@ def _ancestor(column: Column, hierarchy: Hierarchy) -> Callable[[list[int]], Cel
     return label
 
 
-def _weighted(grouped: GroupedCodes) -> tuple[list[Cell], IntArray]:
+def _weighted(grouped: GroupedCodes) -> tuple[list[Cell], Ints]:
     """Return each group's categories with counts, such as ``a:4+b:1``, in the form that `recode` returns."""
     column, starts = grouped.column, grouped.starts
     labels = np.repeat(np.arange(len(starts), dtype=np.uint32), grouped.sizes)

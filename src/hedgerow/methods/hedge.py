@@ -13,7 +13,7 @@ from ..columns.column import Column, quantile_bins
 from ..columns.table import Table
 from ..errors import ParameterError, UnsupportedError
 from ..kernels.exact_sums import scale
-from ..measures import Classes, IntArray, Persons
+from ..measures import Classes, Ints, Persons
 from ..measures.guarantees import ColumnGuarantee
 from ..plan import Partition, Plan
 from ..plan.records import REDRAW
@@ -71,14 +71,14 @@ def telling(column: Column, sensitive: Sequence[Column], people: int | None = No
     return any(n * share > bar for share in _explained(column, levels, sizes, sensitive))
 
 
-def _levels(column: Column, most: int) -> IntArray:
+def _levels(column: Column, most: int) -> Ints:
     """Return the level of each code, with the missing code last."""
     if column.is_number:
         return quantile_bins(column.value_counts, most).lookup.astype(np.int64)
     return column.value_counts.frequent(most)
 
 
-def _explained(column: Column, levels: IntArray, sizes: IntArray, sensitive: Sequence[Column]) -> Iterator[float]:
+def _explained(column: Column, levels: Ints, sizes: Ints, sensitive: Sequence[Column]) -> Iterator[float]:
     """Yield, for each sensitive column, the share (eta^2) of its sum of squares that the levels explain."""
     n, n_levels = int(sizes.sum()), len(sizes)
     crossed = column.crossed(levels, sensitive)
@@ -246,9 +246,7 @@ class Hedge(PartitionMethod):
         self.screened_ = self._screened(quasi, sensitive, persons)
         quasi = quasi.without(self.screened_)
         likeness = Likeness.of(
-            [c.value_counts for c in sensitive],
-            [c.value_counts for c in quasi.columns],
-            persons=persons is not None,
+            [c.value_counts for c in sensitive], [c.value_counts for c in quasi.columns], persons=persons is not None
         )
         rows = quasi.rows(likeness.responses, [*sensitive, *quasi.columns], persons)
         n_people = rows.n if persons is None else persons.counted
@@ -260,7 +258,7 @@ class Hedge(PartitionMethod):
         promises = self._promises(schema, sensitive)
         leaf = grown.column == LEAF
 
-        def grouped(group_of_cell: IntArray) -> Classes:
+        def grouped(group_of_cell: Ints) -> Classes:
             return classes_of(self.tree_, sensitive, persons, group_of_cell)
 
         # Cells have k records already, so joining checks k only if people may have several records.

@@ -8,18 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ..errors import InfeasibleError
-from ..kernels.joins import (
-    ENTROPY,
-    JOINED,
-    LARGEST,
-    RANKED,
-    SHARES,
-    SQUARED,
-    JoinGroups,
-    Limits,
-    join,
-)
-from ..measures import Classes, Counts, FloatArray, IntArray, SensitiveCounts
+from ..kernels.joins import ENTROPY, JOINED, LARGEST, RANKED, SHARES, SQUARED, JoinGroups, Limits, join
+from ..measures import Classes, Counts, Floats, Ints, SensitiveCounts
 from ..measures.guarantees import Disclosure, Guarantee, LDiversity
 from ..measures.proper_scores import BrierScore, RankedScore, SquaredScore
 from ..progress import done
@@ -43,12 +33,12 @@ class _Block(NamedTuple):
         Public shares, and the losses of the local and the ranked score; zeros by default.
     """
 
-    sums: FloatArray
+    sums: Floats
     kinds: Sequence[int]
     limit: float
-    public: FloatArray | None = None
-    loss: FloatArray | None = None
-    ranked: FloatArray | None = None
+    public: Floats | None = None
+    loss: Floats | None = None
+    ranked: Floats | None = None
 
 
 def _scores(column: SensitiveCounts, n: int, cap: float) -> Iterator[_Block]:
@@ -76,7 +66,7 @@ def _scores(column: SensitiveCounts, n: int, cap: float) -> Iterator[_Block]:
             ranked = None
 
 
-def _cells(counts: Counts, cell: IntArray, m: int, n: int) -> FloatArray:
+def _cells(counts: Counts, cell: Ints, m: int, n: int) -> Floats:
     """Count the records of each group in each cell, shape (n, m); codes without a cell are left out."""
     inside = counts.values < len(cell)
     key = counts.groups[inside] * m + cell[counts.values[inside]]
@@ -84,7 +74,7 @@ def _cells(counts: Counts, cell: IntArray, m: int, n: int) -> FloatArray:
     return np.asarray(dense.reshape(n, m), np.float64)
 
 
-def _frequent(sums: FloatArray, public: FloatArray, loss: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+def _frequent(sums: Floats, public: Floats, loss: Floats) -> tuple[Floats, Floats, Floats]:
     """Merge all categories but the most frequent into one, in the sums, public shares and losses."""
     first = np.sort(np.argsort(-public, kind="stable")[: WIDEST - 1])
     rest = np.setdiff1d(np.arange(len(public)), first)
@@ -96,7 +86,7 @@ def _frequent(sums: FloatArray, public: FloatArray, loss: FloatArray) -> tuple[F
     )
 
 
-def limits_of(classes: Classes, promises: Sequence[Guarantee]) -> tuple[FloatArray, Limits]:
+def limits_of(classes: Classes, promises: Sequence[Guarantee]) -> tuple[Floats, Limits]:
     """Return sums for every group that add up when groups are joined, and the limits on those sums.
 
     Promises that set no limit on such sums, such as t-closeness, are left to the exact check.
@@ -131,12 +121,7 @@ def limits_of(classes: Classes, promises: Sequence[Guarantee]) -> tuple[FloatArr
     return sums, Limits(places, limits, public, loss, ranked)
 
 
-def joined(
-    n: IntArray,
-    means: FloatArray,
-    classes_of: Callable[[IntArray], Classes],
-    promises: Sequence[Guarantee],
-) -> IntArray:
+def joined(n: Ints, means: Floats, classes_of: Callable[[Ints], Classes], promises: Sequence[Guarantee]) -> Ints:
     """Join cells until every group keeps every promise, and return the group of each cell.
 
     The group that exceeds a promise most is joined first. Its partner is the group of least Ward's loss

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ParameterError
-from ..measures import BoolArray, FloatArray, IntArray, group
+from ..measures import Bools, Floats, Ints, group
 from ..measures.persons import PeopleByClass
 
 Levels = tuple[int, ...]
@@ -41,8 +41,8 @@ class Axis:
         The original categories, in the order of their codes.
     """
 
-    levels: list[IntArray]
-    share: list[FloatArray]
+    levels: list[Ints]
+    share: list[Floats]
     labels: Sequence[tuple[str | None, ...]] = ()
     values: Sequence[str] = ()
 
@@ -63,26 +63,26 @@ class NodeClasses:
         Whose records each class has, if k counts people.
     """
 
-    row: IntArray
-    size: IntArray
-    hist: IntArray
+    row: Ints
+    size: Ints
+    hist: Ints
     units: PeopleByClass | None = None
 
     def __len__(self) -> int:
         return len(self.size)
 
     @property
-    def people(self) -> IntArray:
+    def people(self) -> Ints:
         """Return the number of people in each class, or of records if k counts records."""
         return self.size if self.units is None else self.units.people
 
-    def few(self, k: int) -> BoolArray:
+    def few(self, k: int) -> Bools:
         """Return a mask of the classes that have fewer than k different people."""
         # `people` falls to 1 if one person has most records, so it may grow in a union and
         # cannot prune; different people never become fewer.
         return (self.size if self.units is None else self.units.different) < k
 
-    def merged(self, rows: IntArray, labels: IntArray, chosen: BoolArray | None = None) -> NodeClasses:
+    def merged(self, rows: Ints, labels: Ints, chosen: Bools | None = None) -> NodeClasses:
         """Merge classes with equal labels, leaving out classes that are not chosen."""
         some = slice(None) if chosen is None else chosen
         n, at = len(rows), labels[some]
@@ -121,7 +121,7 @@ class Outcome:
 
 
 # (sizes, counts) of classes -> which of them may be released.
-Accept = Callable[[IntArray, IntArray], BoolArray]
+Accept = Callable[[Ints, Ints], Bools]
 
 
 @dataclass
@@ -154,8 +154,8 @@ class Lattice:
 
     axes: Sequence[Axis]
     codes: NDArray[np.uint32]
-    size: IntArray
-    hist: IntArray
+    size: Ints
+    hist: Ints
     k: int
     accept: Accept
     limit: int = 0
@@ -197,14 +197,14 @@ class Lattice:
         self._nodes[at], self._groups[at] = node, len(classes)
         self._snapshots.append(classes)
 
-    def labels(self, node: Levels, rows: IntArray) -> list[IntArray]:
+    def labels(self, node: Levels, rows: Ints) -> list[Ints]:
         """Return the labels of the base groups `rows` at a node, one array per column."""
         levels = zip(self.axes, node, strict=True)
         return [axis.levels[at][self.codes[rows, i]] for i, (axis, at) in enumerate(levels)]
 
     # --- a node's worth
 
-    def suppressed_classes(self, classes: NodeClasses) -> BoolArray | None:
+    def suppressed_classes(self, classes: NodeClasses) -> Bools | None:
         """Return a mask of the suppressed classes, or None if the node cannot be released.
 
         The suppressed records form one more released class, so together they must satisfy the
@@ -227,10 +227,10 @@ class Lattice:
                 return out
         return None
 
-    def _good(self, classes: NodeClasses) -> BoolArray:
+    def _good(self, classes: NodeClasses) -> Bools:
         return (classes.people >= self.k) & self.accept(classes.size, classes.hist)
 
-    def _together(self, classes: NodeClasses, out: BoolArray) -> bool:
+    def _together(self, classes: NodeClasses, out: Bools) -> bool:
         one = classes.merged(classes.row[:1], np.zeros(len(classes), np.int64), out)
         return bool(self._good(one)[0])
 
@@ -244,7 +244,7 @@ class Lattice:
         released = int(np.count_nonzero(~out))
         return Outcome(node, self._loss(node, classes, ~out, total), total, released)
 
-    def _loss(self, node: Levels, classes: NodeClasses, released: BoolArray, total: int) -> float:
+    def _loss(self, node: Levels, classes: NodeClasses, released: Bools, total: int) -> float:
         """Return a node's loss if the classes in `released` are released and `total` records are suppressed."""
         m, size = len(self.axes), classes.size[released].astype(float)
         if self.loss == "loss":
@@ -261,7 +261,7 @@ class Lattice:
             return float(size @ size) + float(total) * self.n
         return self.n / max(len(size) + (total > 0), 1) / self.k
 
-    def bounds(self) -> FloatArray:
+    def bounds(self) -> Floats:
         """Return a lower bound on each node's loss, shape `heights`: the loss without suppression, or 0."""
         if self.loss not in ("loss", "precision", "height"):
             return np.zeros(self.heights)
@@ -295,7 +295,7 @@ class Lattice:
             )
         return np.zeros(self.heights, dtype=np.int8)
 
-    def _by_height(self, alive: Callable[[], BoolArray], *, falling: bool = False) -> Iterator[Levels]:
+    def _by_height(self, alive: Callable[[], Bools], *, falling: bool = False) -> Iterator[Levels]:
         """Yield the nodes height by height, only those that `alive` still marks when their height begins."""
         levels = [np.arange(n, dtype=np.int16) for n in self.heights]  # small: one for every node
         height: NDArray[np.int16] = reduce(np.add.outer, levels)
@@ -357,7 +357,7 @@ class Lattice:
         status, bound = self._status, self.bounds()
         best = self._first(bound)
 
-        def alive() -> BoolArray:
+        def alive() -> Bools:
             # The best loss falls while the search goes on, and rules out more and more nodes.
             most = np.inf if best is None else best.loss + 1e-12
             return (status >= 0) & (bound <= most)
@@ -371,7 +371,7 @@ class Lattice:
                     best = outcome
         return best
 
-    def _first(self, bound: FloatArray) -> Outcome | None:
+    def _first(self, bound: Floats) -> Outcome | None:
         """Return a good node to start from: the lowest passing node on the chain of least bounds."""
         chain: list[Levels] = [(0,) * len(self.heights)]
         while above := _above(chain[-1], self.heights):

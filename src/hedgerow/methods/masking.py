@@ -21,7 +21,7 @@ from ..errors import ParameterError, SchemaError, UnsupportedError
 from ..kernels.masking_loops import swap_ranks
 from ..kernels.sorting import stable_sort
 from ..key import Key
-from ..measures import BoolArray, FloatArray, IntArray
+from ..measures import Bools, Floats, Ints
 from ..measures.guarantees import Guarantee
 from ..notation import plain
 from ..plan.recodings import Mask, MaskedColumn
@@ -31,7 +31,7 @@ from ..validation import FLAG, Kind, check_one_of, check_share, is_number
 from .base import Method, RecipientNotes, check_columns, check_named, values_by_code
 
 # Changed numbers of shape (rows, columns), and facts about the whole table.
-Changed = tuple[FloatArray, dict[str, Any]]
+Changed = tuple[Floats, dict[str, Any]]
 
 # Orders the rows of methods that draw nothing, so that no result depends on their order.
 _PUBLIC = Key(bytes(32))
@@ -50,8 +50,8 @@ class MaskedCells(NamedTuple):
     """
 
     released: pa.Array
-    there: BoolArray
-    masks: Mapping[str, BoolArray]
+    there: Bools
+    masks: Mapping[str, Bools]
 
 
 @dataclass(frozen=True)
@@ -166,7 +166,7 @@ class NumberMasking(Masking):
     clip: bool | tuple[float, float] = False
     integers: bool = False
 
-    def _mask_numbers(self, table: Table, schema: Schema, before: FloatArray) -> Changed:
+    def _mask_numbers(self, table: Table, schema: Schema, before: Floats) -> Changed:
         """Return the changed numbers of the quasi-identifiers, and facts about the whole table."""
         raise NotImplementedError
 
@@ -181,8 +181,8 @@ class NumberMasking(Masking):
 def mask_numbers(
     table: Table,
     names: Sequence[str],
-    before: FloatArray,
-    after: FloatArray,
+    before: Floats,
+    after: Floats,
     *,
     clip: bool | tuple[float, float] = False,
     integers: bool = False,
@@ -237,7 +237,7 @@ def share(columns: Sequence[MaskedColumn], what: str) -> float:
     return float((weight * shares).sum() / weight.sum()) if weight.sum() else 0.0
 
 
-def mask_categories(table: Table, column: Column, codes: IntArray) -> MaskedCells:
+def mask_categories(table: Table, column: Column, codes: Ints) -> MaskedCells:
     """Return the category of each code, in the column's original type, and what changed; n_values is missing."""
     released = pa.nulls(len(codes), pa.string())
     if column.n_values:
@@ -298,7 +298,7 @@ class NoiseAddition(NumberMasking):
     integers: bool = False
     schema: Schema | None = None
 
-    def _mask_numbers(self, table: Table, schema: Schema, before: FloatArray) -> Changed:
+    def _mask_numbers(self, table: Table, schema: Schema, before: Floats) -> Changed:
         if not is_number(self.scale) or not 0 < self.scale < np.inf:
             raise ParameterError("scale must be a number above 0")
         if not isinstance(self.correlated, (bool, np.bool_)):
@@ -322,13 +322,10 @@ class NoiseAddition(NumberMasking):
         return after, {"scale": float(self.scale), "correlated": bool(self.correlated)}
 
 
-def covariance_root(values: FloatArray) -> FloatArray:
+def covariance_root(values: Floats) -> Floats:
     """Return the symmetric square root of the covariance matrix of complete rows, shape (a, a)."""
     if len(values) < 2:
-        raise ParameterError(
-            "fewer than 2 rows are complete, too few for covariances",
-            hint="choose correlated=False",
-        )
+        raise ParameterError("fewer than 2 rows are complete, too few for covariances", hint="choose correlated=False")
     covariance = np.atleast_2d(np.cov(values, rowvar=False))
     size, axes = np.linalg.eigh(covariance)
     return np.asarray((axes * np.sqrt(np.maximum(size, 0.0))) @ axes.T)
@@ -376,13 +373,13 @@ class RankSwapping(NumberMasking):
     random_state: int | None = None
     schema: Schema | None = None
 
-    def _mask_numbers(self, table: Table, schema: Schema, before: FloatArray) -> Changed:
+    def _mask_numbers(self, table: Table, schema: Schema, before: Floats) -> Changed:
         proportion = check_share("proportion", self.proportion)
         rows = self._rows(table)
         key = self._release_key(rows, schema)
         rows = rows.under(key)  # the order of equal values is drawn as well
 
-        def swapped(values: FloatArray, name: str) -> FloatArray:
+        def swapped(values: Floats, name: str) -> Floats:
             window = max(1, int(proportion * len(values)))
             return values[swap_ranks(len(values), window, *key.words(f"swap {name}"))]
 
@@ -390,9 +387,7 @@ class RankSwapping(NumberMasking):
         return rows.back(after), {"proportion": proportion}
 
 
-def change_by_rank(
-    ordered: FloatArray, names: Sequence[str], change: Callable[[FloatArray, str], FloatArray]
-) -> FloatArray:
+def change_by_rank(ordered: Floats, names: Sequence[str], change: Callable[[Floats, str], Floats]) -> Floats:
     """Return numbers whose columns were changed by rank: `change` gets the sorted values and the name of each.
 
     Missing cells stay missing, and equal values are ranked in the order of the rows.
@@ -501,14 +496,14 @@ class PRAM(Masking):
         return Masked(cells, {"invariant": self.invariant, "matrices": matrices})
 
 
-def default_matrix(d: int, stay: float) -> FloatArray:
+def default_matrix(d: int, stay: float) -> Floats:
     """Return a (d, d) matrix with `stay` on the diagonal and the rest of each row spread evenly."""
     if d < 2:
         return np.ones((d, d))
     return np.full((d, d), (1 - stay) / (d - 1)) + np.eye(d) * (stay - (1 - stay) / (d - 1))
 
 
-def invariant_matrix(matrix: FloatArray, counts: FloatArray) -> FloatArray:
+def invariant_matrix(matrix: Floats, counts: Floats) -> Floats:
     """Return P times its Bayes inverse: a Markov matrix Q with counts @ Q = counts.
 
     Parameters
@@ -524,7 +519,7 @@ def invariant_matrix(matrix: FloatArray, counts: FloatArray) -> FloatArray:
     return matrix @ back if len(counts) else matrix
 
 
-def move(codes: NDArray[Any], words: NDArray[np.uint64], matrix: FloatArray) -> IntArray:
+def move(codes: NDArray[Any], words: NDArray[np.uint64], matrix: Floats) -> Ints:
     """Return codes moved by the probabilities in `matrix`, with one random word per row; missing codes stay."""
     # 53 bits are a double in [0, 1), evenly spread.
     draws = (words >> np.uint64(11)) / 2.0**53
@@ -539,7 +534,7 @@ def move(codes: NDArray[Any], words: NDArray[np.uint64], matrix: FloatArray) -> 
     return moved
 
 
-def _checked(values: ArrayLike, column: Column) -> FloatArray:
+def _checked(values: ArrayLike, column: Column) -> Floats:
     """Return `values` as a matrix of transition probabilities; raise ParameterError if they are not one."""
     try:
         matrix = np.asarray(values, dtype=np.float64)
@@ -603,7 +598,7 @@ class TopBottomCoding(NumberMasking):
     integers: bool = False
     schema: Schema | None = None
 
-    def _mask_numbers(self, table: Table, schema: Schema, before: FloatArray) -> Changed:
+    def _mask_numbers(self, table: Table, schema: Schema, before: Floats) -> Changed:
         check_one_of("replace", self.replace, REPLACE)
         top_share = check_share("top_share", self.top_share, zero=True)
         bottom_share = check_share("bottom_share", self.bottom_share, zero=True)
@@ -624,7 +619,7 @@ class TopBottomCoding(NumberMasking):
         coded = dict(zip(("coded_at_the_top", "coded_at_the_bottom"), n_coded.tolist(), strict=True))
         return self._coded(before), coded
 
-    def _end(self, bound: float, outside: FloatArray, name: str) -> tuple[float, float]:
+    def _end(self, bound: float, outside: Floats, name: str) -> tuple[float, float]:
         """Return the bound, and the number that replaces the values beyond it."""
         if self.replace != "mean" or not len(outside):
             return bound, bound
@@ -635,7 +630,7 @@ class TopBottomCoding(NumberMasking):
             )
         return bound, float(np.sort(outside).mean())  # sorted: summed in one order
 
-    def _coded(self, before: FloatArray) -> FloatArray:
+    def _coded(self, before: Floats) -> Floats:
         """Return the numbers, with those beyond the fitted bounds replaced."""
         high, at_high, low, at_low = np.array(list(self._ends.values())).T
         return np.where(before > high, at_high, np.where(before < low, at_low, before))
@@ -648,7 +643,7 @@ class TopBottomCoding(NumberMasking):
         return {name: masked.released for name, masked in cells.items()}
 
 
-def share_bound(values: FloatArray, part: float) -> float:
+def share_bound(values: Floats, part: float) -> float:
     """Return the smallest value such that at most the share `part` of all values lies above it."""
     # Equal values are coded alike, so the bound steps down to a value that has few enough above it.
     ranked = np.sort(values)

@@ -13,7 +13,7 @@ from ..columns.table import Table
 from ..errors import ParameterError, SchemaError, UnsupportedError
 from ..kernels.masking_loops import mdav, mdav_gower, v_mdav
 from ..kernels.neighbours import build, nearest
-from ..measures import Counts, FloatArray, IntArray, Persons, group
+from ..measures import Counts, Floats, Ints, Persons, group
 from ..measures.guarantees import KAnonymity
 from ..schema import Schema
 from ..validation import check_one_of, is_number
@@ -24,7 +24,7 @@ from .masking import Masked, Masking, change_by_rank, mask_categories, mask_numb
 _ROUNDING = 1e-9
 
 
-def least_loss(points: FloatArray, k: int) -> float:
+def least_loss(points: Floats, k: int) -> float:
     """Return a lower bound on the within-group sum of squares of any partition into groups of at least k.
 
     Two bounds hold for all such partitions, and the larger is taken:
@@ -59,13 +59,13 @@ def least_loss(points: FloatArray, k: int) -> float:
     return float(bound * (1 - _ROUNDING))
 
 
-def near_sum(points: FloatArray, k: int) -> float:
+def near_sum(points: Floats, k: int) -> float:
     """Return the sum, over all records, of squared distances to their k - 1 nearest other records."""
     # Each record itself, or one that is equal, is among its k nearest.
     return sum(float(gaps.sum()) for _, gaps in _nearest(points, points, k))
 
 
-def _nearest(points: FloatArray, records: FloatArray, k: int) -> Iterator[tuple[IntArray, FloatArray]]:
+def _nearest(points: Floats, records: Floats, k: int) -> Iterator[tuple[Ints, Floats]]:
     """Yield the k points nearest to each record, and their squared distances; the arrays are reused."""
     tree, near, gaps = build(points), np.empty(k, np.int64), np.empty(k)
     for record in records:
@@ -73,7 +73,7 @@ def _nearest(points: FloatArray, records: FloatArray, k: int) -> Iterator[tuple[
         yield near, gaps
 
 
-def best_runs(values: FloatArray, k: int) -> float:
+def best_runs(values: Floats, k: int) -> float:
     """Return the least within-run sum of squares when ascending values are cut into runs of at least k."""
     n = len(values)
     deviations = values - values.mean()
@@ -247,7 +247,7 @@ class Microaggregation(Masking):
         total = float((points**2).sum())
         return lost / 100, least_loss(points, int(self.k)) / total if total else 0.0
 
-    def _complete(self, table: Table, schema: Schema, names: list[str]) -> FloatArray:
+    def _complete(self, table: Table, schema: Schema, names: list[str]) -> Floats:
         values = numeric_matrix(table, names, schema.kinds)
         missing = [name for c, name in enumerate(names) if np.isnan(values[:, c]).any()]
         if missing:
@@ -258,7 +258,7 @@ class Microaggregation(Masking):
         return values
 
     def _rank(self, table: Table, schema: Schema, k: int) -> Masked:
-        def averaged(values: FloatArray, name: str) -> FloatArray:
+        def averaged(values: Floats, name: str) -> Floats:
             n = len(values)
             if n < k:
                 raise ParameterError(f"column {name!r} has {n} values that are not missing, k is {k}")
@@ -272,7 +272,7 @@ class Microaggregation(Masking):
         return Masked(cells, {"k": k, "columns_ranked_alone": len(cells)})
 
 
-def variable_groups(points: FloatArray, k: int, gain: float) -> IntArray:
+def variable_groups(points: Floats, k: int, gain: float) -> Ints:
     """Return V-MDAV groups of sorted points; points left over join the group with the nearest average."""
     from_mean = ((points - points.mean(axis=0)) ** 2).sum(axis=1)
     groups = v_mdav(points, np.argsort(-from_mean, kind="stable"), k, gain)
@@ -283,7 +283,7 @@ def variable_groups(points: FloatArray, k: int, gain: float) -> IntArray:
     return groups
 
 
-def joined_groups(groups: IntArray, points: FloatArray, k: int, persons: Persons) -> IntArray:
+def joined_groups(groups: Ints, points: Floats, k: int, persons: Persons) -> Ints:
     """Join each group of fewer than k people to the group with the nearest average, until all have k."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
@@ -302,7 +302,7 @@ def joined_groups(groups: IntArray, points: FloatArray, k: int, persons: Persons
         groups = connected_components(joins, directed=False)[1][groups].astype(np.int64)
 
 
-def group_loss(values: FloatArray, groups: IntArray) -> float:
+def group_loss(values: Floats, groups: Ints) -> float:
     """Return the within-group sum of squares of standardised columns, in percent of the total."""
     scaled = standardise(values)
     within = ((scaled - _centres(scaled, groups)[groups]) ** 2).sum()
@@ -310,7 +310,7 @@ def group_loss(values: FloatArray, groups: IntArray) -> float:
     return float(100.0 * within / total) if total else 0.0
 
 
-def _centres(values: FloatArray, groups: IntArray) -> FloatArray:
+def _centres(values: Floats, groups: Ints) -> Floats:
     """Return the means of each group, shape (groups, columns); sums run in the order of the rows."""
     sizes = np.bincount(groups)
     centres = np.empty((len(sizes), values.shape[1]))
@@ -319,7 +319,7 @@ def _centres(values: FloatArray, groups: IntArray) -> FloatArray:
     return centres
 
 
-def _modes(codes: IntArray, groups: IntArray, categories: int) -> IntArray:
+def _modes(codes: Ints, groups: Ints, categories: int) -> Ints:
     """Return the most frequent code of each group; in a tie, the first in the column's order."""
     counts = Counts.from_codes(group([groups]), codes, categories)
     best = np.lexsort((counts.values, -counts.counts, counts.groups))

@@ -117,8 +117,7 @@ class Mondrian(PartitionMethod):
         if not schema.sensitive and (self._cap() or looks_at_sensitive):
             what = "max_disclosure" if self._cap() else f"the objective {self.objective!r}"
             raise ParameterError(
-                f"{what} needs at least one sensitive column",
-                hint="name what an intruder wants to know",
+                f"{what} needs at least one sensitive column", hint="name what an intruder wants to know"
             )
         if self.criteria and not looks_at_sensitive:
             raise ParameterError(

@@ -15,17 +15,10 @@ from ..columns.table import Table
 from ..errors import InfeasibleError, ParameterError, SchemaError, UnsupportedError
 from ..hierarchy import TOP
 from ..kernels.threads import side_by_side
-from ..measures import Classes, Counts, FloatArray, IntArray, Persons, group
+from ..measures import Classes, Counts, Floats, Ints, Persons, group
 from ..measures.class_measures import entropy_l, frequency_l
 from ..measures.disclosure import SLACK
-from ..measures.guarantees import (
-    ColumnGuarantee,
-    Disclosure,
-    Guarantee,
-    KAnonymity,
-    LDiversity,
-    Together,
-)
+from ..measures.guarantees import ColumnGuarantee, Disclosure, Guarantee, KAnonymity, LDiversity, Together
 from ..notation import Cell, moment, number
 from ..plan import Partition, Plan, Recoded, Vector
 from ..schema import Schema
@@ -71,15 +64,15 @@ class LeafGroups:
     """
 
     grown: Grown
-    threshold: FloatArray
-    group_of_leaf: IntArray | None
+    threshold: Floats
+    group_of_leaf: Ints | None
     rows: npt.NDArray[Any]
-    starts: IntArray
+    starts: Ints
     persons: Persons | None
 
     @classmethod
     def from_tree(
-        cls, grown: Grown, threshold: FloatArray, group_of_leaf: IntArray | None, persons: Persons | None
+        cls, grown: Grown, threshold: Floats, group_of_leaf: Ints | None, persons: Persons | None
     ) -> LeafGroups:
         """Return the groups of a tree, with the rows of each group next to each other."""
         leaf = grown.column == LEAF
@@ -103,7 +96,7 @@ class LeafGroups:
         part, rows, starts = self.rows.column(column, self.starts, self.group_of_leaf, whole)
         return GroupedCodes(part, part.codes[rows], starts)
 
-    def people_with_value(self, grouped: GroupedCodes) -> IntArray:
+    def people_with_value(self, grouped: GroupedCodes) -> Ints:
         """Count the people in each group who have a value; the records if every record is a person."""
         if self.persons is None:
             return grouped.present
@@ -113,7 +106,7 @@ class LeafGroups:
         people = self.persons.subset(self.rows[there]).sizes(groups)
         return np.bincount(number[groups.first], people, len(self.starts)).astype(np.int64)
 
-    def between(self, j: int) -> tuple[FloatArray, FloatArray]:
+    def between(self, j: int) -> tuple[Floats, Floats]:
         """Return the thresholds on column j between which each group lies; infinite if a side is open."""
         low, high = regions(self.grown, j, self.threshold)
         if self.group_of_leaf is None:
@@ -125,12 +118,7 @@ class LeafGroups:
         return least, most
 
 
-def classes_of(
-    tree: Tree,
-    sensitive: Sequence[Column],
-    persons: Persons | None,
-    number: IntArray | None = None,
-) -> Classes:
+def classes_of(tree: Tree, sensitive: Sequence[Column], persons: Persons | None, number: Ints | None = None) -> Classes:
     """Return the leaves of a tree as classes, or groups of leaves if `number` gives each leaf's group."""
     grown = tree.grown
     starts = grown.start[grown.column == LEAF]
@@ -141,7 +129,7 @@ def classes_of(
     return Classes.from_groups(group([number[tree.leaf_of_rows()]]), sensitive, persons)
 
 
-def conditions(grown: Grown, quasi: Quasi) -> tuple[FloatArray, IntArray, list[tuple[str | None, ...]]]:
+def conditions(grown: Grown, quasi: Quasi) -> tuple[Floats, Ints, list[tuple[str | None, ...]]]:
     """Return each node's threshold, the index of the subset that goes left, and all subsets.
 
     The first two are arrays over the nodes; a node's threshold counts only if its subset is -1.
@@ -182,7 +170,7 @@ def conditions(grown: Grown, quasi: Quasi) -> tuple[FloatArray, IntArray, list[t
     return threshold, subset, list(subsets)
 
 
-def regions(grown: Grown, j: int, threshold: FloatArray) -> tuple[FloatArray, FloatArray]:
+def regions(grown: Grown, j: int, threshold: Floats) -> tuple[Floats, Floats]:
     """Return the thresholds on column j between which each leaf lies; infinite if a side is open."""
     low, high = np.full(grown.n_nodes, -np.inf), np.full(grown.n_nodes, np.inf)
     # One pass a depth, since children inherit the bounds of a parent that is already bounded.
@@ -216,13 +204,7 @@ def describe(grown: Grown, quasi: Quasi) -> tuple[str, ...]:
 
 def full_tree(grown: Grown, responses: Responses, layout: StatisticsLayout, quasi: Quasi) -> Tree:
     """Return a grown tree, whose splits are described in words only when somebody reads them."""
-    return Tree(
-        grown,
-        responses,
-        layout,
-        partial(describe, grown, quasi),
-        np.arange(1, grown.n_nodes + 1),
-    )
+    return Tree(grown, responses, layout, partial(describe, grown, quasi), np.arange(1, grown.n_nodes + 1))
 
 
 class PartitionMethod(Method):
@@ -298,10 +280,7 @@ class PartitionMethod(Method):
 
     def _check_criteria(self) -> None:
         for criterion in self.criteria or ():
-            if not isinstance(criterion, LDiversity) or criterion.diversity not in (
-                "frequency",
-                "entropy",
-            ):
+            if not isinstance(criterion, LDiversity) or criterion.diversity not in ("frequency", "entropy"):
                 raise UnsupportedError(
                     "the grower admits groups by k, disclosure, and frequency or entropy "
                     "l-diversity; other criteria are checked by the audit",
@@ -399,7 +378,7 @@ class PartitionMethod(Method):
 
     def _recoded(
         self, column: Column, j: int, quasi: Quasi, groups: LeafGroups, schema: Schema
-    ) -> tuple[Recoded, IntArray]:
+    ) -> tuple[Recoded, Ints]:
         """Return a released column with its distinct cells, and the index of each group's cell."""
         style, step = self._styles[not column.is_number], 0.0
         if column.is_number and style != "range" and not quasi.cuts[j].public:
@@ -424,7 +403,7 @@ class PartitionMethod(Method):
         grown: Grown,
         promises: Sequence[Guarantee],
         persons: Persons | None,
-        group_of_leaf: IntArray | None = None,
+        group_of_leaf: Ints | None = None,
     ) -> Plan:
         """Return the plan of a partition; `group_of_leaf` gives the group of each leaf if leaves were joined.
 
@@ -469,7 +448,7 @@ class PartitionMethod(Method):
         return self._planned(table, schema, recoding, [*promises, *together])
 
 
-def _distinct_groups(recoding: Partition) -> IntArray:
+def _distinct_groups(recoding: Partition) -> Ints:
     """Return the group of each leaf after merging groups with equal labels, numbered by first leaf."""
     read = []
     for column, cells in zip(recoding.columns, recoding.leaf_cells, strict=True):

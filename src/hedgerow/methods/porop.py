@@ -25,7 +25,7 @@ from ..kernels.masking_loops import normalise_blocks, place_back, trace_back
 from ..kernels.sorting import stable_sort
 from ..kernels.threads import in_parts
 from ..key import Key
-from ..measures import FloatArray
+from ..measures import Floats
 from ..measures.masking_scores import Scores, score_arrays
 from ..notation import percent
 from ..plan import Plan
@@ -37,7 +37,7 @@ from .masking import Changed, NumberMasking
 Noise = Literal["synthetic", "perturbative"]
 
 
-def polynomial_basis(k: int, degree: int) -> FloatArray:
+def polynomial_basis(k: int, degree: int) -> Floats:
     """Return orthonormal polynomials on the points 0..k-1, shape (degree + 1, k).
 
     These are the discrete Legendre (Gram) polynomials, built by multiplying by x and
@@ -58,7 +58,7 @@ def polynomial_basis(k: int, degree: int) -> FloatArray:
     return basis
 
 
-def fit_blocks(blocks: FloatArray, degree: int) -> FloatArray:
+def fit_blocks(blocks: Floats, degree: int) -> Floats:
     """Return the values of each block's least-squares polynomial at the points 0..k-1, shape (p, k).
 
     Parameters
@@ -95,11 +95,11 @@ class OrderedPartition:
     """
 
     k: int
-    z: FloatArray
+    z: Floats
     place: NDArray[np.uint32]
     block: NDArray[np.uint32]
-    lo: FloatArray
-    span: FloatArray
+    lo: Floats
+    span: Floats
 
     @property
     def remainder(self) -> int:
@@ -111,7 +111,7 @@ class OrderedPartition:
         """Return the number of blocks, including a short last one."""
         return -(-len(self.z) // self.k)
 
-    def protect(self, degree: int | Sequence[int], noise: Noise, normals: FloatArray) -> FloatArray:
+    def protect(self, degree: int | Sequence[int], noise: Noise, normals: Floats) -> Floats:
         """Return the protected vector, with its values back in their original order.
 
         Parameters
@@ -159,7 +159,7 @@ class OrderedPartition:
         return released
 
 
-def order(values: FloatArray, k: int) -> OrderedPartition:
+def order(values: Floats, k: int) -> OrderedPartition:
     """Sort the values, cut them into blocks of k, normalise each block and sort again (steps 1 to 4).
 
     Parameters
@@ -187,8 +187,7 @@ def block_degrees(degree: int | Sequence[int], n_blocks: int) -> list[int]:
     chosen = [degree] * n_blocks if isinstance(degree, int) else list(degree)
     if len(chosen) != n_blocks:
         raise ParameterError(
-            f"{len(chosen)} degrees are given for {n_blocks} blocks",
-            hint="give one degree, or one for every block",
+            f"{len(chosen)} degrees are given for {n_blocks} blocks", hint="give one degree, or one for every block"
         )
     return chosen
 
@@ -202,8 +201,7 @@ def check_settings(k: Any, degree: Any, n: int) -> tuple[int, int | list[int]]:
     degrees = [check_whole("degree", d, 0) for d in ([degree] if single else degree)]
     if k > n:
         raise ParameterError(
-            f"block_size is {k}, but there are only {n} values that are not missing",
-            hint=f"choose at most {n}",
+            f"block_size is {k}, but there are only {n} values that are not missing", hint=f"choose at most {n}"
         )
     if k <= max(degrees) + 1:
         raise ParameterError(
@@ -215,7 +213,7 @@ def check_settings(k: Any, degree: Any, n: int) -> tuple[int, int | list[int]]:
     return k, degrees[0] if single else degrees
 
 
-def _spread(blocks: FloatArray, curves: FloatArray) -> FloatArray:
+def _spread(blocks: Floats, curves: Floats) -> Floats:
     """Return the root mean squared residual of each block, shape (p,)."""
     residual = blocks - curves
     return np.sqrt(np.einsum("pk,pk->p", residual, residual) / blocks.shape[1])
@@ -235,12 +233,7 @@ MOST_TOGETHER = 3
 
 
 def search_settings(
-    values: FloatArray,
-    size: Any,
-    degree: Any,
-    noise: str,
-    search: np.random.SeedSequence,
-    held_out: np.random.SeedSequence,
+    values: Floats, size: Any, degree: Any, noise: str, search: np.random.SeedSequence, held_out: np.random.SeedSequence
 ) -> list[dict[str, Any]]:
     """Search block size and degrees, and return the settings that were tried, best first.
 
@@ -282,7 +275,7 @@ def search_settings(
 class _Trial:
     """One table, or a sample of its rows cut into as many blocks, masked and scored with many settings."""
 
-    def __init__(self, values: FloatArray, noise: str, seed: np.random.SeedSequence) -> None:
+    def __init__(self, values: Floats, noise: str, seed: np.random.SeedSequence) -> None:
         self.n_whole = int((~np.isnan(values)).sum())
         if len(values) > MOST_ROWS:
             chosen = np.random.default_rng(seed).choice(len(values), MOST_ROWS, replace=False)
@@ -293,8 +286,7 @@ class _Trial:
         self.complete = self.there.all(axis=1)
         if self.complete.sum() < 3:
             raise ParameterError(
-                "fewer than 3 rows are complete, too few to search by the score",
-                hint="set block_size and degree",
+                "fewer than 3 rows are complete, too few to search by the score", hint="set block_size and degree"
             )
         self.names = [str(c) for c in range(values.shape[1])]
         # Candidates of one k follow each other, so each k is sorted once.
@@ -468,7 +460,7 @@ class PoROP(NumberMasking):
             )
         return plan
 
-    def _mask_numbers(self, table: Table, schema: Schema, before: FloatArray) -> Changed:
+    def _mask_numbers(self, table: Table, schema: Schema, before: Floats) -> Changed:
         check_one_of("noise", self.noise, NOISES)
         rows, n = self._rows(table), int(np.count_nonzero(~np.isnan(before)))
         size, degree = self.block_size, self.degree

@@ -25,14 +25,7 @@ from ..progress import caution
 from ..schema import Schema
 from ..validation import NUMBER, TEXT, TEXTS, Kind, check_one_of, is_number, named, whole
 from .base import Method, RecipientNotes, render
-from .response.caps import (
-    cautions,
-    check_feasible,
-    exempted,
-    halfway,
-    negations,
-    with_caps,
-)
+from .response.caps import cautions, check_feasible, exempted, halfway, negations, with_caps
 from .response.contingency import (
     DEFAULT_BINS,
     WINDOW,
@@ -264,14 +257,7 @@ class RandomizedResponse(Method):
         """Return notes on how to read the randomized table, including its distortion parameters."""
         return _notes(self._randomize, self.plan_.parameters)
 
-    def _report(
-        self,
-        risk: Risk,
-        t: Any,
-        quasi: Sequence[Coded],
-        sensitive: Sequence[Coded],
-        cap: float,
-    ) -> None:
+    def _report(self, risk: Risk, t: Any, quasi: Sequence[Coded], sensitive: Sequence[Coded], cap: float) -> None:
         paper = Risk(risk.contingency, self.target).full(t)
         success = risk.success(t)
         self.risk_ = max(float(r.max()) for r in paper)
@@ -310,10 +296,7 @@ def _as_released(column: PlanColumn, randomized: Sequence[Randomized]) -> PlanCo
 
 
 def _share_above(
-    contingency: Contingency,
-    risks: Sequence[Any],
-    quasi: Sequence[Coded],
-    sensitive: Sequence[Coded],
+    contingency: Contingency, risks: Sequence[Any], quasi: Sequence[Coded], sensitive: Sequence[Coded]
 ) -> float:
     """Return the share of records whose own cell exceeds its requested cap in at least one view."""
     # Record by record, since a record may be above the cap in several views and counts once.
@@ -364,11 +347,7 @@ def verify(plan: Randomize, risk: Risk, original: Table, released: Table, above:
             improbable.append(column.name)
     return [
         Check(
-            f"disclosure risk over its cap ({plan.bound} bound)",
-            1.0,
-            over,
-            over <= 1 or above is not None,
-            exception,
+            f"disclosure risk over its cap ({plan.bound} bound)", 1.0, over, over <= 1 or above is not None, exception
         ),
         Check.none("values in the domain", len(outside), f"columns at fault: {', '.join(outside)}"),
         Check.none(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ..measures import BoolArray, IntArray
+from ..measures import Bools, Ints
 from ..trees.nodes import LEAF, Grown
 from ..trees.split import EXHAUSTIVE
 from ..trees.tree import Tree
@@ -35,8 +35,8 @@ class Refused:
         Whether the method tries only splits that change the means or shares.
     """
 
-    rows: IntArray
-    parts: BoolArray
+    rows: Ints
+    parts: Bools
     is_joined: bool = False
     needs_gain: bool = False
 
@@ -77,11 +77,11 @@ def refused_splits(tree: Tree, grown: Tree, quasi: Quasi, k: int, depth: int | N
     return refused
 
 
-def _rows(grown: Grown, node: int) -> IntArray:
+def _rows(grown: Grown, node: int) -> Ints:
     return np.sort(grown.rows[grown.start[node] : grown.end[node]]).astype(np.int64)
 
 
-def _splits(codes: npt.NDArray[np.integer], missing: int, ordered: bool) -> Iterator[BoolArray]:
+def _splits(codes: npt.NDArray[np.integer], missing: int, ordered: bool) -> Iterator[Bools]:
     """Yield the left side of each split that the grower tries; nothing if there are many unordered categories."""
     present = np.unique(codes)
     if ordered:
@@ -107,7 +107,7 @@ def known_splits(tree: Tree, grown: Tree) -> list[Refused]:
     return refused
 
 
-def joined_cells(tree: Tree, joined: IntArray, group_of_cell: IntArray) -> list[Refused]:
+def joined_cells(tree: Tree, joined: Ints, group_of_cell: Ints) -> list[Refused]:
     """Return the groups that were joined from several cells, with those cells.
 
     Parameters
@@ -123,7 +123,7 @@ def joined_cells(tree: Tree, joined: IntArray, group_of_cell: IntArray) -> list[
     for number in range(int(group_of_cell.max()) + 1):
         cells = np.flatnonzero(group_of_cell == number)
         if len(cells) > 1 and (joined[cells] == joined[cells[0]]).all():
-            parts: Sequence[IntArray] = [_rows(nodes, int(leaves[cell])) for cell in cells]
+            parts: Sequence[Ints] = [_rows(nodes, int(leaves[cell])) for cell in cells]
             rows = np.sort(np.concatenate(parts))
             sides = np.stack([np.isin(rows, part) for part in parts])
             refused.append(Refused(rows, sides, is_joined=True))

@@ -14,7 +14,7 @@ from ..columns.arrays import one_piece
 from ..columns.numbers import one_zero
 from ..columns.table import Table
 from ..errors import InfeasibleError, ParameterError
-from ..measures import BoolArray, IntArray, Persons
+from ..measures import Bools, Ints, Persons
 from ..measures import group as by_codes
 from ..measures.guarantees import KAnonymity
 from ..schema import Schema
@@ -97,11 +97,7 @@ class LocalSuppression(Masking):
             released = original.take(pa.array(np.arange(table.n_rows), mask=out))
             masks = {"unchanged": ~out, "suppressed": out}
             cells[column.name] = MaskedCells(released, column.codes < column.n_values, masks)
-        facts = {
-            "k": k,
-            "cells_suppressed": int(hidden.sum()),
-            "records_touched": int(hidden.any(axis=1).sum()),
-        }
+        facts = {"k": k, "cells_suppressed": int(hidden.sum()), "records_touched": int(hidden.any(axis=1).sum())}
         return Masked(cells, facts, (KAnonymity.from_schema(k, schema),))
 
     def _costs(self, schema: Schema) -> list[float]:
@@ -113,9 +109,7 @@ class LocalSuppression(Masking):
         return [float(costs.get(name, 1.0)) for name in schema.quasi]
 
 
-def suppress(
-    codes: IntArray, absent: IntArray, k: int, costs: list[float], persons: Persons | None = None
-) -> BoolArray:
+def suppress(codes: Ints, absent: Ints, k: int, costs: list[float], persons: Persons | None = None) -> Bools:
     """Return a mask of the cells to suppress so that every row of codes occurs at least k times.
 
     Parameters
@@ -152,7 +146,7 @@ def suppress(
     return np.asarray(now != codes)
 
 
-def _fill_up(now: IntArray, absent: IntArray, k: int, persons: Persons | None) -> None:
+def _fill_up(now: Ints, absent: Ints, k: int, persons: Persons | None) -> None:
     """Suppress whole records of other groups, in place, until at least k records are suppressed whole."""
     if persons is None:  # with persons, a record less may be a person less
         _spare(now, absent, k)
@@ -165,7 +159,7 @@ def _fill_up(now: IntArray, absent: IntArray, k: int, persons: Persons | None) -
         now[group == np.argmin(size)] = absent
 
 
-def _spare(now: IntArray, absent: IntArray, k: int) -> None:
+def _spare(now: Ints, absent: Ints, k: int) -> None:
     """Suppress whole records that large groups can spare, in place, until k are suppressed whole."""
     empty = (now == absent).all(axis=1)
     group, size = _groups(now)
@@ -181,7 +175,7 @@ def _spare(now: IntArray, absent: IntArray, k: int) -> None:
     now[spared] = absent
 
 
-def _groups(codes: IntArray, persons: Persons | None = None) -> tuple[IntArray, IntArray]:
+def _groups(codes: Ints, persons: Persons | None = None) -> tuple[Ints, Ints]:
     """Return the group of each row, and the number of records or people in each group."""
     groups = by_codes(list(codes.T))
     size = groups.sizes if persons is None else persons.sizes(groups)

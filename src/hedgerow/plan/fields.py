@@ -84,12 +84,7 @@ class Vector:
     @property
     def __array_interface__(self) -> dict[str, Any]:
         order = "|" if self.kind == "?" else _ORDER
-        return {
-            "version": 3,
-            "shape": (len(self),),
-            "typestr": order + self._types[self.kind],
-            "data": self._bytes,
-        }
+        return {"version": 3, "shape": (len(self),), "typestr": order + self._types[self.kind], "data": self._bytes}
 
 
 def _packed(kind: str, values: Iterable[Any]) -> bytes:

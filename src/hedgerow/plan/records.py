@@ -112,8 +112,7 @@ class Recoding(Discreet):
     def refuse(self) -> UnsupportedError:
         """Return the error that `apply` raises for a plan that holds for only one table."""
         return UnsupportedError(
-            f"a plan of the kind {self.kind!r} cannot be applied to other people",
-            hint="protect their table by itself",
+            f"a plan of the kind {self.kind!r} cannot be applied to other people", hint="protect their table by itself"
         )
 
     @property
@@ -650,12 +649,7 @@ class Plan:
 
     @takes(table=TEXT, dialect=TEXT, create=TEXT, name=TEXT)
     def to_sql(
-        self,
-        table: str = "people",
-        dialect: str = "duckdb",
-        *,
-        create: str | None = None,
-        name: str = "release",
+        self, table: str = "people", dialect: str = "duckdb", *, create: str | None = None, name: str = "release"
     ) -> str:
         """Return SQL that produces the same release in a database: a SELECT, or a CREATE statement around it.
 
@@ -750,8 +744,7 @@ def loads(text: str, where: str = "the plan") -> Plan:
         # Only registered kinds: a name of a class in a file could make it run any code.
         if kind not in _KINDS:
             raise PlanError(
-                f"{where} has a recoding of the unknown kind {kind!r}",
-                hint=f"known kinds: {', '.join(sorted(_KINDS))}",
+                f"{where} has a recoding of the unknown kind {kind!r}", hint=f"known kinds: {', '.join(sorted(_KINDS))}"
             )
         plan = Plan(
             method=read(str, data["method"]),

@@ -53,8 +53,7 @@ class Criterion:
     def __post_init__(self) -> None:
         if self.read not in READ:
             raise ParameterError(
-                f"the criterion {self.name!r} is read from {self.read!r}",
-                hint=f"one of {', '.join(READ)}",
+                f"the criterion {self.name!r} is read from {self.read!r}", hint=f"one of {', '.join(READ)}"
             )
         if self.at_most is not None and self.at_least is not None:
             raise ParameterError(f"the criterion {self.name!r} has two thresholds", hint="leave one")
@@ -193,8 +192,7 @@ class Profile:
             return cls._of(text, str(source), Path(source).stem)
         if source not in cls.names():
             raise ParameterError(
-                f"there is no profile {str(source)!r}{did_you_mean(str(source), cls.names())}",
-                hint=_names_in_words(),
+                f"there is no profile {str(source)!r}{did_you_mean(str(source), cls.names())}", hint=_names_in_words()
             )
         text = resources.files(__package__).joinpath(f"{source}.toml").read_text(encoding="utf-8")
         return cls._of(text, str(source), str(source))

@@ -64,13 +64,7 @@ def check_written(
 
 
 def write_records(
-    release: Any,
-    folder: Path,
-    second: Table | None,
-    *,
-    escape: bool,
-    measured: Measured | None,
-    mapping: bool,
+    release: Any, folder: Path, second: Table | None, *, escape: bool, measured: Measured | None, mapping: bool
 ) -> list[str]:
     """Write the files that document a release; return the names of those that may be published."""
     file, plan = folder / release.file_name, release.plan

@@ -102,10 +102,7 @@ def _randomize(recoding: Randomize) -> str:
 @recoding_in_words.register
 def _partition(tree: Partition) -> str:
     # The splits as an indented tree, cut off where it grows long.
-    lines = [
-        "Recoding",
-        *(f"  {column.name}: {style_in_words(column)}" for column in tree.columns),
-    ]
+    lines = ["Recoding", *(f"  {column.name}: {style_in_words(column)}" for column in tree.columns)]
     many = "groups" if not tree.groups else "cells"
     lines += ["", f"{tree.n_leaves:,} {many} by these splits"]
     if tree.groups:

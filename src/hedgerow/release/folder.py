@@ -15,17 +15,7 @@ from ..backends import engine
 from ..columns.table import Table
 from ..columns.to_parquet import OpenOptions
 from ..errors import HedgerowError, InputError, OutputError
-from ..files import (
-    OLD,
-    PART,
-    SUFFIXES,
-    abandoned,
-    private_folder,
-    same_file,
-    sweep,
-    synced,
-    unwritable,
-)
+from ..files import OLD, PART, SUFFIXES, abandoned, private_folder, same_file, sweep, synced, unwritable
 from ..io.file_sets import PART as PART_NAME
 from ..io.file_sets import parts_of, would_join
 from ..io.write import PART_FILE
@@ -129,11 +119,7 @@ OURS |= {EVIDENCE, "trees.svg"} | {stem + end for stem in ("release", "sensitive
 
 
 def write_folder(
-    folder: Path,
-    fill: Callable[[Path], None],
-    *,
-    force: bool = False,
-    marks: frozenset[str] = MARKS,
+    folder: Path, fill: Callable[[Path], None], *, force: bool = False, marks: frozenset[str] = MARKS
 ) -> Path:
     """Write a folder's files under a hidden name, and rename the folder when it is complete.
 
@@ -229,10 +215,7 @@ def recover(folder: Path) -> None:
 
 
 def check_target(
-    folder: Path,
-    force: bool = False,
-    marks: frozenset[str] = MARKS,
-    inputs: Iterable[str | Path | None] = (),
+    folder: Path, force: bool = False, marks: frozenset[str] = MARKS, inputs: Iterable[str | Path | None] = ()
 ) -> None:
     """Raise OutputError if a release cannot be written to this folder; also called before long work."""
     check("the folder of a release", folder, PATH)

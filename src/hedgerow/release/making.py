@@ -186,8 +186,7 @@ def _check_capable(engine: str, schema: Schema, secret: Secret | None) -> None:
     ):
         if is_needed and not is_able:
             raise UnsupportedError(
-                f"{what}, which the engine {engine!r} cannot do",
-                hint='use engine="memory" or "duckdb" (--engine)',
+                f"{what}, which the engine {engine!r} cannot do", hint='use engine="memory" or "duckdb" (--engine)'
             )
 
 
@@ -234,9 +233,6 @@ def pseudonyms(table: Table, name: str, key: Secret) -> ReleasedCodes:
     prefix = name.encode() + b"\x00"
     texts = [key.hmac(prefix + value.encode())[:_PSEUDONYM_BYTES].hex() for value in column.values]
     if len(set(texts)) != len(texts):
-        raise ParameterError(
-            f"two values of {name!r} get the same pseudonym under this key",
-            hint="choose another key",
-        )
+        raise ParameterError(f"two values of {name!r} get the same pseudonym under this key", hint="choose another key")
     entries = pa.array([*texts, None], pa.string())
     return ReleasedCodes(name, entries.type, entries, column.codes, np.arange(len(entries)))

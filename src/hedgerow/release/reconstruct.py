@@ -51,11 +51,7 @@ class CountEstimate:
 
 @takes(columns=NAMES, estimator=TEXT)
 def reconstruct(
-    release: Any,
-    parameters: Any = None,
-    *,
-    columns: Sequence[str] | None = None,
-    estimator: Estimator | None = None,
+    release: Any, parameters: Any = None, *, columns: Sequence[str] | None = None, estimator: Estimator | None = None
 ) -> Reconstruction:
     """Estimate the original table of counts from a randomized release.
 
@@ -332,8 +328,7 @@ def _inputs(release: Any, parameters: Any) -> tuple[Table, Mapping[str, Any]]:
     if hasattr(release, "plan") and hasattr(release, "table"):
         return read(release.table), _data(release.plan)
     raise PlanError(
-        "a table alone cannot be reconstructed",
-        hint="give the distortion parameters as well: parameters='public.json'",
+        "a table alone cannot be reconstructed", hint="give the distortion parameters as well: parameters='public.json'"
     )
 
 

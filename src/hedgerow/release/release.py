@@ -16,7 +16,7 @@ from ..columns.table import Table
 from ..columns.workspace import give_back
 from ..errors import PromiseError, UnsupportedError
 from ..io.read import read
-from ..kernels import Ints as IntArray
+from ..kernels import Ints
 from ..key import Key, Secret
 from ..measures import Classes, disclosure, sizes
 from ..measures.disclosure import Disclosed
@@ -106,7 +106,7 @@ class Release:
         return release_face(self)
 
     @property
-    def rows(self) -> IntArray:
+    def rows(self) -> Ints:
         """Return the input row of each row of `table`; shape (n_rows,).
 
         Private: the rows show whose record is which.
@@ -288,10 +288,7 @@ class Release:
                 "households": None if groups.households is None else int(groups.households.min()),
                 "disclosure": None
                 if overall is None
-                else {
-                    **vars(overall),
-                    "columns": {name: dict(vars(each)) for name, each in by_column.items()},
-                },
+                else {**vars(overall), "columns": {name: dict(vars(each)) for name, each in by_column.items()}},
                 "extremes": rare_ends,
                 "cautions": list(dict.fromkeys([*self._warned, *cautions, *loud, *rare])),
                 "unbounded": loud,
@@ -446,11 +443,7 @@ class Release:
         step("writing")
         give_back()
         engine(self.original.engine).write(
-            self.released,
-            folder / self.file_name,
-            like=self.original,
-            escape=escape,
-            parts=self.parts,
+            self.released, folder / self.file_name, like=self.original, escape=escape, parts=self.parts
         )
         step("reading back")
         expected = self._verification.expected

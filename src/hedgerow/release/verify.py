@@ -212,10 +212,7 @@ def _replaced(name: str, original: Table, released: Table, rows: NDArray[np.int6
 
 
 def classes(
-    plan: Plan,
-    released: Table,
-    persons: Persons | None = None,
-    rows: NDArray[np.int64] | None = None,
+    plan: Plan, released: Table, persons: Persons | None = None, rows: NDArray[np.int64] | None = None
 ) -> Classes:
     """Return the equivalence classes: groups of records that share all released quasi-identifier values.
 

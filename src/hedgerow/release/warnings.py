@@ -314,11 +314,7 @@ def extremes(plan: Plan, original: Table, released: Table) -> dict[str, dict[str
 
 
 def rare_ends(
-    column: Column,
-    k: int,
-    labels: Sequence[Any],
-    ends: Sequence[tuple[Any, Any]],
-    counts: NDArray[np.int64],
+    column: Column, k: int, labels: Sequence[Any], ends: Sequence[tuple[Any, Any]], counts: NDArray[np.int64]
 ) -> dict[str, int]:
     """Count ranges that end on a value of fewer than k records, and the records that show such ranges.
 
@@ -397,11 +393,7 @@ def _leaves(recoding: Recoding, original: Table) -> dict[str, NDArray[np.int64]]
 
 
 def _lost(
-    column: PlanColumn,
-    cells: tuple[Cell, ...],
-    original: Table,
-    released: Table,
-    rows: NDArray[np.int64] | None,
+    column: PlanColumn, cells: tuple[Cell, ...], original: Table, released: Table, rows: NDArray[np.int64] | None
 ) -> float:
     """Return the mean normalised width of a column's cells over the rows."""
     coded = original.like(column)

@@ -181,9 +181,7 @@ def _inferred(column: Mapping[str, Any] | None) -> tuple[str, str]:
     )
 
 
-def together_rows(
-    composition: Mapping[str, Any] | None,
-) -> list[tuple[str, list[tuple[str, ...]]]]:
+def together_rows(composition: Mapping[str, Any] | None) -> list[tuple[str, list[tuple[str, ...]]]]:
     """Return, per sensitive column, the figures of `TOGETHER` for each release and for all together, as text."""
     return [
         (name, [_together_row(one) for one in (*column["alone"], column["together"])])

@@ -20,10 +20,7 @@ UNNAMED = ("k", "max_disclosure")
 
 
 def shares_by_group(
-    shares: Sequence[float],
-    cap: float | None,
-    alt: str,
-    ends: tuple[str, str] = ("0% nothing", "100% all"),
+    shares: Sequence[float], cap: float | None, alt: str, ends: tuple[str, str] = ("0% nothing", "100% all")
 ) -> str:
     """Return an SVG of the share of records by a figure of their group, with the promised cap.
 
@@ -59,11 +56,7 @@ def shares_by_group(
 
 
 def bars(
-    rows: Sequence[tuple[str, float | None, float | None, float | None]],
-    note: str,
-    alt: str,
-    *,
-    most: float,
+    rows: Sequence[tuple[str, float | None, float | None, float | None]], note: str, alt: str, *, most: float
 ) -> str:
     """Return an SVG with two bars per row, grey for the original and green for the release.
 

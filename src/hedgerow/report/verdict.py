@@ -46,11 +46,7 @@ def _exact(audit: Mapping[str, Any]) -> Iterator[str]:
 
 
 def verdict(
-    audit: Mapping[str, Any],
-    plan: Plan | None,
-    checks: Sequence[Any],
-    loud: Sequence[str],
-    **thresholds: Any,
+    audit: Mapping[str, Any], plan: Plan | None, checks: Sequence[Any], loud: Sequence[str], **thresholds: Any
 ) -> dict[str, Any]:
     """Return the verdict shown by terminal, report and studio, from the thresholds and what is not bounded.
 

@@ -56,8 +56,7 @@ def _file(text: str, most: int) -> Path:
         raise ParameterError(f"{file} is a folder or a device, and no file")
     if size > most:
         raise ParameterError(
-            f"{file.name} has {size:,} bytes, and {most:,} at most are read here",
-            hint="give another file",
+            f"{file.name} has {size:,} bytes, and {most:,} at most are read here", hint="give another file"
         )
     return file
 
@@ -228,8 +227,7 @@ def _points(name: str, text: str) -> list[float]:
         points = []
     if len(points) != 3:
         raise ParameterError(
-            f"the cut points of {name} are not three numbers",
-            hint="first, last and step, such as 20, 85, 5",
+            f"the cut points of {name} are not three numbers", hint="first, last and step, such as 20, 85, 5"
         )
     return [int(v) if v.is_integer() else v for v in points]
 

@@ -164,11 +164,7 @@ def _protect(state: StudioState) -> dict[str, Any]:
         "grid": grid if "grid" in method["heeds"] else [],
         "guess": guess,
         "picture": choices(
-            points,
-            state.title,
-            at,
-            k if isinstance(k, int) else None,
-            vars(guess) if guess is not None else None,
+            points, state.title, at, k if isinstance(k, int) else None, vars(guess) if guess is not None else None
         ),
         "listed": _listed(points, state.title, at),
         "point": point,
@@ -229,9 +225,4 @@ def _release(state: StudioState) -> dict[str, Any]:
     return {"files": files, "folder": str(Path.cwd() / "release")}
 
 
-_OF_STEP = {
-    "table": _table,
-    "risk": _risk,
-    "protect": _protect,
-    "release": _release,
-}
+_OF_STEP = {"table": _table, "risk": _risk, "protect": _protect, "release": _release}

@@ -362,12 +362,7 @@ def _files(app: FastAPI, state: StudioState) -> None:
         return FileResponse(path, media_type="text/html", headers={"content-security-policy": policy})
 
 
-def serve(
-    path: str | None,
-    *,
-    port: int = 0,
-    ready: Callable[[str], None],
-) -> None:
+def serve(path: str | None, *, port: int = 0, ready: Callable[[str], None]) -> None:
     """Serve the studio until somebody stops it; uploads are then deleted.
 
     Parameters

@@ -99,13 +99,7 @@ class ByHistograms(NamedTuple):
 
     @classmethod
     def of(
-        cls,
-        rows: NodeRows,
-        rules: Rules,
-        terms: Terms,
-        part: slice,
-        depth: int,
-        stats: Any,
+        cls, rows: NodeRows, rules: Rules, terms: Terms, part: slice, depth: int, stats: Any
     ) -> tuple[ByHistograms, Branch]:
         """Return a branch with one open node over a part of the rows, and the policy that grows it."""
         layout, n = terms.layout, part.stop - part.start

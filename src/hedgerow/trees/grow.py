@@ -49,13 +49,7 @@ class DistributedRows(Protocol):
         """Return the number of rows."""
         ...
 
-    def grow(
-        self,
-        responses: Responses,
-        layout: StatisticsLayout,
-        rules: Rules,
-        max_depth: int | None = None,
-    ) -> Grown:
+    def grow(self, responses: Responses, layout: StatisticsLayout, rules: Rules, max_depth: int | None = None) -> Grown:
         """Return the tree that `grow` builds from these rows."""
         ...
 

@@ -181,11 +181,7 @@ class NodeRows:
 
     @classmethod
     def empty(
-        cls,
-        predictors: Predictors,
-        responses: Responses,
-        persons: bool = False,
-        allocate: Allocate = np.empty,
+        cls, predictors: Predictors, responses: Responses, persons: bool = False, allocate: Allocate = np.empty
     ) -> NodeRows:
         """Return records for a table, not yet filled; `write` fills them batch by batch."""
         n = responses.n_rows

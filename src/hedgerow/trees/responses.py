@@ -227,15 +227,7 @@ class Responses:
                 codes = np.arange(values + 1, dtype=np.uint16)
                 classes.append(ClassColumn(source, codes, counts[: len(labels)]))
                 ordered = scored and column.is_ordered
-                described.append(
-                    Response(
-                        column.name,
-                        "categorical",
-                        tuple(labels),
-                        n_missing=absent,
-                        ordered=ordered,
-                    )
-                )
+                described.append(Response(column.name, "categorical", tuple(labels), n_missing=absent, ordered=ordered))
         return cls(
             tuple(described),
             n,

@@ -22,14 +22,7 @@ import numpy as np
 from ..kernels.bits import scatter_apart
 from ..kernels.compiled import inner
 from ..kernels.measures import entropy, largest, share_gain
-from .category_orders import (
-    AXIS_STEPS,
-    first_axis,
-    level,
-    next_axis,
-    sort_places,
-    write_order,
-)
+from .category_orders import AXIS_STEPS, first_axis, level, next_axis, sort_places, write_order
 from .node_rows import MASK, SHIFT, WORD_AT, Format, NodeRows, Views
 from .objective import NOWHERE, TIE, Rules, above_rounding, xlogx
 from .statistics import ENTROPY, ClassBlocks, StatisticsLayout

@@ -18,15 +18,7 @@ from ..kernels.bits import trailing_zeros
 from ..kernels.compiled import inner, kernel
 from ..kernels.measures import number_terms
 from .category_orders import category_means, write_order
-from .histogram import (
-    CodeSums,
-    Counter,
-    Histograms,
-    aligned,
-    count_cells_by_code,
-    count_rows,
-    keep_counted,
-)
+from .histogram import CodeSums, Counter, Histograms, aligned, count_cells_by_code, count_rows, keep_counted
 from .node_rows import NodeRows, Predictors
 from .nodes import LEAF
 from .objective import NOWHERE, TIE, Terms, admissible, gain_of, is_within_caps
@@ -484,12 +476,7 @@ def _count(sums, cells, listed, bounds, counter):  # type: ignore[no-untyped-def
 
 
 def best_split(
-    sums: Ints,
-    cells: Ints,
-    total: Ints,
-    predictors: Predictors,
-    layout: StatisticsLayout,
-    terms: Terms,
+    sums: Ints, cells: Ints, total: Ints, predictors: Predictors, layout: StatisticsLayout, terms: Terms
 ) -> Split | None:
     """Return the split that the grower chooses at a node, or None if it does not split the node.
 

@@ -45,8 +45,7 @@ def make(name: str, options: Mapping[str, Any]) -> Any:
     """
     if name not in METHODS:
         raise ParameterError(
-            f"unknown method {name!r}{did_you_mean(name, METHODS)}",
-            hint=f"the methods are {', '.join(METHODS)}",
+            f"unknown method {name!r}{did_you_mean(name, METHODS)}", hint=f"the methods are {', '.join(METHODS)}"
         )
     method = resolve_name(METHODS[name])()
     foreign = [option for option in options if option not in method.get_params()]

@@ -189,8 +189,7 @@ def _grid(entries: Iterable[str]) -> dict[str, Any]:
             points[next(reversed(points))].append(entry)
         if not points or "" in points:
             raise SchemaError(
-                "--grid reads COLUMN=FIRST:LAST:STEP or COLUMN=POINT,POINT",
-                hint="for example --grid age=0:85:5",
+                "--grid reads COLUMN=FIRST:LAST:STEP or COLUMN=POINT,POINT", hint="for example --grid age=0:85:5"
             )
     return {
         column: texts[0] if ":" in texts[0] and len(texts) == 1 else list(map(_point, texts))

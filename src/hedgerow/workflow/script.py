@@ -103,13 +103,11 @@ def _key(request: Request) -> dict[str, Any]:
     secrets: list[Any] = [key for key in (method_key, request.key, pseudonym_key) if key is not None]
     if any(not isinstance(key, (str, Path)) for key in secrets):
         raise UnsupportedError(
-            "a key that is not a file cannot be written into a command",
-            hint="keep the key in a file and give its path",
+            "a key that is not a file cannot be written into a command", hint="keep the key in a file and give its path"
         )
     if len({str(key) for key in secrets}) > 1:
         raise UnsupportedError(
-            "the command line takes one key file, and two were given",
-            hint="use the Python code instead",
+            "the command line takes one key file, and two were given", hint="use the Python code instead"
         )
     values: dict[str, Any] = {"pseudonyms": True} if pseudonym_key is not None else {}
     return values | ({"key_file": as_argument(secrets[0])} if secrets else {})
@@ -153,8 +151,7 @@ def python(request: Request) -> str:
     words = ["people", "schema", f"hr.{_method(request.method, needed)}"]
     if isinstance(request.pseudonym_key, bytes):
         raise UnsupportedError(
-            "a key that is not a file cannot be written into code",
-            hint="keep the key in a file and give its path",
+            "a key that is not a file cannot be written into code", hint="keep the key in a file and give its path"
         )
     if request.pseudonym_key is not None:
         needed.add("from pathlib import Path")
@@ -212,8 +209,7 @@ def _literal(value: Any, needed: set[str]) -> str:
     if is_dataclass(value) and type(value).__module__.startswith("hedgerow."):
         return _record(value, needed)
     raise UnsupportedError(
-        f"a {type(value).__name__} cannot be spelled out in code",
-        hint="keep the object and the code that made it",
+        f"a {type(value).__name__} cannot be spelled out in code", hint="keep the object and the code that made it"
     )
 
 

@@ -231,11 +231,7 @@ class Session:
 
     @takes(schema=SCHEMA, progress=PROGRESS)
     def today(
-        self,
-        schema: Schema | None = None,
-        *,
-        attacks: bool = True,
-        progress: Progress | None = None,
+        self, schema: Schema | None = None, *, attacks: bool = True, progress: Progress | None = None
     ) -> Unprotected:
         """Measure what the table reveals without protection; see `hedgerow.audit.single_table`.
 
@@ -428,12 +424,7 @@ class Session:
 
     @takes(progress=PROGRESS)
     def measure(
-        self,
-        *,
-        attacks: bool = False,
-        learning: bool = False,
-        progress: Progress | None = None,
-        **more: Any,
+        self, *, attacks: bool = False, learning: bool = False, progress: Progress | None = None, **more: Any
     ) -> Audit:
         """Measure what the release reveals and how useful it still is.
 

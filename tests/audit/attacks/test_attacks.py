@@ -125,10 +125,7 @@ def test_identical_rows_share_the_link():
     ("values", "cells"),
     [
         ([1.0, 2.0, 3.0, None], ["[1-2]", "[1-2]", "[2-3]+(missing)", "[2-3]+(missing)"]),
-        (
-            ["cook", "nurse", "cook", None],
-            ["cook+nurse", "cook+nurse", "cook+(missing)", "cook+(missing)"],
-        ),
+        (["cook", "nurse", "cook", None], ["cook+nurse", "cook+nurse", "cook+(missing)", "cook+(missing)"]),
     ],
 )
 def test_a_missing_value_agrees_with_cells_that_may_be_missing_alone(values, cells):

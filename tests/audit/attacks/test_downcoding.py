@@ -33,13 +33,7 @@ def copying(share, n=3_000, seed=1):
     rng = np.random.default_rng(seed)
     city = rng.choice(CITIES, n)
     copied = rng.random(n) < share
-    return pd.DataFrame(
-        {
-            "city": city,
-            "dialect": np.where(copied, city, rng.choice(CITIES, n)),
-            "pay": rng.random(n),
-        }
-    )
+    return pd.DataFrame({"city": city, "dialect": np.where(copied, city, rng.choice(CITIES, n)), "pay": rng.random(n)})
 
 
 def schema_of(*quasi):

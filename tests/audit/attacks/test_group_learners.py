@@ -257,11 +257,7 @@ def corrected_by_hand(pair, f):
 
 def test_the_worst_corrected_group_by_hand():
     rng = np.random.default_rng(0)
-    age, hours, job = (
-        rng.integers(18, 80, 500),
-        rng.integers(5, 60, 500),
-        rng.choice(["a", "b"], 500),
-    )
+    age, hours, job = (rng.integers(18, 80, 500), rng.integers(5, 60, 500), rng.choice(["a", "b"], 500))
     pay = 20.0 * age + 300 * (job == "a") + rng.normal(0, 80, 500)
     people = pd.DataFrame({"age": age, "job": job, "hours": hours, "pay": pay})
     schema = hr.Schema(quasi=["age", "job", "hours"], sensitive=["pay"])
@@ -341,10 +337,7 @@ def test_learners_that_a_release_has_nothing_for_are_named():
 def test_ordinal_columns_are_corrected_by_the_ranked_score():
     people = ill_people(400).assign(level=lambda f: np.select([f.age > 60, f.age > 40], ["c", "b"], "a"))
     schema = hr.Schema(
-        quasi=["age", "sex"],
-        sensitive=["level"],
-        kinds={"level": "ordinal"},
-        categories={"level": ["a", "b", "c"]},
+        quasi=["age", "sex"], sensitive=["level"], kinds={"level": "ordinal"}, categories={"level": ["a", "b", "c"]}
     )
     found = hr.inference(people[["age", "sex", "level"]], schema, hr.Mondrian(k=40), folds=0).columns["level"][
         "corrected"

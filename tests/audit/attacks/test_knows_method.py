@@ -15,13 +15,7 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.audit.attacks import knows_method as attack
-from hedgerow.audit.attacks.knows_method import (
-    Values,
-    agreeing,
-    knows_method,
-    list_tables,
-    posterior,
-)
+from hedgerow.audit.attacks.knows_method import Values, agreeing, knows_method, list_tables, posterior
 from hedgerow.audit.pairing import pair_up
 from hedgerow.audit.subject import of_release
 from hedgerow.io.read import read
@@ -147,11 +141,7 @@ def tiny(seed):
     rng = np.random.default_rng(seed)
     n, numbers = int(rng.integers(9, 14)), seed % 2 == 1
     pool = [0.0, 1.0, 2.0, 4.0] if numbers else ["no", "some", "yes"]
-    y = [
-        pool[0],
-        pool[-1],
-        *rng.choice(pool, n - 2, p=[0.6, *[0.4 / (len(pool) - 1)] * (len(pool) - 1)]),
-    ]
+    y = [pool[0], pool[-1], *rng.choice(pool, n - 2, p=[0.6, *[0.4 / (len(pool) - 1)] * (len(pool) - 1)])]
     table = pd.DataFrame(
         {
             "age": rng.choice([20, 30, 40, 50], n),
@@ -160,9 +150,7 @@ def tiny(seed):
         }
     )
     schema = hr.Schema(
-        quasi=["age", "job"],
-        sensitive=["y"],
-        kinds={"age": "numeric", "y": "numeric" if numbers else "categorical"},
+        quasi=["age", "job"], sensitive=["y"], kinds={"age": "numeric", "y": "numeric" if numbers else "categorical"}
     )
     return table, schema, float(rng.choice([0.25, 0.4, 0.6])), numbers
 
@@ -272,8 +260,7 @@ def cases():
 
 
 @pytest.mark.parametrize(
-    ("k", "ill", "of_a", "a", "b", "shown", "reached"),
-    [(10, 8, 6, 10, 20, 0.146, 0.53), (2, 2, 2, 2, 4, 0.218, 1.0)],
+    ("k", "ill", "of_a", "a", "b", "shown", "reached"), [(10, 8, 6, 10, 20, 0.146, 0.53), (2, 2, 2, 2, 4, 0.218, 1.0)]
 )
 def test_the_audit_says_what_a_refused_split_of_wards_gives_away(k, ill, of_a, a, b, shown, reached):
     table, release, measured = audited(k, ill, of_a, a, b)

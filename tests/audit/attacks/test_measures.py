@@ -87,11 +87,7 @@ def test_closeness_is_shown_in_the_distance_that_fits_the_column():
     )
     paths = {"nurse": ["health"], "doctor": ["health"], "cook": ["other"]}
     jobs = hr.Hierarchy({value: (value, *path, "*") for value, path in paths.items()})
-    schema = hr.Schema(
-        quasi=["a"],
-        sensitive=["pay", "flag", "ill", "grade", "job"],
-        hierarchies={"job": jobs},
-    )
+    schema = hr.Schema(quasi=["a"], sensitive=["pay", "flag", "ill", "grade", "job"], hierarchies={"job": jobs})
     found = hr.audit(people, people, schema, attacks=False, learning=False)
     told = found.risk["release"]["sensitive"]
     assert {name: column["t_distance"] for name, column in told.items()} == {

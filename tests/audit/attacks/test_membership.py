@@ -244,11 +244,7 @@ def test_rows_and_columns_need_no_order():
     order, turned = rng.permutation(600), rng.permutation(1_200)
     columns = ["pay", "z", "x"]
     back = told(
-        PEOPLE.iloc[order][columns],
-        release.iloc[order][columns],
-        STRANGERS.iloc[turned][columns],
-        schema,
-        most=100,
+        PEOPLE.iloc[order][columns], release.iloc[order][columns], STRANGERS.iloc[turned][columns], schema, most=100
     )
     assert told(PEOPLE, release, STRANGERS, most=100) == back
 

@@ -35,12 +35,7 @@ def test_it_has_the_shape_of_any_audit(found):
     assert data["table"]["strangers"] == 800
     assert data["table"]["suppressed"] is data["utility"]["loss"]["ncp"] is None
     assert any("need pairs" in note for note in data["table"]["notes"])
-    assert {a["attack"] for a in found.attacks} == {
-        "regression",
-        "linking",
-        "singling out",
-        "membership",
-    }
+    assert {a["attack"] for a in found.attacks} == {"regression", "linking", "singling out", "membership"}
     assert all(a["over_control_interval"] for a in found.attacks)
 
 
@@ -55,16 +50,9 @@ def test_nearness_stands_beside_a_warning(found):
 def test_advantage_is_of_members_over_people_who_took_no_part(members, others):
     few = ["tree"]
     copy, nobody = (
-        hr.audit(
-            members,
-            released,
-            SCHEMA,
-            paired=False,
-            control=others,
-            learners=few,
-            people=50,
-            learning=False,
-        ).risk["inference"]["columns"]["pay"]["advantage"]
+        hr.audit(members, released, SCHEMA, paired=False, control=others, learners=few, people=50, learning=False).risk[
+            "inference"
+        ]["columns"]["pay"]["advantage"]
         for released in (members, drawn(800, 7))
     )
     assert copy["interval"][0] > 0.02
@@ -178,11 +166,7 @@ def test_what_cannot_be_meant_is_refused(members, others):
 
 def test_the_command_line_takes_it(members, others, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    for name, table in (
-        ("people", members),
-        ("theirs", leaky(members, 0.5, 2)),
-        ("others", others),
-    ):
+    for name, table in (("people", members), ("theirs", leaky(members, 0.5, 2)), ("others", others)):
         table.to_csv(f"{name}.csv", index=False)
     roles = ["--quasi", "age,place,job,height", "--sensitive", "pay,ill"]
     quick = ["--people", "50", "--no-learning", "--no-inference", "--report", "report.html"]

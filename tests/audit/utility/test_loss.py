@@ -11,13 +11,7 @@ from hedgerow.audit.pairing import align
 from hedgerow.audit.utility import distributions, loss, queries
 from hedgerow.schema import Schema
 
-PEOPLE = pd.DataFrame(
-    {
-        "age": [20, 30, 40, 60],
-        "job": ["cook", "nurse", "clerk", "cook"],
-        "pay": [1.0, 2.0, 3.0, 6.0],
-    }
-)
+PEOPLE = pd.DataFrame({"age": [20, 30, 40, 60], "job": ["cook", "nurse", "clerk", "cook"], "pay": [1.0, 2.0, 3.0, 6.0]})
 RELEASE = PEOPLE.assign(age=["[20-30]", "[20-30]", "[40-60]", "[40-60]"], job=["cook+nurse", "cook+nurse", "*", "*"])
 SCHEMA = Schema(quasi=["age", "job"], sensitive=["pay"])
 

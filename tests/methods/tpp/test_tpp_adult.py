@@ -18,23 +18,13 @@ from hedgerow.methods.tpp.targets import PreservedModel
 def adult():
     frame = adult_frame()
     occupation = np.unique(frame["occupation"], return_inverse=True)[1]
-    return (
-        frame,
-        adult_columns(frame),
-        PredictedColumn.from_classes(frame["income"].tolist()),
-        occupation,
-    )
+    return (frame, adult_columns(frame), PredictedColumn.from_classes(frame["income"].tolist()), occupation)
 
 
 def sanitizer(adult, *settings, columns=None):
     _, own, y, occupation = adult
     columns = columns or own
-    return Sanitizer(
-        columns,
-        [y] * len(settings),
-        [PreservedModel(s) for s in settings],
-        [occupation],
-    )
+    return Sanitizer(columns, [y] * len(settings), [PreservedModel(s) for s in settings], [occupation])
 
 
 def test_k_and_l_by_leaves(adult):

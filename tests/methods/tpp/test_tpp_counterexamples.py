@@ -48,10 +48,7 @@ def test_ce1_equal_values_satisfy_the_theorem_and_lose_the_split():
 
 
 def test_ce3_two_nodes_want_different_distances():
-    columns = [
-        numbers("x0", [4, 7, 7, 6, 1, 6, 2]),
-        numbers("x1", [7, 0, 5, 5, 3, 3, 1]),
-    ]
+    columns = [numbers("x0", [4, 7, 7, 6, 1, 6, 2]), numbers("x1", [7, 0, 5, 5, 3, 3, 1])]
     y = PredictedColumn.from_classes(list("0011001"))
     failing = []
     for criterion in ("entropy", "gini"):

@@ -15,14 +15,7 @@ from sklearn.base import clone
 from sklearn.tree import DecisionTreeClassifier
 from tests.plan.mapping import mapped
 
-from hedgerow.errors import (
-    HedgerowError,
-    InfeasibleError,
-    ParameterError,
-    PlanError,
-    SchemaError,
-    UnsupportedError,
-)
+from hedgerow.errors import HedgerowError, InfeasibleError, ParameterError, PlanError, SchemaError, UnsupportedError
 from hedgerow.io.read import read
 from hedgerow.methods.tpp import (
     BoostingSettings,
@@ -48,11 +41,7 @@ def people(n=600, seed=0):
     town = rng.choice(["x", "y"], n)
     risk = 0.03 * age + (job == "cook") + rate + rng.normal(size=n)
     X = pd.DataFrame({"age": age, "the job": job, "rate": rate, "town": town})
-    return (
-        X,
-        pd.Series(np.where(risk > 3.5, "ill", "well"), name="state"),
-        pd.Series(np.round(risk, 2), name="risk"),
-    )
+    return (X, pd.Series(np.where(risk > 3.5, "ill", "well"), name="state"), pd.Series(np.round(risk, 2), name="risk"))
 
 
 def test_every_kind_of_frame_comes_back_as_it_came():
@@ -69,8 +58,7 @@ def test_every_kind_of_frame_comes_back_as_it_came():
     assert arrow.model_["models"] == polars.model_["models"] == method.model_["models"]
     array = TreePatternPreserving(TreeSettings("entropy", n_splits=2), k=5)
     assert isinstance(
-        array.fit(X[["age", "rate"]].to_numpy(), y.to_numpy()).transform(X[["age", "rate"]].to_numpy()),
-        np.ndarray,
+        array.fit(X[["age", "rate"]].to_numpy(), y.to_numpy()).transform(X[["age", "rate"]].to_numpy()), np.ndarray
     )
 
 
@@ -341,8 +329,7 @@ def test_dates_and_booleans():
     born = pd.Timestamp("1950-01-01") + pd.to_timedelta(rng.integers(0, 20000, n), unit="D")
     X = pd.DataFrame({"born": born, "member": rng.random(n) < 0.4})
     y = pd.Series(
-        ((born > pd.Timestamp("1980-06-01")) ^ (X["member"] & (rng.random(n) < 0.4))).astype(str),
-        name="state",
+        ((born > pd.Timestamp("1980-06-01")) ^ (X["member"] & (rng.random(n) < 0.4))).astype(str), name="state"
     )
     method = TreePatternPreserving(TreeSettings("gini", n_splits=2), k=5).fit(X, y)
     assert method.n_steps_ == 2

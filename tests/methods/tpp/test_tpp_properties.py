@@ -6,12 +6,7 @@ import numpy as np
 import pytest
 from tpp_tables import random_columns, random_responses
 
-from hedgerow.methods.tpp import (
-    BoostingSettings,
-    ForestSettings,
-    RpartSettings,
-    TreeSettings,
-)
+from hedgerow.methods.tpp import BoostingSettings, ForestSettings, RpartSettings, TreeSettings
 from hedgerow.methods.tpp.sanitize import Sanitizer
 from hedgerow.methods.tpp.targets import PreservedModel
 

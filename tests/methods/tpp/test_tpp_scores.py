@@ -13,15 +13,7 @@ from tpp_tables import numbers
 from hedgerow.methods.tpp import TreeSettings
 from hedgerow.methods.tpp.builder import Builder, bootstrap, features_at, midpoint
 from hedgerow.methods.tpp.encoding import PredictedColumn, Predictor
-from hedgerow.methods.tpp.split_scores import (
-    CRITERIA,
-    best_of,
-    gain_of,
-    gains,
-    histogram,
-    xlogx,
-    xlogx_shift,
-)
+from hedgerow.methods.tpp.split_scores import CRITERIA, best_of, gain_of, gains, histogram, xlogx, xlogx_shift
 
 
 def grow(columns, response, settings):
@@ -190,11 +182,7 @@ def test_min_gain_stops_growth_in_its_own_units():
     free = grow([numbers("x", x)], y, TreeSettings("gini", n_splits=10))
     root = plain_gain([*free.nodes[1].value], [*free.nodes[0].value], "gini") / 300
     for share, splits in ((0.99, 1), (1.01, 0)):
-        tree = grow(
-            [numbers("x", x)],
-            y,
-            TreeSettings("gini", n_splits=1, min_gain=root * share),
-        )
+        tree = grow([numbers("x", x)], y, TreeSettings("gini", n_splits=1, min_gain=root * share))
         assert tree.n_splits == splits
     values = PredictedColumn.from_numbers(x * 1.5 + noise)
     tree = grow([numbers("x", x)], values, TreeSettings("variance", n_splits=1))
@@ -202,9 +190,5 @@ def test_min_gain_stops_growth_in_its_own_units():
     mean = (left.n * left.value[0] + right.n * right.value[0]) / 300
     drop = (left.n * (left.value[0] - mean) ** 2 + right.n * (right.value[0] - mean) ** 2) / 300
     for share, splits in ((0.99, 1), (1.01, 0)):
-        again = grow(
-            [numbers("x", x)],
-            values,
-            TreeSettings("variance", n_splits=1, min_gain=drop * share),
-        )
+        again = grow([numbers("x", x)], values, TreeSettings("variance", n_splits=1, min_gain=drop * share))
         assert again.n_splits == splits

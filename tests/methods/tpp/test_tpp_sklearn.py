@@ -19,17 +19,7 @@ from hedgerow.methods.tpp.targets import SklearnTree
 
 def public_arrays(estimator):
     t = estimator.tree_
-    return [
-        a.tolist()
-        for a in (
-            t.children_left,
-            t.children_right,
-            t.feature,
-            t.threshold,
-            t.value,
-            t.n_node_samples,
-        )
-    ]
+    return [a.tolist() for a in (t.children_left, t.children_right, t.feature, t.threshold, t.value, t.n_node_samples)]
 
 
 def test_diabetes_is_rebuilt_for_every_seed():

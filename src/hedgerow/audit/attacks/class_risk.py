@@ -23,9 +23,9 @@ from ...kernels.sorting import stable_sort
 from ...measures import (
     Classes,
     Counts,
-    FloatArray,
+    Floats,
     Groups,
-    IntArray,
+    Ints,
     Persons,
     SensitiveCounts,
     class_measures,
@@ -95,10 +95,7 @@ def released_risk(
             "population": population,
         },
         "reidentification": sizes.attackers(groups.sizes, risk, threshold, people)
-        | {
-            "threshold": threshold,
-            "household": None if homes_at_risk is None else _household_summary(*homes_at_risk),
-        },
+        | {"threshold": threshold, "household": None if homes_at_risk is None else _household_summary(*homes_at_risk)},
         "uniqueness": None if everybody is None else sizes.population_uniques(people_or_records, float(everybody)),
         "sensitive": sensitive,
         "covariance": _covariance(valued, [c.numbers for c in columns if c.is_number]),
@@ -118,7 +115,7 @@ def _sizes(groups: Groups) -> dict[str, Any]:
     }
 
 
-def _covariance(groups: Groups, columns: list[FloatArray]) -> dict[str, Any] | None:
+def _covariance(groups: Groups, columns: list[Floats]) -> dict[str, Any] | None:
     """Summarise `covariance_test` over the rows without missing numbers; None if it cannot be run."""
     if not columns:
         return None
@@ -143,10 +140,7 @@ QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 
 def sensitive_summary(
-    column: SensitiveCounts,
-    target: AttackTarget,
-    hierarchy: Hierarchy | None = None,
-    smallest_cell: int | None = None,
+    column: SensitiveCounts, target: AttackTarget, hierarchy: Hierarchy | None = None, smallest_cell: int | None = None
 ) -> dict[str, Any]:
     """Return every measure of one sensitive column as plain data.
 
@@ -287,13 +281,13 @@ def diversity_summary(column: SensitiveCounts, hierarchy: Hierarchy | None = Non
     }
 
 
-def twentieths(figure: FloatArray, sizes: IntArray) -> list[float]:
+def twentieths(figure: Floats, sizes: Ints) -> list[float]:
     """Return the share of records whose group's figure, in [0, 1], falls into each of 20 equal bins."""
     place = np.clip(np.ceil(BINS * figure - 1e-9).astype(int) - 1, 0, BINS - 1)
     return (np.bincount(place, sizes, BINS) / max(int(sizes.sum()), 1)).tolist()
 
 
-def disclosure_summary(disclosed: FloatArray, sizes: IntArray, by_score: Mapping[str, FloatArray]) -> dict[str, Any]:
+def disclosure_summary(disclosed: Floats, sizes: Ints, by_score: Mapping[str, Floats]) -> dict[str, Any]:
     """Return the means, median, worst case and distribution of the disclosure over the classes.
 
     ``mean_over_groups`` counts every class once, ``mean_over_records`` weights them by size,
@@ -314,7 +308,7 @@ def disclosure_summary(disclosed: FloatArray, sizes: IntArray, by_score: Mapping
     }
 
 
-def covariance_test(groups: Groups, responses: FloatArray) -> FloatArray | None:
+def covariance_test(groups: Groups, responses: Floats) -> Floats | None:
     """Return each class's p-value for the hypothesis that its covariances equal the table's (formula 9).
 
     L = (n - 1) (log det C - log det C_t + trace(C_t C^-1) - r), compared with
@@ -376,7 +370,7 @@ def covariance_test(groups: Groups, responses: FloatArray) -> FloatArray | None:
     return p
 
 
-def best_guesses(counts: Counts, values: FloatArray, tolerance: Tolerance) -> tuple[IntArray, FloatArray]:
+def best_guesses(counts: Counts, values: Floats, tolerance: Tolerance) -> tuple[Ints, Floats]:
     """Return, for each group, how many records the best single guess hits, and that guess; shape (n_groups,).
 
     Parameters
@@ -392,7 +386,7 @@ def best_guesses(counts: Counts, values: FloatArray, tolerance: Tolerance) -> tu
     return tolerance.best(starts, y[is_known], counts.counts[is_known])
 
 
-def matching(counts: Counts, values: FloatArray, tolerances: Sequence[Tolerance]) -> dict[str, Any]:
+def matching(counts: Counts, values: Floats, tolerances: Sequence[Tolerance]) -> dict[str, Any]:
     """Return the share of records hit by the best guess for each class, and by the best public guess.
 
     For each class the intruder names the one number that lies within the
@@ -423,7 +417,7 @@ def matching(counts: Counts, values: FloatArray, tolerances: Sequence[Tolerance]
     return out
 
 
-def household_risks(sides: TablePair, risk: FloatArray) -> tuple[FloatArray, FloatArray] | None:
+def household_risks(sides: TablePair, risk: Floats) -> tuple[Floats, Floats] | None:
     """Return the risk of each household, and for each record the risk of its household.
 
     A household's risk is 1 - prod(1 - risk of its members). None if the households are not known.
@@ -461,7 +455,7 @@ def household_risks(sides: TablePair, risk: FloatArray) -> tuple[FloatArray, Flo
     return at_risk[np.bincount(homes, minlength=n) > 0], at_risk[homes]
 
 
-def _household_summary(risk: FloatArray, of_records: FloatArray) -> dict[str, float]:
+def _household_summary(risk: Floats, of_records: Floats) -> dict[str, float]:
     """Return the number of households, their highest and average risk, and the numbers expected to be identified."""
     return {
         "households": len(risk),
@@ -472,7 +466,7 @@ def _household_summary(risk: FloatArray, of_records: FloatArray) -> dict[str, fl
     }
 
 
-def population_sizes(pair: TablePair, population: Table) -> FloatArray:
+def population_sizes(pair: TablePair, population: Table) -> Floats:
     """Count the people in a population table who fit each class; never fewer than the class itself has.
 
     Each released cell becomes a bit mask over the population (who fits it); a
@@ -532,8 +526,8 @@ class Population:
         Number of people in the whole population.
     """
 
-    sizes: FloatArray
-    risk: FloatArray
+    sizes: Floats
+    risk: Floats
     total: float
 
 
@@ -553,7 +547,7 @@ def journalist(pair: TablePair, population: Table | None = None, weights: str | 
     return Population(behind, sizes.expected_risk(people, behind), float(behind.sum()))
 
 
-def weighted_sizes(pair: Pair, weights: str) -> FloatArray:
+def weighted_sizes(pair: Pair, weights: str) -> Floats:
     """Return the sum of the sampling weights in each class: the number of people it represents.
 
     A person with several records in a class counts once, with the mean of their weights.
@@ -571,7 +565,7 @@ def weighted_sizes(pair: Pair, weights: str) -> FloatArray:
     return np.bincount(labels, w, pair.classes.n_groups).astype(np.float64, copy=False)
 
 
-def weights_of(pair: Pair, name: str) -> FloatArray:
+def weights_of(pair: Pair, name: str) -> Floats:
     """Return each row's sampling weight; from the original if the release recodes or lacks that column.
 
     Raises
@@ -699,7 +693,7 @@ def found_by_value(sides: TablePair, released: Table, random_state: int = 0) -> 
     return {"columns": columns, "together": together, "against": against}
 
 
-def _fitting(sides: TablePair, people: People, picked: IntArray) -> IntArray:
+def _fitting(sides: TablePair, people: People, picked: Ints) -> Ints:
     """Count the rows that fit people's values, and whether their own does, by column and all together."""
     cells = sides.sensitive_cells
     every = dict.fromkeys(sorted(range(len(cells)), key=lambda j: -cells[j].n_cells), 0.0)

@@ -16,7 +16,7 @@ from ...columns.column import Column
 from ...columns.table import Table
 from ...errors import InputError
 from ...io.read import read
-from ...measures import BoolArray, Counts, FloatArray, Groups, IntArray, SensitiveCounts
+from ...measures import Bools, Counts, Floats, Groups, Ints, SensitiveCounts
 from ...release import Release
 from ...texts import refusal
 from ..pairing import pair_up
@@ -50,11 +50,11 @@ class ReleaseGroups:
 
     name: str
     labels: Groups
-    at: IntArray
+    at: Ints
     sensitive: dict[str, Column]
 
     @classmethod
-    def of(cls, name: str, pair: Pair, rows: IntArray, n_people: int) -> ReleaseGroups:
+    def of(cls, name: str, pair: Pair, rows: Ints, n_people: int) -> ReleaseGroups:
         """Build the groups of a release from a pair; `rows` gives the original row of each released row."""
         at = np.full(n_people, -1)
         at[rows] = np.arange(len(rows))
@@ -127,7 +127,7 @@ def _other(pair: Pair, other: Any, key: str | None, name: str) -> ReleaseGroups:
     return ReleaseGroups.of(name, paired, rows, pair.original.n_rows)
 
 
-def _rows_in(part: Table, whole: Table, name: str) -> IntArray:
+def _rows_in(part: Table, whole: Table, name: str) -> Ints:
     """Return the row of `whole` that equals each row of `part`; raise InputError if there is none."""
     if part is whole:
         return np.arange(whole.n_rows)
@@ -216,9 +216,7 @@ def _column(
         target=column.name,
         means="one value is left, and it is the person's",
         rates=Rates(
-            rate_of(together["certain"]),
-            rate_of(together["withheld"]),
-            rate_of(np.diff(distinct.starts)[same] == 1),
+            rate_of(together["certain"]), rate_of(together["withheld"]), rate_of(np.diff(distinct.starts)[same] == 1)
         ),
         public=float(column.n_values == 1),
         best=max(one["certain"] for one in alone),
@@ -243,11 +241,11 @@ class _Groups:
     """
 
     counts: csr_array
-    groups: IntArray
-    codes: IntArray
+    groups: Ints
+    codes: Ints
 
     @classmethod
-    def of(cls, release: ReleaseGroups, released: Column, column: Column, people: IntArray) -> _Groups:
+    def of(cls, release: ReleaseGroups, released: Column, column: Column, people: Ints) -> _Groups:
         unknown, n = column.n_values + 1, release.labels.n_groups
         codes = released.codes_in(column, unknown=unknown).astype(np.int64)
         cells = Counts.from_codes(release.labels, codes, unknown + 1)
@@ -258,11 +256,11 @@ class _Groups:
         return cls(counts, np.where(at >= 0, release.labels.labels[at], n), codes[at])
 
     @property
-    def is_member(self) -> BoolArray:
+    def is_member(self) -> Bools:
         """Return whether each person is in the release; shape (n_people,)."""
         return self.groups < self.counts.shape[0] - 1
 
-    def remaining(self, people: IntArray) -> _Remaining:
+    def remaining(self, people: Ints) -> _Remaining:
         """Return the sensitive values that the release leaves possible for the given people."""
         counts, is_member = self.counts[self.groups[people]], self.is_member[people]
         rows = np.flatnonzero(is_member)
@@ -285,7 +283,7 @@ class _Remaining:
 
     counts: csr_array
     withheld: csr_array
-    is_member: BoolArray
+    is_member: Bools
 
     def and_by(self, other: _Remaining) -> _Remaining:
         """Return the values that both releases leave possible, each with the smaller of its two counts."""
@@ -296,13 +294,11 @@ class _Remaining:
             return mine.minimum(theirs) + mine_alone + theirs.multiply(~self.is_member[:, None])
 
         return _Remaining(
-            of_both(self.counts, other.counts),
-            of_both(self.withheld, other.withheld),
-            self.is_member | other.is_member,
+            of_both(self.counts, other.counts), of_both(self.withheld, other.withheld), self.is_member | other.is_member
         )
 
 
-def _by_person(remaining: _Remaining, public: Column, truth: IntArray) -> dict[str, npt.NDArray[Any]]:
+def _by_person(remaining: _Remaining, public: Column, truth: Ints) -> dict[str, npt.NDArray[Any]]:
     """Compare the values still possible for each of the given people with their true values.
 
     Parameters
@@ -324,10 +320,10 @@ def _by_person(remaining: _Remaining, public: Column, truth: IntArray) -> dict[s
     who, values, counts = cells.row.astype(np.int64), cells.col.astype(np.int64), cells.data
     right = values == truth[who]
 
-    def per_person(amounts: Any) -> FloatArray:
+    def per_person(amounts: Any) -> Floats:
         return np.bincount(who, amounts, n).astype(np.float64)
 
-    def certain(records: csr_array) -> BoolArray:
+    def certain(records: csr_array) -> Bools:
         first = np.append(records.indices, -1)[records.indptr[:-1]]
         return np.asarray((np.diff(records.indptr) == 1) & (first == truth))
 
@@ -366,7 +362,7 @@ def _mean(values: Any) -> float:
     return fsum(values.tolist()) / max(len(values), 1)
 
 
-def _disclosure(who: IntArray, values: IntArray, counts: IntArray, public: Column, n_people: int) -> FloatArray:
+def _disclosure(who: Ints, values: Ints, counts: Ints, public: Column, n_people: int) -> Floats:
     """Return the disclosure of each person's remaining values, scored like a group; NaN if none is left."""
     out = np.full(n_people, np.nan)
     n_values = public.n_values + public.has_missing

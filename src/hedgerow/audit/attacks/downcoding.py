@@ -13,7 +13,7 @@ import numpy.typing as npt
 from scipy.sparse import csr_array
 
 from ...columns.column import Column
-from ...measures import FloatArray, IntArray, group
+from ...measures import Floats, Ints, group
 from ...progress import Tell, telling
 from ..released_values import ReleasedColumn
 from ..success import Rates, attack_record, wilson
@@ -86,7 +86,7 @@ def downcoding(
         intruder = _Intruder(pair, released, columns)
         weights = intruder.cell_weights(labels.astype(np.int64), targets)
         narrowed = intruder.excluding(labels.astype(np.int64), weights)
-        step_names: dict[str, dict[int, IntArray]] = {
+        step_names: dict[str, dict[int, Ints]] = {
             "rule": {j: narrowed[j].argmax(axis=1)[place] for j in targets},
             "dependence": {j: intruder.named(j, sample, weights[j][place]) for j in targets},
         }
@@ -117,12 +117,12 @@ class _Intruder:
         # sorted by content: the two halves must not depend on the order of rows
         self.rows = rows[np.lexsort([e.codes[rows] for e in self.evidence[::-1]])]
 
-    def cell_weights(self, labels: IntArray, targets: Sequence[int]) -> dict[int, FloatArray]:
+    def cell_weights(self, labels: Ints, targets: Sequence[int]) -> dict[int, Floats]:
         """Return each target column's step weights in the given classes, computed from the classes' own cells alone."""
         out = {j: self._within(j, self.cells[j, labels]) for j in targets}
         return {j: w if self.nested[j] else self._attained(j, labels, w) for j, w in out.items()}
 
-    def excluding(self, labels: IntArray, weights_shown: Mapping[int, FloatArray]) -> Mapping[int, FloatArray]:
+    def excluding(self, labels: Ints, weights_shown: Mapping[int, Floats]) -> Mapping[int, Floats]:
         """Multiply step weights by the chance that a person is in no finer class, if all columns are nested."""
         if not all(self.nested):
             return weights_shown
@@ -134,7 +134,7 @@ class _Intruder:
                     out[j][part[i]] *= self._remaining(j, int(labels[part[i]]), finer)
         return out
 
-    def _within(self, j: int, cells: IntArray) -> FloatArray:
+    def _within(self, j: int, cells: Ints) -> Floats:
         """Return the step weights of each cell: those it states, or else the public shares of the steps it covers."""
         column, weights = self.columns[j], self.columns[j].cover[cells].toarray() * self.public[j]
         source = self.released[j]
@@ -145,7 +145,7 @@ class _Intruder:
                 weights[i] = np.bincount(steps, cell_weights, column.n_steps)
         return np.asarray(weights / np.maximum(weights.sum(axis=1, keepdims=True), 1e-300))
 
-    def _attained(self, j: int, labels: IntArray, shares: FloatArray) -> FloatArray:
+    def _attained(self, j: int, labels: Ints, shares: Floats) -> Floats:
         """Return the expected records at each step: one per end or member of the cell, the rest split by `shares`."""
         column, source, out = self.columns[j], self.released[j], shares.copy()
         for i, label in enumerate(labels):
@@ -162,7 +162,7 @@ class _Intruder:
                 out[i, steps] += 1
         return out
 
-    def _finer(self, labels: IntArray) -> list[tuple[int, IntArray]]:
+    def _finer(self, labels: Ints) -> list[tuple[int, Ints]]:
         """Return the released classes inside each of the given classes, as pairs of its position and their labels."""
         inside = np.ones((len(labels), self.classes.n_groups), np.bool_)
         # a class is no finer class of its own
@@ -173,7 +173,7 @@ class _Intruder:
             inside &= _within_cells(source, distinct)[:, cells][place]
         return [(int(i), np.flatnonzero(inside[i])) for i in np.flatnonzero(inside.any(axis=1))]
 
-    def _remaining(self, j: int, label: int, finer: IntArray) -> FloatArray:
+    def _remaining(self, j: int, label: int, finer: Ints) -> Floats:
         """Return for each step the chance that a person of the class is in none of the finer classes."""
         share = np.ones(len(finer))
         # the other columns are taken as independent within the class
@@ -183,7 +183,7 @@ class _Intruder:
         excluded = self.columns[j].cover[self.cells[j, finer]].T @ share
         return np.maximum(1.0 - excluded, ODDS)
 
-    def named(self, j: int, people: IntArray, weights: FloatArray) -> IntArray:
+    def named(self, j: int, people: Ints, weights: Floats) -> Ints:
         """Return each person's likeliest step, from the `weights` of the person's cell and the other columns."""
         others = [i for i, e in enumerate(self.evidence) if i != j and len(np.unique(e.codes)) > 1]
         target, rows = self.columns[j], self.rows
@@ -204,14 +204,7 @@ class _Intruder:
         log -= log.max(axis=1, keepdims=True)
         return np.asarray((weights * np.exp(log)).argmax(axis=1))
 
-    def _evidence(
-        self,
-        j: int,
-        others: Sequence[int],
-        learnt: IntArray,
-        people: IntArray,
-        shares: FloatArray,
-    ) -> FloatArray:
+    def _evidence(self, j: int, others: Sequence[int], learnt: Ints, people: Ints, shares: Floats) -> Floats:
         """Return the log-likelihood ratio that the other columns' cells give each step; shape (n, n_steps)."""
         target, out = self.columns[j], np.zeros((len(people), self.columns[j].n_steps))
         for i in others:
@@ -228,7 +221,7 @@ class _Intruder:
             out += np.nan_to_num(gain, nan=0.0, neginf=-30.0, posinf=30.0)[place]
         return out
 
-    def record(self, learner: str, names: Mapping[int, IntArray], people: IntArray) -> dict[str, Any]:
+    def record(self, learner: str, names: Mapping[int, Ints], people: Ints) -> dict[str, Any]:
         """Return the attack as plain data, over all columns together and by column."""
         touched, by_column = np.zeros(len(people), np.bool_), {}
         total, sums = 0, np.zeros(5)
@@ -261,7 +254,7 @@ class _Intruder:
             random_row=shares[4],
         ) | {"cells": total, "columns": by_column}
 
-    def _compared(self, j: int, people: IntArray, named: IntArray) -> FloatArray:
+    def _compared(self, j: int, people: Ints, named: Ints) -> Floats:
         """Count the cells that the attack, the control, both public guesses and a random draw get right; shape (5,)."""
         column, source = self.columns[j], self.released[j]
         cells, true_steps = column.codes[people], column.step[source.original.codes[people]]
@@ -276,7 +269,7 @@ class _Intruder:
         return np.array([fsum(each) for each in right])  # the same sum in any order
 
 
-def _within_cells(column: ReleasedColumn, cells: IntArray) -> npt.NDArray[np.bool_]:
+def _within_cells(column: ReleasedColumn, cells: Ints) -> npt.NDArray[np.bool_]:
     """Return, for each of n given cells, which of the column's cells lie inside it; bool, shape (n, n_cells)."""
     anything, missing = column.anything, column.missing
     if column.is_number:
@@ -295,7 +288,7 @@ def _within_cells(column: ReleasedColumn, cells: IntArray) -> npt.NDArray[np.boo
     return np.asarray(inside | anything[cells, None])
 
 
-def _likelihood(covered: FloatArray, shares: FloatArray, log: FloatArray) -> float:
+def _likelihood(covered: Floats, shares: Floats, log: Floats) -> float:
     """Return the mean log-likelihood of released cells, given step shares weighted by the evidence."""
     weight = shares * np.exp(log - log.max(axis=1, keepdims=True))
     inside = (covered * weight).sum(axis=1) / np.maximum(weight.sum(axis=1), 1e-300)
@@ -329,8 +322,8 @@ class FinerSteps:
 
     name: str
     codes: npt.NDArray[Any]
-    step: IntArray
-    size: FloatArray
+    step: Ints
+    size: Floats
     cover: csr_array
 
     @classmethod
@@ -358,7 +351,7 @@ class FinerSteps:
         """Return whether each cell may stand for more than one step; shape (n_cells,)."""
         return np.diff(self.cover.indptr) > 1
 
-    def shares(self, rows: IntArray) -> FloatArray:
+    def shares(self, rows: Ints) -> Floats:
         """Estimate the share of each step among the given rows from their cells, by EM; shape (n_steps,).
 
         The shares make the released cells likeliest; each round divides every cell among its
@@ -376,9 +369,7 @@ class FinerSteps:
         return np.asarray(estimate)
 
 
-def together(
-    one: FinerSteps, other: FinerSteps, rows: IntArray, alone: FloatArray, other_alone: FloatArray
-) -> FloatArray:
+def together(one: FinerSteps, other: FinerSteps, rows: Ints, alone: Floats, other_alone: Floats) -> Floats:
     """Estimate the joint distribution of two columns' steps from the cells of the given rows.
 
     Parameters
@@ -438,7 +429,7 @@ def nested(column: ReleasedColumn) -> bool:
     return True
 
 
-def _steps(column: Column, most: int) -> IntArray:
+def _steps(column: Column, most: int) -> Ints:
     """Return the step of each code: at most `most` steps, and one more for missing values."""
     m = column.n_values
     step = np.arange(m)
@@ -452,7 +443,7 @@ def _steps(column: Column, most: int) -> IntArray:
     return np.append(step, min(m, most)).astype(np.int64)
 
 
-def _covered(column: ReleasedColumn, step: IntArray, n_steps: int) -> csr_array:
+def _covered(column: ReleasedColumn, step: Ints, n_steps: int) -> csr_array:
     """Count the values of each step that each cell can stand for; sparse, shape (n_cells, n_steps)."""
     original, m = column.original, column.original.n_values
     missing = np.flatnonzero((column.missing | column.anything) & original.has_missing)

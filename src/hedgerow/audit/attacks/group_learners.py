@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
 
-from ...measures import BoolArray, Counts, FloatArray, Groups, IntArray, group
+from ...measures import Bools, Counts, Floats, Groups, Ints, group
 from ...measures.class_counts import spans
 from ..design_matrix import OUTSIDE, UNKNOWN, Known
 from ..released_values import ReleasedColumn
@@ -48,10 +48,10 @@ class GroupRows:
 
     classes: Groups
     groups: Groups
-    rows: IntArray
+    rows: Ints
     codes: npt.NDArray[Any]
-    is_known: BoolArray
-    members: IntArray
+    is_known: Bools
+    members: Ints
     separate: bool
 
     @cached_property
@@ -68,7 +68,7 @@ class GroupRows:
         return Counts.dense(np.where(self.is_known, totals, 0)[None, :])
 
     @cached_property
-    def usable(self) -> IntArray:
+    def usable(self) -> Ints:
         """Return the rows with a known value or, if values are published by group, in a group with a known value."""
         if self.separate:
             return self.rows[self.known_counts.sizes[self.groups.labels[self.rows]] > 0]
@@ -79,29 +79,29 @@ class GroupRows:
         return group([self.classes.labels[self.usable], self.groups.labels[self.usable]])
 
     @cached_property
-    def of_row(self) -> IntArray:
+    def of_row(self) -> Ints:
         """Return the cell of each released row; -1 if nothing is learnt from the row."""
         cells = np.full(self.classes.n_rows, -1)
         cells[self.usable] = self._cells.labels
         return cells
 
     @property
-    def sizes(self) -> IntArray:
+    def sizes(self) -> Ints:
         """Return the number of rows in each cell."""
         return self._cells.sizes
 
     @property
-    def row(self) -> IntArray:
+    def row(self) -> Ints:
         """Return one row of each cell."""
         return self.usable[self._cells.first]
 
     @cached_property
-    def class_of(self) -> IntArray:
+    def class_of(self) -> Ints:
         """Return the class of each cell, numbered among the classes learnt from."""
         return group([self.classes.labels[self.row]]).labels.astype(np.int64)
 
     @cached_property
-    def group_of(self) -> IntArray:
+    def group_of(self) -> Ints:
         """Return the group of each cell."""
         return self.groups.labels[self.row].astype(np.int64)
 
@@ -117,7 +117,7 @@ class GroupRows:
         classes, values = cells.row.astype(np.int64), cells.col.astype(np.int64)
         return Counts(classes, values, cells.data, *cells.shape)
 
-    def places(self, rows: IntArray, near: Callable[[IntArray], Any]) -> Any:
+    def places(self, rows: Ints, near: Callable[[Ints], Any]) -> Any:
         """Return each person's chance of being in each cell, sparse (n_people, n_cells); none for Anatomy's strangers.
 
         Parameters
@@ -139,7 +139,7 @@ class GroupRows:
             chance = np.concatenate([chance, nearest.data])
         return csr_array((chance, (person, cell)), shape=(len(rows), n))
 
-    def shares(self, groups: IntArray) -> Any:
+    def shares(self, groups: Ints) -> Any:
         """Return the shares of the known values in the given groups; sparse, shape (n_groups, n_values)."""
         return matrix_of(self.known_counts, self.known_counts.shares)[groups]
 
@@ -149,7 +149,7 @@ def matrix_of(counts: Counts, amounts: npt.NDArray[Any]) -> Any:
     return csr_array((amounts, counts.values, counts.starts), (counts.n_groups, counts.n_values))
 
 
-def entries_of(counts: Counts, groups: IntArray) -> tuple[IntArray, IntArray]:
+def entries_of(counts: Counts, groups: Ints) -> tuple[Ints, Ints]:
     """Return the entries of `counts` for the given groups: each entry's position in `groups`, and its index."""
     begin, sizes = counts.starts[groups], np.diff(counts.starts)[groups]
     which = np.repeat(np.arange(len(groups)), sizes)
@@ -179,7 +179,7 @@ class GroupCounts:
         self._n_kinds = int(self.kinds.max()) + 1
         # the order in which columns are declared must not decide the last bit
         self._columns = [_Bins(column, cells) for column in sorted(released, key=lambda column: column.name)]
-        self._tables: list[FloatArray] = []
+        self._tables: list[Floats] = []
         # the balance holds for whole groups alone, so no group is learnt from in part
         learnt = _whole_groups(cells)
         entries = self._balanced(cells, learnt)
@@ -197,7 +197,7 @@ class GroupCounts:
         shape = len(cells.sizes), cells.known_counts.n_values
         self.chances = csr_array((chance, (cell, value)), shape=shape)
 
-    def _count(self, cells: GroupRows, cell: IntArray, value: IntArray, chance: FloatArray) -> None:
+    def _count(self, cells: GroupRows, cell: Ints, value: Ints, chance: Floats) -> None:
         """Estimate the chance of each quasi-identifier cell given each bin of values (M step)."""
         kind, weight = self.kinds[value], cells.sizes[cell] * chance
         totals = np.bincount(kind, weight, self._n_kinds)
@@ -207,7 +207,7 @@ class GroupCounts:
             table = np.bincount(key, weight, column.n * self._n_kinds).reshape(column.n, -1)
             self._tables.append(np.log((table + column.shares[:, None]) / (totals + 1.0)))
 
-    def _balanced(self, cells: GroupRows, some: IntArray) -> tuple[IntArray, IntArray, FloatArray]:
+    def _balanced(self, cells: GroupRows, some: Ints) -> tuple[Ints, Ints, Floats]:
         """Return cells, values and chances: how likely each cell has each value of its group (E step)."""
         counts, at = cells.known_counts, cells.group_of[some]
         which, entry = entries_of(counts, at)
@@ -229,7 +229,7 @@ class GroupCounts:
             chance *= np.divide(wanted, sums, out=np.zeros_like(sums), where=sums > 0)[entry]
         return cell, value, chance / np.bincount(which, chance, len(some))[which]
 
-    def of_strangers(self, released: Sequence[ReleasedColumn], people: Known) -> FloatArray:
+    def of_strangers(self, released: Sequence[ReleasedColumn], people: Known) -> Floats:
         """Return the chance of each bin of values for people in no group; shape (n_people, n_kinds)."""
         # a value that nobody has left is as good as excluded, but its logarithm stays finite
         log = np.tile(np.log(np.maximum(self.prior, 1e-300)), (len(people), 1))
@@ -240,7 +240,7 @@ class GroupCounts:
         return np.asarray(chance / chance.sum(axis=1, keepdims=True))
 
 
-def _kinds_of(counts: Counts, number: bool) -> IntArray:
+def _kinds_of(counts: Counts, number: bool) -> Ints:
     """Return the index under which each value is learnt: a quantile bin for numbers with many values, else its own."""
     if not number or counts.n_values <= BINS:
         return np.arange(counts.n_values)
@@ -273,7 +273,7 @@ class _Bins:
         counts = np.bincount(self.of_cell, cells.sizes, self.n) + 1.0
         self.shares = counts / counts.sum()
 
-    def of_values(self, values: npt.NDArray[Any]) -> IntArray:
+    def of_values(self, values: npt.NDArray[Any]) -> Ints:
         """Return the bin of each number or category code; missing values are in the last bin."""
         if not self._number:
             return np.minimum(values, self.n - 1).astype(np.int64)
@@ -281,7 +281,7 @@ class _Bins:
         return np.where(np.isnan(values), self.n - 1, at)
 
 
-def _whole_groups(cells: GroupRows) -> IntArray:
+def _whole_groups(cells: GroupRows) -> Ints:
     """Return the cells to learn from, in whole groups: the attacked people's, then others up to `MOST_ROWS` rows."""
     sizes = cells.groups.sizes
     chosen = np.zeros(len(sizes), np.bool_)
@@ -293,7 +293,7 @@ def _whole_groups(cells: GroupRows) -> IntArray:
     return np.flatnonzero(chosen[cells.group_of])
 
 
-def corrected(forecast: FloatArray, change: FloatArray, number: bool) -> FloatArray:
+def corrected(forecast: Floats, change: Floats, number: bool) -> Floats:
     """Add a learner's correction to the group forecast; category shares stay nonnegative and sum to 1."""
     changed = forecast + change
     if number:
@@ -302,9 +302,7 @@ def corrected(forecast: FloatArray, change: FloatArray, number: bool) -> FloatAr
     return np.asarray(changed / changed.sum(axis=1, keepdims=True))
 
 
-def rows_by_group(
-    cells: GroupRows, groups: IntArray, order: IntArray, width: int
-) -> Iterator[tuple[IntArray, IntArray]]:
+def rows_by_group(cells: GroupRows, groups: Ints, order: Ints, width: int) -> Iterator[tuple[Ints, Ints]]:
     """Yield blocks of rows, whole groups at a time: each row's position in `groups`, and the row.
 
     Parameters

@@ -6,15 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ...measures import FloatArray, IntArray
-from ..design_matrix import (
-    design_known,
-    design_released,
-    feature_columns,
-    indicators,
-    known_rows,
-    shown_values,
-)
+from ...measures import Floats, Ints
+from ..design_matrix import design_known, design_released, feature_columns, indicators, known_rows, shown_values
 from ..table_pair import Pair, evenly
 
 MAX_ROWS = 20_000
@@ -63,7 +56,7 @@ def influence(pair: Pair) -> list[dict[str, Any]]:
     return sorted(out, key=lambda e: (-e["release"]["tree"], e["column"]))
 
 
-def _responses(pair: Pair, rows: IntArray) -> tuple[FloatArray, FloatArray]:
+def _responses(pair: Pair, rows: Ints) -> tuple[Floats, Floats]:
     """Return the sensitive columns as released and as they are, each scaled to a mean squared error of 1 per row."""
     parts = []
     for column, released in zip(pair.sensitive, pair.released_sensitive, strict=True):
@@ -81,9 +74,7 @@ def _responses(pair: Pair, rows: IntArray) -> tuple[FloatArray, FloatArray]:
     return taught, true
 
 
-def _shares(
-    x: FloatArray, true: FloatArray, taught: FloatArray, y: FloatArray, origin: Any, n: int
-) -> tuple[FloatArray, FloatArray]:
+def _shares(x: Floats, true: Floats, taught: Floats, y: Floats, origin: Any, n: int) -> tuple[Floats, Floats]:
     importance = np.zeros(n)
     model, full = _explained(x, true, taught, y)
     np.add.at(importance, origin, model.feature_importances_)
@@ -95,7 +86,7 @@ def _shares(
     return importance, without
 
 
-def _explained(x: FloatArray, true: FloatArray, taught: FloatArray, y: FloatArray) -> tuple[Any, float]:
+def _explained(x: Floats, true: Floats, taught: Floats, y: Floats) -> tuple[Any, float]:
     """Fit a tree on every other row; return it and the share of squared error that it explains on the other rows."""
     from sklearn.tree import DecisionTreeRegressor
 

@@ -188,13 +188,7 @@ def agreeing(refused: Refused, values: Values, seed: Sequence[int] = (), exact: 
     sums, gains = values.sums[used], values.gains[used][:, slice(None if refused.needs_gain else 0)]
     whole = sums[code].sum(axis=0)
     refusal = Refusal(
-        sides.astype(np.uint8),
-        sums,
-        gains,
-        whole,
-        gains[code].sum(axis=0),
-        values.limits,
-        refused.is_joined,
+        sides.astype(np.uint8), sums, gains, whole, gains[code].sum(axis=0), values.limits, refused.is_joined
     )
     tables = list_tables(np.bincount(place), np.bincount(code), exact)
     if tables is not None:

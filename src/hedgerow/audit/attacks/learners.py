@@ -16,20 +16,13 @@ from scipy.spatial import KDTree
 
 from ...errors import ParameterError
 from ...kernels.threads import in_parts
-from ...measures import Counts, FloatArray, Groups, IntArray, group
+from ...measures import Counts, Floats, Groups, Ints, group
 from ..design_matrix import UNKNOWN, Everybody, Known, design_known, design_released
 from ..record_distance import NEAR, WHOLE, Reach, bound
 from ..released_values import ReleasedColumn
 from ..success import Tolerance
 from ..table_pair import TablePair, evenly
-from .group_learners import (
-    GroupCounts,
-    GroupRows,
-    corrected,
-    entries_of,
-    matrix_of,
-    rows_by_group,
-)
+from .group_learners import GroupCounts, GroupRows, corrected, entries_of, matrix_of, rows_by_group
 
 # learners of rows
 TRAINED = ("tree", "gradient boosting", "nearest", "linear")
@@ -52,8 +45,7 @@ def check_learners(names: Sequence[str]) -> None:
     unknown = [name for name in names if name not in LEARNERS]
     if unknown or not names:
         raise ParameterError(
-            f"unknown learners: {', '.join(map(repr, unknown)) or 'none given'}",
-            hint="one of " + ", ".join(LEARNERS),
+            f"unknown learners: {', '.join(map(repr, unknown)) or 'none given'}", hint="one of " + ", ".join(LEARNERS)
         )
 
 
@@ -84,10 +76,7 @@ def estimator(learner: str, number: bool, classes: int = 2, random_state: int = 
 
         return (DecisionTreeRegressor if number else DecisionTreeClassifier)(random_state=random_state)
     if learner == "gradient boosting":
-        from sklearn.ensemble import (
-            HistGradientBoostingClassifier,
-            HistGradientBoostingRegressor,
-        )
+        from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
         common = {"min_samples_leaf": leaf, "early_stopping": False, "random_state": random_state}
         if number:
@@ -128,11 +117,11 @@ class TrainingSet:
     """
 
     released: Sequence[ReleasedColumn]
-    first: IntArray
+    first: Ints
     counts: Counts
-    values: FloatArray
+    values: Floats
     number: bool
-    taught: IntArray
+    taught: Ints
     cells: GroupRows
     everybody: Everybody | None
     altered: bool
@@ -145,10 +134,10 @@ class TrainingSet:
         tables: TablePair,
         released: Sequence[ReleasedColumn],
         j: int,
-        target: tuple[npt.NDArray[Any], FloatArray],
+        target: tuple[npt.NDArray[Any], Floats],
         number: bool,
-        members: IntArray,
-        rows: IntArray | None = None,
+        members: Ints,
+        rows: Ints | None = None,
     ) -> TrainingSet:
         """Build from the rows with a known value; if there are too many classes, those of `members` are kept first.
 
@@ -207,7 +196,7 @@ class TrainingSet:
         people: Known,
         tolerances: Sequence[Tolerance],
         random_state: int = 0,
-        rows: IntArray | None = None,
+        rows: Ints | None = None,
     ) -> dict[str, npt.NDArray[Any]]:
         """Train a learner and guess each person's value; `rows` as in `forecast`.
 
@@ -234,7 +223,7 @@ class TrainingSet:
         """Return the number of different released rows that a learner learns from."""
         return self.counts.n_groups if learner == "nearest" else len(self.taught)
 
-    def forecast(self, learner: str, people: Known, random_state: int = 0, rows: IntArray | None = None) -> FloatArray:
+    def forecast(self, learner: str, people: Known, random_state: int = 0, rows: Ints | None = None) -> Floats:
         """Train a learner and forecast each person's value, as an expected number or category chances.
 
         "nearest" averages the 10 released records nearest to each person; ties share their weight.
@@ -282,12 +271,12 @@ class TrainingSet:
         return out
 
     @cached_property
-    def _kinds(self) -> IntArray:
+    def _kinds(self) -> Ints:
         """Return the target's codes that occur in the training classes."""
         return np.unique(self._taught_counts.values)
 
     @cached_property
-    def _numbers(self) -> FloatArray:
+    def _numbers(self) -> Floats:
         """Return the number behind each code; 0 for the missing value, which occurs in no class."""
         return np.where(np.isfinite(self.values), self.values, 0.0)
 
@@ -310,7 +299,7 @@ class TrainingSet:
         self._models[key] = model
         return model
 
-    def _of_groups(self, learner: str, people: Known, rows: IntArray, random_state: int) -> FloatArray:
+    def _of_groups(self, learner: str, people: Known, rows: Ints, random_state: int) -> Floats:
         """Forecast each person's value from their group, corrected or not; from totals for people in no group."""
         places = self.cells.places(rows, lambda ask: self._groups_near(people)[ask])
         outside = np.flatnonzero(np.diff(places.indptr) == 0)
@@ -338,14 +327,12 @@ class TrainingSet:
             out = corrected(out, self._change(people, random_state) - average, self.number)
         return out[:, 0] if self.number else out
 
-    def _change(self, people: Known, random_state: int) -> FloatArray:
+    def _change(self, people: Known, random_state: int) -> Floats:
         """Return the forecasts of the learner that corrects groups; shape (n_people, 1 or n_values)."""
         forecast = self.forecast(CORRECTING[self.number], people, random_state)
         return forecast[:, None] if self.number else forecast
 
-    def corrections(
-        self, groups: IntArray, random_state: int
-    ) -> Iterator[tuple[IntArray, IntArray, FloatArray, Any, Any]]:
+    def corrections(self, groups: Ints, random_state: int) -> Iterator[tuple[Ints, Ints, Floats, Any, Any]]:
         """Yield the correcting learner's forecasts for the rows of the given groups, whole groups at a time.
 
         Yields
@@ -368,7 +355,7 @@ class TrainingSet:
             sums = np.stack([np.bincount(places, each, n) for each in forecasts.T], axis=1)
             yield places, rows, forecasts, sums, np.bincount(places, minlength=n)
 
-    def mean_forecasts(self, groups: IntArray, random_state: int) -> tuple[FloatArray, FloatArray]:
+    def mean_forecasts(self, groups: Ints, random_state: int) -> tuple[Floats, Floats]:
         """Return the mean forecast over each group's rows, and the number of rows in each group."""
         width = 1 if self.number else len(self.values)
         sums, sizes = np.zeros((len(groups), width)), np.zeros(len(groups))
@@ -377,7 +364,7 @@ class TrainingSet:
             sizes += rows
         return sums / np.maximum(sizes, 1.0)[:, None], sizes
 
-    def published_means(self, groups: IntArray) -> FloatArray:
+    def published_means(self, groups: Ints) -> Floats:
         """Return each group's mean number, or its shares of the categories; shape (n_groups, 1 or n_values)."""
         shares = self.cells.shares(groups)
         return np.asarray((shares @ self._numbers)[:, None] if self.number else shares.toarray())
@@ -395,7 +382,7 @@ class TrainingSet:
         return Counts(place, values, counts.counts[entries], len(self.taught), counts.n_values)
 
     @cached_property
-    def _design(self) -> FloatArray:
+    def _design(self) -> Floats:
         return design_released(self.released, self.first[self.taught])
 
     def _by_nearest(self, people: Known, tolerances: Sequence[Tolerance]) -> dict[str, npt.NDArray[Any]]:
@@ -464,7 +451,7 @@ class TrainingSet:
         every, sizes = self.taught, self._taught_counts.sizes
         reach = Reach(self.released, self.first[every])
 
-        def near(person: int) -> tuple[tuple[IntArray, FloatArray], tuple[IntArray, FloatArray]]:
+        def near(person: int) -> tuple[tuple[Ints, Floats], tuple[Ints, Floats]]:
             distance = reach.sums(people, person)
             tenth = np.flatnonzero(distance <= _tenth(distance, sizes) + NEAR)
             weight = np.ones(len(tenth)) if distance[tenth].any() else reach.likely(tenth)
@@ -477,7 +464,7 @@ class TrainingSet:
         self._reached[people] = tenth, first
         return tenth, first
 
-    def _by_person(self, near: Sequence[tuple[IntArray, FloatArray]]) -> Any:
+    def _by_person(self, near: Sequence[tuple[Ints, Floats]]) -> Any:
         """Return each person's classes and weights as a sparse matrix, shape (n_people, n_classes)."""
         ends = np.cumsum([0, *(len(classes) for classes, _ in near)])
         # an empty first part keeps the type where nobody is asked about
@@ -491,7 +478,7 @@ def same_for_all(guesses: npt.NDArray[Any], tolerances: Sequence[Tolerance]) -> 
     return dict.fromkeys((EXPECTED, *(t.key for t in tolerances)), guesses)
 
 
-def nearest_of(released: Sequence[ReleasedColumn], classes: Groups, people: Known) -> IntArray:
+def nearest_of(released: Sequence[ReleasedColumn], classes: Groups, people: Known) -> Ints:
     """Return one row of each person's nearest class; empty if learners are trained on all classes in any case."""
     if classes.n_groups <= MOST_CLASSES:
         return np.zeros(0, np.int64)
@@ -509,7 +496,7 @@ def by_person(work: Callable[[int], T], n: int, cost: int) -> list[T]:
     return [result for part in parts for result in part]
 
 
-def _weighted(counts: Counts, groups: IntArray, reach: Reach | None) -> tuple[IntArray, FloatArray]:
+def _weighted(counts: Counts, groups: Ints, reach: Reach | None) -> tuple[Ints, Floats]:
     """Return the entries of the given classes, with record counts weighted by how likely each is the person's class."""
     which, cells = entries_of(counts, groups)
     likely = np.full(len(groups), WHOLE) if reach is None else reach.likely(groups)
@@ -528,7 +515,7 @@ def quiet() -> Iterator[None]:
         yield
 
 
-def _tenth(distance: FloatArray, sizes: IntArray) -> float:
+def _tenth(distance: Floats, sizes: Ints) -> float:
     """Return the smallest distance within which there are `NEIGHBOURS` records."""
     # each class has a record at least, so the nearest ten classes hold the nearest ten records
     most = min(NEIGHBOURS, len(distance))

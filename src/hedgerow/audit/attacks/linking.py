@@ -11,7 +11,7 @@ import numpy.typing as npt
 from ...backends.randomize import original_codes
 from ...columns.column import Column
 from ...kernels.neighbours import count_patterns
-from ...measures import Counts, FloatArray, Groups, IntArray, class_measures, group
+from ...measures import Counts, Floats, Groups, Ints, class_measures, group
 from ...measures.agreement import MOST_COLUMNS, bits_of, estimate_agreement, pattern_weights
 from ...measures.masking_scores import Scores, score_arrays
 from ...methods.response.caps import DESCRIBED
@@ -75,12 +75,8 @@ def linking_attacks(
 
 
 def _linked(
-    released: Sequence[ReleasedColumn],
-    people: Known,
-    rows: IntArray,
-    sizes: IntArray,
-    own_class: IntArray,
-) -> tuple[FloatArray, FloatArray, npt.NDArray[np.bool_]]:
+    released: Sequence[ReleasedColumn], people: Known, rows: Ints, sizes: Ints, own_class: Ints
+) -> tuple[Floats, Floats, npt.NDArray[np.bool_]]:
     """Return each person's chance of a correct link, by distance and by probability, and if another record fits.
 
     A column agrees fully if the released cell can stand for the person's value. The intruder picks one
@@ -116,7 +112,7 @@ def _linked(
     return nearest, likeliest, fits
 
 
-def _named(own_class: int, best: IntArray, sizes: IntArray) -> float:
+def _named(own_class: int, best: Ints, sizes: Ints) -> float:
     """Return the chance of naming a person's own record, picked at random from the records of the best classes."""
     return float((best == own_class).any() / sizes[best].sum())
 
@@ -135,7 +131,7 @@ def halves(tables: TablePair) -> tuple[list[ReleasedColumn], list[ReleasedColumn
     )
 
 
-def match(tables: TablePair, people: People, rows: IntArray) -> FloatArray:
+def match(tables: TablePair, people: People, rows: Ints) -> Floats:
     """Match the given people, by their true values, with the released records nearest to them.
 
     Distances are those of `Reach`, summed over the columns; records at the same distance share,
@@ -248,13 +244,13 @@ def linking(
     return out, _nearness(nearest)
 
 
-def _rates(success: Sequence[FloatArray], original: FloatArray) -> Rates:
+def _rates(success: Sequence[Floats], original: Floats) -> Rates:
     """Return the success rates on members, on strangers (None without any) and on the original."""
     control = rate_of(success[1]) if len(success) > 1 else None
     return Rates(rate_of(success[0]), control, rate_of(original))
 
 
-def _nearness(nearest: Sequence[FloatArray]) -> dict[str, Any]:
+def _nearness(nearest: Sequence[Floats]) -> dict[str, Any]:
     """Return quantiles of the distance to the nearest record, and how often members are closer than strangers."""
     out: dict[str, Any] = dict.fromkeys(("members", "strangers", "closer", "interval"))
     out["members"] = _quantiles(nearest[0])
@@ -265,7 +261,7 @@ def _nearness(nearest: Sequence[FloatArray]) -> dict[str, Any]:
     return out | {"warning": WARNING}
 
 
-def _quantiles(distances: FloatArray) -> dict[str, float]:
+def _quantiles(distances: Floats) -> dict[str, float]:
     return {
         "closest_tenth": float(np.quantile(distances, 0.1)),
         "median": float(np.median(distances)),
@@ -320,11 +316,7 @@ def numeric_scores(pair: Pair, random_state: int) -> Scores | None:
     if complete.sum() < 2:
         return None
     return score_arrays(
-        before[complete],
-        after[complete],
-        [e.name for e in chosen],
-        records=RECORDS,
-        random_state=random_state,
+        before[complete], after[complete], [e.name for e in chosen], records=RECORDS, random_state=random_state
     )
 
 
@@ -365,15 +357,10 @@ def reconstructed(pair: Pair, recoding: Randomize) -> dict[str, Any] | None:
             "right": float(share @ sizes / sizes.sum()),
             "shares": twentieths(share, sizes),
         }
-    return {
-        "least": DESCRIBED,
-        "groups": int(large.sum()),
-        "records": int(sizes.sum()),
-        "columns": columns,
-    }
+    return {"least": DESCRIBED, "groups": int(large.sum()), "records": int(sizes.sum()), "columns": columns}
 
 
-def _right(groups: Groups, column: Column, target: AttackTarget) -> FloatArray:
+def _right(groups: Groups, column: Column, target: AttackTarget) -> Floats:
     """Return the share of each group's records for which the best single guess is right; shape (n_groups,)."""
     counts = Counts.from_codes(groups, column.codes, column.n_values + column.has_missing)
     if not target.is_number:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...measures import FloatArray, Groups, IntArray, group
+from ...measures import Floats, Groups, Ints, group
 from ...progress import Tell, telling
 from ..design_matrix import Known
 from ..non_members import Outside
@@ -46,11 +46,7 @@ Factor = tuple[tuple[float, tuple[tuple[int, float], ...]], ...]
 
 
 def membership(
-    outside: Sequence[Outside],
-    *,
-    people: int = 500,
-    random_state: int = 0,
-    progress: Tell = telling(None),
+    outside: Sequence[Outside], *, people: int = 500, random_state: int = 0, progress: Tell = telling(None)
 ) -> list[dict[str, Any]]:
     """Attack by membership inference: use the release to tell people in the table from people who are not.
 
@@ -142,14 +138,14 @@ class MemberScores(NamedTuple):
     The last two are their scores where the released sensitive values were dealt anew; empty if none are used.
     """
 
-    members: FloatArray
-    strangers: FloatArray
-    dealt_members: FloatArray = np.zeros(0)
-    dealt_strangers: FloatArray = np.zeros(0)
+    members: Floats
+    strangers: Floats
+    dealt_members: Floats = np.zeros(0)
+    dealt_strangers: Floats = np.zeros(0)
 
 
 def _people_asked(
-    sides: TablePair, members: IntArray, strangers: People, most: int, random_state: int
+    sides: TablePair, members: Ints, strangers: People, most: int, random_state: int
 ) -> tuple[Known, list[tuple[Known, Known]]]:
     """Pick people to compare with; and members and strangers to attack, of all and of the most extreme.
 
@@ -286,9 +282,9 @@ class _Release:
         # squared distances are in this unit; one standard deviation if most have their neighbours at distance 0
         self.unit = float(np.median(wide)) or 1.0
 
-    def _moments(self, labels: IntArray) -> FloatArray:
+    def _moments(self, labels: Ints) -> Floats:
         """Return each record's rows, and for each number its known values, their sum and their sum of squares."""
-        sums: list[FloatArray] = [self.sizes]
+        sums: list[Floats] = [self.sizes]
         for scale in self.scales:
             z = scale(scale.cells)[scale.codes]
             present = np.isfinite(z)
@@ -296,7 +292,7 @@ class _Release:
                 sums.append(np.bincount(labels[present], z[present] ** power, len(self.sizes)).astype(np.float64))
         return np.stack(sums, axis=1)
 
-    def _agreeing(self, people: Known, person: int, shares: tuple[tuple[int, float], ...]) -> IntArray:
+    def _agreeing(self, people: Known, person: int, shares: tuple[tuple[int, float], ...]) -> Ints:
         """Return the rows that agree with a person; with groups, all rows of the groups they are in."""
         rows = self.rows.agreeing(people, person, dict(shares))
         if self.groups is not None:
@@ -313,7 +309,7 @@ class _Release:
             for attack in by_side[0][0]
         }
 
-    def _scores(self, people: Known, knows: str) -> tuple[dict[Attack, FloatArray], ...]:
+    def _scores(self, people: Known, knows: str) -> tuple[dict[Attack, Floats], ...]:
         """Return the people's scores on the release, and where its sensitive values are dealt anew."""
         width = len(self.columns)
         quasi, sensitive = Known(people.columns[:width]), Known(people.columns[width:])
@@ -381,7 +377,7 @@ class _Release:
         by_distance = {(knows, "nearest"): nearest.round(9), (knows, "likelihood"): likelihood.round(9)}
         return by_distance | {attack: scores for attack, (_, scores) in exact.items()} | after, dealt
 
-    def _among(self, distance: FloatArray, nearest: float, rows: IntArray) -> float:
+    def _among(self, distance: Floats, nearest: float, rows: Ints) -> float:
         """Return a person's score from the nearest of the rows that agree with the person."""
         if not len(rows):
             return -1.0 - len(self.columns)
@@ -406,7 +402,7 @@ class _Release:
         return float(total.min())
 
 
-def _weights(square: FloatArray) -> FloatArray:
+def _weights(square: Floats) -> Floats:
     """Return the normal kernel of squared distances, 1/9, 1/3, 1 and 3 units wide; shape (4, n_records)."""
     weights = [np.exp(square / (-2 * 3**2))]
     for _ in range(3):
@@ -431,12 +427,12 @@ class _Scale:
         cut = np.clip(present, *self.ends)
         self.mean, self.deviation = (float(cut.mean()), float(cut.std())) if len(present) else (0.0, 0.0)
 
-    def __call__(self, values: FloatArray) -> FloatArray:
+    def __call__(self, values: Floats) -> Floats:
         """Return numbers on this scale; NaN if missing."""
         return (np.clip(values, *self.ends) - self.mean) / self.deviation
 
 
-def _moved(z: FloatArray, sums: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _moved(z: Floats, sums: Floats) -> tuple[Floats, Floats]:
     """Return how far people's numbers pull the mean and variance near them, and their density by these.
 
     Parameters

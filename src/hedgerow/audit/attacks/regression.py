@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...columns.column import Column
-from ...measures import Counts, FloatArray, IntArray
+from ...measures import Counts, Floats, Ints
 from ...progress import Tell, telling
 from ..design_matrix import OUTSIDE, shown_values, true_values
 from ..non_members import FOLDS
@@ -137,12 +137,7 @@ def _on_column(
 
 
 def _withheld(
-    trainings: Sequence[TrainingSet],
-    part: IntArray,
-    learner: str,
-    people: Asked,
-    aim: AttackTarget,
-    random_state: int,
+    trainings: Sequence[TrainingSet], part: Ints, learner: str, people: Asked, aim: AttackTarget, random_state: int
 ) -> Score:
     """Return the score of an attack in which a learner guesses each part of the people from the other parts."""
     no_guess = 0.0 if aim.is_number else -1.0  # where no row is left to learn from
@@ -158,7 +153,7 @@ def _withheld(
     return score(all_guesses, people.values[0], aim)
 
 
-def shown_as(original: Column, released: Column, aim: AttackTarget) -> tuple[npt.NDArray[Any], FloatArray]:
+def shown_as(original: Column, released: Column, aim: AttackTarget) -> tuple[npt.NDArray[Any], Floats]:
     """Return released codes and their numbers; a number attacked as a category gets the nearest original code."""
     if aim.is_number or not original.is_number:
         return shown_values(original, released)
@@ -172,8 +167,8 @@ def shown_as(original: Column, released: Column, aim: AttackTarget) -> tuple[npt
 class Score:
     """The hits of guesses by tolerance, and their errors; one entry per person."""
 
-    hits: dict[str, FloatArray]
-    errors: FloatArray
+    hits: dict[str, Floats]
+    errors: Floats
 
 
 def score(guesses: Mapping[str, Any], y: npt.NDArray[Any], aim: AttackTarget) -> Score:
@@ -183,7 +178,7 @@ def score(guesses: Mapping[str, Any], y: npt.NDArray[Any], aim: AttackTarget) ->
     return Score(hits, errors)
 
 
-def baselines(public: Counts, values: FloatArray, y: FloatArray, aim: AttackTarget) -> tuple[Score, float, float]:
+def baselines(public: Counts, values: Floats, y: Floats, aim: AttackTarget) -> tuple[Score, float, float]:
     """Score guesses that need no attack: the public mean or majority, the best single guess, a random row."""
     shares, near = public.shares, aim.headline
     levels = values[public.values]

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ...measures import BoolArray, Counts, FloatArray, IntArray, group
+from ...measures import Bools, Counts, Floats, Ints, group
 from ..non_members import Outside
 from ..released_values import ReleasedColumn, unchanged
 from ..success import Rate, Rates, attack_record, rate_of, wilson
@@ -62,7 +62,7 @@ class _Crowd:
         passing = ((self._passing(*test), self._people[test[0]].codes) for test in tests)
         return len(_rows_passing(list(passing)))
 
-    def _passing(self, j: int, how: str, cell: int) -> BoolArray:
+    def _passing(self, j: int, how: str, cell: int) -> Bools:
         """Return, for each code of a column, whether it passes a test; a category that no member has never passes."""
         column, people = self._columns[j], self._people[j]
         if not column.is_number:
@@ -80,7 +80,7 @@ def _ends(column: ReleasedColumn, how: str, cell: int) -> tuple[float, float]:
     return low, np.inf if how == "at least" else float(column.hi[cell])
 
 
-def _rows_passing(tests: Sequence[tuple[BoolArray, npt.NDArray[Any]]]) -> IntArray:
+def _rows_passing(tests: Sequence[tuple[Bools, npt.NDArray[Any]]]) -> Ints:
     """Return the rows whose codes pass every test; the narrowest test is applied first."""
     tests = sorted(tests, key=lambda t: float(t[0].mean()))
     allowed, codes = tests[0]
@@ -240,7 +240,7 @@ class _Described:
         return sorted(weighed, key=lambda d: (d.weight, d.tests))[:DESCRIPTIONS]
 
     @property
-    def _boxes(self) -> FloatArray:
+    def _boxes(self) -> Floats:
         """Return the share of people who would fit each group's cells if the columns were independent."""
         first, out = self.sides.classes.first, np.ones(self.sides.classes.n_groups)
         for column, mass in zip(self.quasi, self._mass, strict=True):
@@ -280,7 +280,7 @@ class _Described:
         return [Predicate(float(weight[g]), self._group(g), float(coin[g])) for g in order]
 
 
-def _masses(column: ReleasedColumn) -> FloatArray:
+def _masses(column: ReleasedColumn) -> Floats:
     """Return the share of the original's people that each cell can stand for; shape (n_cells,)."""
     finer = FinerSteps.from_released(column)
     totals = np.bincount(finer.step, column.whole.counts(), finer.n_steps)
@@ -346,7 +346,7 @@ def singling_out(tables: TablePair, *, people: int = 500, random_state: int = 0)
     return out
 
 
-def exchanged(mine: IntArray, theirs: IntArray, n: int, m: int) -> Rate:
+def exchanged(mine: Ints, theirs: Ints, n: int, m: int) -> Rate:
     """Estimate the share of descriptions that would fit exactly one of n people who are not in the release.
 
     Parameters
@@ -377,7 +377,7 @@ def exchanged(mine: IntArray, theirs: IntArray, n: int, m: int) -> Rate:
     return Rate(share, uncertain.low, uncertain.high, len(mine))
 
 
-def _chance_of_hits(fitting: IntArray, n: int, size: int, hits: int) -> FloatArray:
+def _chance_of_hits(fitting: Ints, n: int, size: int, hits: int) -> Floats:
     """Return the chance that a random draw of `size` of n people includes exactly `hits` who fit."""
     from scipy.stats import hypergeom
 
@@ -428,7 +428,7 @@ class _Rows:
         classes = _rows_passing([(self._passing(*test), self._cells[test[0]]) for test in tests])
         return int(self.rows.sizes[classes].sum())
 
-    def _passing(self, j: int, how: str, cell: int) -> BoolArray:
+    def _passing(self, j: int, how: str, cell: int) -> Bools:
         """Return, for each released cell, whether it can stand for a value that passes a test; shape (n_cells,)."""
         column = self.columns[j]
         missing = column.missing if how == "is" and column.missing[cell] else column.anything

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import ParameterError
-from ...measures import BoolArray, FloatArray, IntArray, group
+from ...measures import Bools, Floats, Ints, group
 from ...progress import Progress, telling
 
 # the default share of the population in the sample
@@ -43,18 +43,18 @@ class SpecialUniques:
     """
 
     names: tuple[str, ...]
-    counts: IntArray
-    shares: FloatArray
+    counts: Ints
+    shares: Floats
     uniques: int
     pairs: int
 
     @property
-    def scores(self) -> FloatArray:
+    def scores(self) -> Floats:
         """Return each record's SUDA score: (m - k)! for each minimal sample unique of k of m columns."""
         return np.asarray(self.counts @ weights(len(self.names), self.counts.shape[1]))
 
     @property
-    def by_column(self) -> FloatArray:
+    def by_column(self) -> Floats:
         """Return each column's share of the sum of all scores, shape (n_columns,)."""
         scores = self.scores
         return np.asarray(scores @ self.shares / max(float(scores.sum()), 1.0))
@@ -74,7 +74,7 @@ class SpecialUniques:
         right, wrong = self.uniques * fraction, self.pairs * (1 - fraction)
         return right / (right + wrong) if right else 0.0
 
-    def dis_scores(self, fraction: float = FRACTION) -> FloatArray:
+    def dis_scores(self, fraction: float = FRACTION) -> Floats:
         """Return each record's DIS-SUDA score: the chance of `intrusion` spread by the SUDA scores.
 
         With U unique records, score s of a record and q = 1 + (8 - m) / 20 for m columns it is
@@ -90,7 +90,7 @@ class SpecialUniques:
         return spread_over_records(self.intrusion(fraction), self.scores, self.uniques, len(self.names))
 
 
-def spread_over_records(chance: float, scores: FloatArray, uniques: int, columns: int) -> FloatArray:
+def spread_over_records(chance: float, scores: Floats, uniques: int, columns: int) -> Floats:
     """Return each record's DIS-SUDA score from the chance of intrusion; see `SpecialUniques.dis_scores`.
 
     Examples
@@ -107,7 +107,7 @@ def spread_over_records(chance: float, scores: FloatArray, uniques: int, columns
     return chances
 
 
-def weights(columns: int, size: int) -> FloatArray:
+def weights(columns: int, size: int) -> Floats:
     """Return what a minimal sample unique of 1, 2, ... columns adds to a score, shape (size,).
 
     Examples
@@ -119,11 +119,7 @@ def weights(columns: int, size: int) -> FloatArray:
 
 
 def special_uniques(
-    codes: Sequence[npt.NDArray[Any]],
-    names: Sequence[str],
-    *,
-    size: int = 3,
-    progress: Progress | None = None,
+    codes: Sequence[npt.NDArray[Any]], names: Sequence[str], *, size: int = 3, progress: Progress | None = None
 ) -> SpecialUniques:
     """Find the minimal sample uniques of every record (Elliot, Manning and Mayes; SUDA2).
 
@@ -172,7 +168,7 @@ def special_uniques(
             before = alone[chosen[1:]].copy()
             for i in range(1, k):
                 before |= alone[chosen[:i] + chosen[i + 1 :]]
-            excluded: BoolArray = np.unpackbits(before, count=n).view(np.bool_)
+            excluded: Bools = np.unpackbits(before, count=n).view(np.bool_)
             rows = np.flatnonzero(~excluded)
             groups = group([codes[c][rows] for c in chosen], len(rows))
             minimal = rows[groups.first[groups.sizes == 1]]

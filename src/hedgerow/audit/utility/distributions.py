@@ -13,7 +13,7 @@ import numpy.typing as npt
 from scipy.special import entr
 
 from ...columns.column import Column
-from ...measures import FloatArray
+from ...measures import Floats
 from ..released_values import ReleasedColumn
 from ..table_pair import TablePair
 
@@ -21,9 +21,7 @@ from ..table_pair import TablePair
 _TABLE = 1 << 22
 
 
-def places_inside(
-    values: FloatArray, low: FloatArray, high: FloatArray
-) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+def places_inside(values: Floats, low: Floats, high: Floats) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
     """Return the index of the first sorted value inside each range, and of the first beyond; 0, 0 for missing cells."""
     has_ends = np.isfinite(low)
     first = np.searchsorted(values, np.where(has_ends, low, 0.0), "left")
@@ -31,7 +29,7 @@ def places_inside(
     return first * has_ends, end * has_ends
 
 
-def value_shares(column: ReleasedColumn) -> tuple[FloatArray, FloatArray, FloatArray]:
+def value_shares(column: ReleasedColumn) -> tuple[Floats, Floats, Floats]:
     """Return a numeric column's values with their original and released shares; missing cells are left out.
 
     The rows of a released range are spread evenly over the original values inside it, as a reader who
@@ -53,14 +51,10 @@ def value_shares(column: ReleasedColumn) -> tuple[FloatArray, FloatArray, FloatA
     before = np.concatenate([original, np.zeros(np.count_nonzero(empty))])
     after = np.concatenate([released, column.counts[empty]])
     order = np.argsort(points, kind="stable")
-    return (
-        points[order],
-        before[order] / max(before.sum(), 1.0),
-        after[order] / max(after.sum(), 1.0),
-    )
+    return (points[order], before[order] / max(before.sum(), 1.0), after[order] / max(after.sum(), 1.0))
 
 
-def number_distances(values: FloatArray, before: FloatArray, after: FloatArray) -> dict[str, float]:
+def number_distances(values: Floats, before: Floats, after: Floats) -> dict[str, float]:
     """Return the total variation, Kolmogorov-Smirnov and Wasserstein distance of two distributions.
 
     Wasserstein's is divided by the range of the values, so all three are in [0, 1].
@@ -76,7 +70,7 @@ def number_distances(values: FloatArray, before: FloatArray, after: FloatArray) 
     }
 
 
-def _total_variation(before: FloatArray, after: FloatArray) -> float:
+def _total_variation(before: Floats, after: Floats) -> float:
     """Return the total variation distance, rounded to 12 decimals so that rounding errors count as 0."""
     return round(float(np.abs(after - before).sum() / 2), 12)
 
@@ -117,11 +111,11 @@ class Variable:
 
     name: str
     codes: npt.NDArray[Any]
-    numbers: FloatArray | None = None
-    present: FloatArray | None = None
+    numbers: Floats | None = None
+    present: Floats | None = None
 
     @classmethod
-    def of(cls, name: str, codes: npt.NDArray[Any], numbers: FloatArray | None = None) -> Variable:
+    def of(cls, name: str, codes: npt.NDArray[Any], numbers: Floats | None = None) -> Variable:
         """Build from the codes of a column; `numbers` has the number behind each code, NaN for missing."""
         if numbers is None:
             return cls(name, codes)

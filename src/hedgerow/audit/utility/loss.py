@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ...measures import FloatArray
+from ...measures import Floats
 from ..released_values import ReleasedColumn
 from ..table_pair import Pair, TablePair
 from .distributions import places_inside
@@ -42,7 +42,7 @@ def certainty_penalty(pair: Pair) -> dict[str, float]:
     return out
 
 
-def _missed(column: ReleasedColumn, widths: FloatArray) -> float:
+def _missed(column: ReleasedColumn, widths: Floats) -> float:
     """Return the total width that cells lack to cover the true value of their row; 0 if all cover it."""
     original = column.original
     false = ~column.covers(original.codes, column.codes)
@@ -58,7 +58,7 @@ def _missed(column: ReleasedColumn, widths: FloatArray) -> float:
     return float((needed - widths[cells]).sum())
 
 
-def _extents(pair: Pair, column: ReleasedColumn) -> tuple[FloatArray, FloatArray]:
+def _extents(pair: Pair, column: ReleasedColumn) -> tuple[Floats, Floats]:
     """Return for each row the lowest and highest of its class's true values and the number that replaces them."""
     y, of = column.original.numbers, pair.classes.labels.astype(np.intp)
     present = np.isfinite(y)

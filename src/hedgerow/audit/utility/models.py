@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from ...columns.column import Column
 from ...errors import InputError, ParameterError
-from ...measures import FloatArray, IntArray
+from ...measures import Floats, Ints
 from ...progress import Tell, telling
 from ..attacks.learners import estimator, quiet
 from ..design_matrix import design_known, design_released, shown_values, true_values
@@ -40,11 +40,7 @@ def default_estimators(number: bool, random_state: int) -> dict[str, Any]:
 
 
 def learning(
-    sides: TablePair,
-    *,
-    folds: int = 3,
-    random_state: int = 0,
-    progress: Tell = telling(None),
+    sides: TablePair, *, folds: int = 3, random_state: int = 0, progress: Tell = telling(None)
 ) -> list[dict[str, Any]]:
     """Compare learning from a released file with learning from the original, by cross-validation.
 
@@ -125,7 +121,7 @@ def learning(
     return out
 
 
-def _people(pair: Pair) -> tuple[IntArray, IntArray]:
+def _people(pair: Pair) -> tuple[Ints, Ints]:
     """Return original rows, ordered by their values, and the released row paired with each; -1 for none."""
     at = np.full(pair.original.n_rows, -1)
     at[pair.rows] = np.arange(pair.n_rows)
@@ -134,11 +130,11 @@ def _people(pair: Pair) -> tuple[IntArray, IntArray]:
     return rows, at[rows]
 
 
-Sample = tuple[FloatArray, FloatArray]
+Sample = tuple[Floats, Floats]
 
 
 def _one_fold(
-    model: Any, number: bool, released: Sample, original: Sample, people: FloatArray, y: FloatArray
+    model: Any, number: bool, released: Sample, original: Sample, people: Floats, y: Floats
 ) -> dict[str, npt.NDArray[Any]]:
     """Return a test fold's true values, and predictions from the release, from the original and by a constant."""
     is_known = np.isfinite(y)
@@ -156,7 +152,7 @@ def _one_fold(
     return guesses
 
 
-def _predict(model: Any, x: FloatArray, z: FloatArray, test: FloatArray) -> FloatArray:
+def _predict(model: Any, x: Floats, z: Floats, test: Floats) -> Floats:
     from sklearn.base import clone, is_classifier
 
     if len(z) == 0 or len(test) == 0:
@@ -168,7 +164,7 @@ def _predict(model: Any, x: FloatArray, z: FloatArray, test: FloatArray) -> Floa
         return np.asarray(clone(model).fit(x, z).predict(test), np.float64)
 
 
-def errors(truth: FloatArray, guess: FloatArray) -> dict[str, float | None]:
+def errors(truth: Floats, guess: Floats) -> dict[str, float | None]:
     """Return the errors of numeric predictions.
 
     ``mape`` (formula 11) is over the true values that are not 0; ``zero_share`` is

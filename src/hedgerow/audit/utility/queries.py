@@ -12,7 +12,7 @@ import numpy.typing as npt
 from scipy.special import ndtri
 
 from ...columns.column import Column
-from ...measures import Counts, FloatArray, Groups
+from ...measures import Counts, Floats, Groups
 from ..released_values import ReleasedColumn
 from ..table_pair import Pair, TablePair
 from .distributions import places_inside
@@ -40,7 +40,7 @@ def _condition(column: ReleasedColumn, generator: np.random.Generator) -> npt.ND
     return chosen
 
 
-def _overlap(column: ReleasedColumn, chosen: npt.NDArray[np.bool_]) -> FloatArray:
+def _overlap(column: ReleasedColumn, chosen: npt.NDArray[np.bool_]) -> Floats:
     """Return each cell's share that fits a condition; values inside a range count as equally likely."""
     if not column.is_number:
         return column.shares @ chosen
@@ -98,7 +98,7 @@ def range_queries(pair: TablePair, *, n_queries: int = 100, random_state: int = 
     return {"mean": float(np.mean(errors)), **_spread(np.asarray(errors)), "new_survey": survey, "queries": n_queries}
 
 
-def _spread(errors: FloatArray) -> dict[str, float]:
+def _spread(errors: Floats) -> dict[str, float]:
     return {"median": float(np.median(errors)), "p90": float(np.quantile(errors, 0.9))}
 
 
@@ -116,7 +116,7 @@ def _fitting(joint: Counts, shares: Sequence[npt.NDArray[Any]]) -> float:
     return float(total.sum())
 
 
-def group_queries(pair: TablePair, before: FloatArray | None = None, after: FloatArray | None = None) -> dict[str, Any]:
+def group_queries(pair: TablePair, before: Floats | None = None, after: Floats | None = None) -> dict[str, Any]:
     """Measure the relative errors of queries "the average ... by ..." for each number and quasi-identifier.
 
     `before` and `after` are the weights of the original's and of the released rows; 1 by default.
@@ -170,10 +170,7 @@ def _parts(column: ReleasedColumn) -> list[npt.NDArray[np.bool_]]:
 
 def query_summary(pair: TablePair, *, random_state: int = 0) -> dict[str, Any]:
     """Return the errors of `range_queries` and of `group_queries`."""
-    return {
-        "range": range_queries(pair, random_state=random_state),
-        "group_by": group_queries(pair),
-    }
+    return {"range": range_queries(pair, random_state=random_state), "group_by": group_queries(pair)}
 
 
 def estimates(pair: Pair, weights: str) -> dict[str, Any] | None:
@@ -226,7 +223,7 @@ def estimates(pair: Pair, weights: str) -> dict[str, Any] | None:
     }
 
 
-def released_weights(pair: Pair, weights: str) -> FloatArray | None:
+def released_weights(pair: Pair, weights: str) -> Floats | None:
     """Return the released rows' sampling weights as a recipient reads them; None if they are not released."""
     for column in pair.released_quasi:
         if column.name == weights:
@@ -236,7 +233,7 @@ def released_weights(pair: Pair, weights: str) -> FloatArray | None:
     return pair.released.column(weights, kind="numeric").numbers[pair.released_rows]
 
 
-def _expected(column: ReleasedColumn) -> FloatArray:
+def _expected(column: ReleasedColumn) -> Floats:
     """Return the mean of the distinct original values inside each numeric cell; NaN for missing cells."""
     values = np.asarray(column.whole.values, np.float64)
     sums = np.append(0.0, np.cumsum(values))
@@ -245,7 +242,7 @@ def _expected(column: ReleasedColumn) -> FloatArray:
     return np.where(np.isfinite(column.lo), np.where(end > first, mean, column.middle), np.nan)
 
 
-def _numbers(before: tuple[FloatArray, FloatArray], after: tuple[FloatArray, FloatArray]) -> dict[str, Any]:
+def _numbers(before: tuple[Floats, Floats], after: tuple[Floats, Floats]) -> dict[str, Any]:
     """Return the weighted total and mean of numbers, before and after."""
     out: dict[str, Any] = {"kind": "number", "total": {}, "mean": {}}
     for side, (y, w) in (("original", before), ("release", after)):
@@ -255,7 +252,7 @@ def _numbers(before: tuple[FloatArray, FloatArray], after: tuple[FloatArray, Flo
     return out
 
 
-def _shares(original: Column, before: FloatArray, mass: npt.NDArray[Any], after: FloatArray) -> dict[str, Any]:
+def _shares(original: Column, before: Floats, mass: npt.NDArray[Any], after: Floats) -> dict[str, Any]:
     """Return the largest change of a category's weighted share; `mass` is the released weight of each category."""
     shares = np.bincount(original.codes, before, original.n_values + 1) / before.sum()
     changes = np.abs(mass / after.sum() - shares)

@@ -72,8 +72,7 @@ def session() -> Any:
         from pyspark.sql import SparkSession
     except ImportError:
         raise UnsupportedError(
-            "the engine 'spark' needs the package pyspark, which is not installed",
-            hint="pip install 'hedgerow[spark]'",
+            "the engine 'spark' needs the package pyspark, which is not installed", hint="pip install 'hedgerow[spark]'"
         ) from None
     with suppress(PySparkException):
         running = SparkSession.active()  # of this thread, or of all
@@ -82,8 +81,7 @@ def session() -> Any:
     home = os.environ.get("JAVA_HOME")
     if shutil.which("java") is None and not (home and Path(home, "bin", "java").exists()):
         raise UnsupportedError(
-            "the engine 'spark' needs Java, which was not found on the path or in JAVA_HOME",
-            hint=_JAVA,
+            "the engine 'spark' needs Java, which was not found on the path or in JAVA_HOME", hint=_JAVA
         )
     folder = ExitStack()
     atexit.register(folder.close)

@@ -313,13 +313,7 @@ class SparkRows:
         self.table, self.columns, self.n = table, columns, table.n_rows
         self.records = Records(table.packed[0], predictors, quasi, responses)
 
-    def grow(
-        self,
-        responses: Responses,
-        layout: StatisticsLayout,
-        rules: Rules,
-        max_depth: int | None = None,
-    ) -> Grown:
+    def grow(self, responses: Responses, layout: StatisticsLayout, rules: Rules, max_depth: int | None = None) -> Grown:
         """Return the same tree that the in-memory grower would grow."""
         _, frame = self.table.packed
         top = _Top(self, responses, layout, rules, max_depth)
@@ -408,12 +402,7 @@ class _Top:
         split = None
         if self.max_depth is None or fields[DEPTH] < self.max_depth:
             split = best_split(
-                counted.sums,
-                counted.cells,
-                total,
-                self.rows.records.predictors,
-                self.layout,
-                self.terms,
+                counted.sums, counted.cells, total, self.rows.records.predictors, self.layout, self.terms
             )
         if split is None:
             fields[COLUMN] = LEAF
@@ -428,11 +417,7 @@ class _Top:
 
     def _write(self, number: int, split: Split) -> tuple[int, int]:
         fields = self.nodes[number]
-        fields[COLUMN], fields[LAST_LEFT], fields[FIRST_RIGHT] = (
-            split.column,
-            split.last_left,
-            split.first_right,
-        )
+        fields[COLUMN], fields[LAST_LEFT], fields[FIRST_RIGHT] = (split.column, split.last_left, split.first_right)
         fields[MISSING_LEFT] = int(split.missing_left)
         if not self.rows.records.predictors.ordered[split.column]:
             fields[SUBSET_AT], fields[LAST_LEFT] = len(self.codes), len(split.left_codes)
@@ -528,8 +513,7 @@ class _Top:
                 # a table that is computed anew, as from a sample, would give rows that the upper tree never saw
                 if not _sums_to(rows, layout, total):
                     raise InputError(
-                        "the table gives other rows each time it is computed",
-                        hint="persist it, or write it down first",
+                        "the table gives other rows each time it is computed", hint="persist it, or write it down first"
                     )
                 branch = grow_below(rows, layout, rules, n, depth, total, max_depth)
                 leaf = branch.nodes[:, COLUMN] == LEAF

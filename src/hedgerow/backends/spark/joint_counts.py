@@ -21,13 +21,7 @@ _ORIGINAL, _RELEASED = "original ", "released "
 
 
 def paired(
-    original: Table,
-    released: Table,
-    plan: Plan | None,
-    names: Sequence[str],
-    *,
-    besides: int = 0,
-    memory: Any = None,
+    original: Table, released: Table, plan: Plan | None, names: Sequence[str], *, besides: int = 0, memory: Any = None
 ) -> tuple[Gathered, Gathered] | None:
     """Return columns of a table and of its release as two tables with matching rows, sorted by their codes.
 

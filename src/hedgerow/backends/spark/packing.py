@@ -105,11 +105,7 @@ MOST_TOGETHER = 1 << 27
 
 
 def combined(
-    frame: Any,
-    coded: Callable[[pa.Table], Mapping[str, NDArray[Any]]],
-    packing: Packing,
-    *,
-    whole: bool = False,
+    frame: Any, coded: Callable[[pa.Table], Mapping[str, NDArray[Any]]], packing: Packing, *, whole: bool = False
 ) -> tuple[dict[str, NDArray[Any]], NDArray[np.int64]]:
     """Return the distinct combinations of the given codes, sorted, and the number of rows with each.
 

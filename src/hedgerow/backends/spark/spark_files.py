@@ -29,16 +29,7 @@ from ...plan import Partition, PlanColumn
 from .. import duckdb, partitions
 from ..base import Change, PartWork, ReleasedTable, T, sensitive_column
 from ..release_order import ReleasedCodes
-from .cluster import (
-    gathered,
-    map_parts,
-    moments_as_numbers,
-    parts_for,
-    reading,
-    results,
-    run,
-    session,
-)
+from .cluster import gathered, map_parts, moments_as_numbers, parts_for, reading, results, run, session
 from .packing import Packing
 from .recode import ByDraws, SparkColumn
 from .spark_table import CountedColumn, Gathered, Maker, SparkTable, has_zeros
@@ -144,10 +135,7 @@ def over_parts(
 
 
 def classes(
-    table: Table,
-    quasi: Sequence[str],
-    sensitive: Sequence[PlanColumn],
-    persons: Persons | None = None,
+    table: Table, quasi: Sequence[str], sensitive: Sequence[PlanColumn], persons: Persons | None = None
 ) -> Classes:
     """Return the equivalence classes of a released table, each counted whole by one executor."""
     assert isinstance(table, SparkTable)
@@ -359,8 +347,7 @@ def write(table: Table, file: Path, *, like: Table, escape: bool = True, parts: 
     suffix = SUFFIXES.get(file.suffix.lower())
     if suffix not in (".parquet", ".csv") and not parts:
         raise UnsupportedError(
-            f"{file.name}: a table on a cluster is written as Parquet or CSV",
-            hint="choose the ending .parquet or .csv",
+            f"{file.name}: a table on a cluster is written as Parquet or CSV", hint="choose the ending .parquet or .csv"
         )
     with private_folder(file, PART) as folder:
         theirs, whole = folder / "parts", folder / "whole.parquet"

@@ -24,16 +24,7 @@ from ...errors import InputError, SchemaError, UnsupportedError
 from ...io.file_format import FileFormat
 from ...measures import Counts
 from ...measures.classes import SensitiveCounts
-from .cluster import (
-    codes_of,
-    collected,
-    columns_of,
-    map_parts,
-    place,
-    placed,
-    results,
-    run,
-)
+from .cluster import codes_of, collected, columns_of, map_parts, place, placed, results, run
 from .packing import Packing, check_room, combined
 
 
@@ -212,10 +203,7 @@ class SparkTable(StoredTable):
         if name not in self._values:
             kind = self._field(name).type
             if pa.types.is_nested(kind):
-                raise UnsupportedError(
-                    f"column {name!r} holds nested values",
-                    hint="leave it out, or flatten it",
-                )
+                raise UnsupportedError(f"column {name!r} holds nested values", hint="leave it out, or flatten it")
             place = self.place(name)
             # one more than allowed is enough to refuse
             table = collected(self.frame.groupBy(place).count().limit(MOST + 1))
@@ -398,8 +386,7 @@ class SparkTable(StoredTable):
     def changed(self) -> InputError:
         """Build the error for a table that gives different rows each time it is computed."""
         return InputError(
-            f"{self.label} gives other rows each time it is computed",
-            hint="persist it, or write it down first",
+            f"{self.label} gives other rows each time it is computed", hint="persist it, or write it down first"
         )
 
 

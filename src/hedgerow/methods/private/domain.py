@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ...columns.column import Column
 from ...columns.table import Table
 from ...errors import SchemaError
-from ...kernels import Ints as IntArray
+from ...kernels import Ints
 from ...schema import Schema
 from .noise import Purchase
 
@@ -77,7 +77,7 @@ class PublicColumn:
         """Return the bin of every row of a column of the table."""
         return self._by_code(column).astype(np.uint16)[column.codes]
 
-    def _by_code(self, column: Column) -> IntArray:
+    def _by_code(self, column: Column) -> Ints:
         if not self.is_number:
             place = {label: i for i, label in enumerate(self.labels)}
             other = place[OTHER]
@@ -197,7 +197,7 @@ def _even(column: PublicColumn, top: float, n: int, first: float, last: float) -
     return replace(wide, edges=tuple(edges.tolist()))
 
 
-def by_medians(column: PublicColumn, counts: IntArray, buy: Sequence[Purchase]) -> PublicColumn:
+def by_medians(column: PublicColumn, counts: Ints, buy: Sequence[Purchase]) -> PublicColumn:
     """Return a column with bins that hold about as many people each, found by halving again and again.
 
     Parameters
@@ -231,7 +231,7 @@ def doublings(column: PublicColumn) -> PublicColumn:
     return replace(column, edges=(0.0, *ends))
 
 
-def reached(column: PublicColumn, of: Column) -> IntArray:
+def reached(column: PublicColumn, of: Column) -> Ints:
     """Return the doubling of each row: of absolute values if some may be negative, else of those above the first."""
     first = column.edges[0]
     values = np.asarray(of.values, np.float64)
@@ -241,7 +241,7 @@ def reached(column: PublicColumn, of: Column) -> IntArray:
     return np.append(np.searchsorted(inner, size, side="left"), n).astype(np.int64)[of.codes]
 
 
-def topped(column: PublicColumn, noisy: IntArray, deviation: float) -> PublicColumn:
+def topped(column: PublicColumn, noisy: Ints, deviation: float) -> PublicColumn:
     """Return a sensitive number in bins up to a top code: the lowest doubling with few people beyond."""
     ends = doublings(column).edges[1:]
     total, top = max(int(noisy.sum()), 1), ends[-1]

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ...kernels import Ints as IntArray
+from ...kernels import Ints
 from ..response.rr_matrix import projected
 from .domain import PublicColumn
 from .noisy_tree import Measurements
@@ -19,7 +19,7 @@ Array = NDArray[np.float64]
 _TELLING = 3.0
 
 
-def apportioned(shares: Array, n: int) -> IntArray:
+def apportioned(shares: Array, n: int) -> Ints:
     """Return whole numbers that add to n, as near to the shares as they can be (largest remainders)."""
     wanted = shares * n
     counts = np.floor(wanted).astype(np.int64)
@@ -98,7 +98,7 @@ class PublicDraws:
         words = np.atleast_1d(self._bits.random_raw(n)) if n else np.zeros(0, np.uint64)
         return (words >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
-    def order(self, n: int) -> IntArray:
+    def order(self, n: int) -> Ints:
         """Return the numbers below n in a random order."""
         return np.argsort(self.uniform(n), kind="stable")
 
@@ -115,7 +115,7 @@ def made_rows(
         for column, counts in zip(quasi, measured.marginals, strict=True)
     ]
     within = [shares(column, measured, i, wanted) for i, column in enumerate(sensitive)]
-    bins: dict[str, list[IntArray]] = {c.name: [] for c in (*quasi, *sensitive)}
+    bins: dict[str, list[Ints]] = {c.name: [] for c in (*quasi, *sensitive)}
     for i, leaf in enumerate(measured.leaves):
         size = int(rows[i])
         box = measured.nodes[leaf].box
@@ -134,7 +134,7 @@ def made_rows(
     }
 
 
-def values_of(column: PublicColumn, bins: IntArray, uniform: Array) -> pa.Array:
+def values_of(column: PublicColumn, bins: Ints, uniform: Array) -> pa.Array:
     """Return a value in each bin: even on the column's scale, whole or to the cent where that is enough."""
     missing = bins == column.n_bins - 1
     if not column.is_number:

@@ -9,17 +9,17 @@ from typing import Any, Protocol
 import numpy as np
 
 from ...errors import UnsupportedError
-from ...kernels import Ints as IntArray
+from ...kernels import Ints
 
 
 class Noise(Protocol):
     """The two mechanisms that everything is bought from; both work on whole numbers."""
 
-    def laplace(self, counts: IntArray, sensitivity: int, epsilon: float) -> IntArray:
+    def laplace(self, counts: Ints, sensitivity: int, epsilon: float) -> Ints:
         """Return the counts with discrete Laplace noise, for an L1 sensitivity."""
         ...
 
-    def pick(self, scores: IntArray, sensitivity: int, epsilon: float) -> int:
+    def pick(self, scores: Ints, sensitivity: int, epsilon: float) -> int:
         """Return the place of a score that is nearly the largest, each score being of that sensitivity."""
         ...
 
@@ -45,11 +45,11 @@ class OpenDP:
         )
         self._mechanisms: dict[tuple[str, int, float], Any] = {}
 
-    def laplace(self, counts: IntArray, sensitivity: int, epsilon: float) -> IntArray:
+    def laplace(self, counts: Ints, sensitivity: int, epsilon: float) -> Ints:
         """Return the counts with discrete Laplace noise, for an L1 sensitivity."""
         return np.array(self._fitted("laplace", sensitivity, epsilon)(counts.tolist()), np.int64)
 
-    def pick(self, scores: IntArray, sensitivity: int, epsilon: float) -> int:
+    def pick(self, scores: Ints, sensitivity: int, epsilon: float) -> int:
         """Return the place of a score that is nearly the largest."""
         return int(self._fitted("pick", sensitivity, epsilon)(scores.tolist()))
 
@@ -104,13 +104,13 @@ class Purchase:
     def __init__(self, ledger: Ledger, epsilon: float) -> None:
         self._ledger, self._epsilon = ledger, epsilon
 
-    def counts(self, counts: IntArray, sensitivity: int = 1) -> IntArray:
+    def counts(self, counts: Ints, sensitivity: int = 1) -> Ints:
         """Return counts with noise; a row changes their sum of absolute values by at most the sensitivity."""
         flat = np.ascontiguousarray(counts, np.int64).ravel()
         noisy = self._ledger.noise.laplace(flat, sensitivity * self._ledger.records, self._epsilon)
         return noisy.reshape(counts.shape)
 
-    def pick(self, scores: IntArray, sensitivity: int = 1) -> int:
+    def pick(self, scores: Ints, sensitivity: int = 1) -> int:
         """Return the place of a score that is nearly the largest; a row changes each by at most the sensitivity."""
         return self._ledger.noise.pick(
             np.ascontiguousarray(scores, np.int64), sensitivity * self._ledger.records, self._epsilon

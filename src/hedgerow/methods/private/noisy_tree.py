@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...kernels import Ints as IntArray
+from ...kernels import Ints
 from ...kernels.threads import side_by_side
 from ..response.rr_matrix import projected
 from .domain import LEAVES, PublicColumn
@@ -70,13 +70,13 @@ class Measurements:
 
     nodes: list[NoisyNode]
     leaves: list[int]
-    histograms: list[IntArray]
-    marginals: list[IntArray]
+    histograms: list[Ints]
+    marginals: list[Ints]
     people: int
     deviations: tuple[float, float, float]
 
 
-def scores_by_bin(column: PublicColumn, noisy: IntArray, n_columns: int) -> IntArray:
+def scores_by_bin(column: PublicColumn, noisy: Ints, n_columns: int) -> Ints:
     """Return what a row of each bin adds to the sums that splits compare; each at most ONE / n_columns in all.
 
     Numbers lie between -1 and 1, their noisy 5% and 95% points; a category is its indicator less even shares.
@@ -102,7 +102,7 @@ def scores_by_bin(column: PublicColumn, noisy: IntArray, n_columns: int) -> IntA
     return np.trunc(z / n_columns * ONE).astype(np.int64)
 
 
-def candidates(column: PublicColumn, box: NDArray[np.bool_]) -> IntArray:
+def candidates(column: PublicColumn, box: NDArray[np.bool_]) -> Ints:
     """Return the admissible cuts of a node, from its box alone: the first bin on the right, or the one on the left."""
     bins = np.flatnonzero(box)
     return bins[1:] if column.is_ordered or len(bins) == 2 else (bins if len(bins) > 2 else bins[:0])
@@ -120,7 +120,7 @@ def depth_of(people: int, epsilon: Fraction) -> int:
     return max(0, min(_DEEPEST, math.floor(math.log2(leaves)))) if leaves >= 1 else 0
 
 
-def _tallied(codes: NDArray[Any], n: int) -> IntArray:
+def _tallied(codes: NDArray[Any], n: int) -> Ints:
     return np.bincount(codes, minlength=n)
 
 
@@ -209,11 +209,11 @@ def _sums(
     codes: Codes,
     place: NDArray[np.uint16],
     n_nodes: int,
-    scores: Sequence[IntArray],
-) -> tuple[list[IntArray], list[IntArray]]:
+    scores: Sequence[Ints],
+) -> tuple[list[Ints], list[Ints]]:
     """Return, for each quasi-identifier, the sums and counts of each node and bin: dense, with empty ones."""
 
-    def of(column: PublicColumn) -> tuple[IntArray, IntArray]:
+    def of(column: PublicColumn) -> tuple[Ints, Ints]:
         cell = place.astype(np.int64) * column.n_bins + codes[column.name]
         n, sums = n_nodes * column.n_bins, []
         for other, score in zip(sensitive, scores, strict=True):
@@ -226,7 +226,7 @@ def _sums(
     return [s for s, _ in both], [c for _, c in both]
 
 
-def _centre(noisy: IntArray) -> IntArray:
+def _centre(noisy: Ints) -> Ints:
     """Return the noisy mean of a node's values, none of whose sums of absolute values is above ONE."""
     people = max(int(noisy[0]), ONE) / ONE
     centre = np.trunc(noisy[1:] / people)
@@ -235,12 +235,8 @@ def _centre(noisy: IntArray) -> IntArray:
 
 
 def _gains(
-    quasi: Sequence[PublicColumn],
-    node: NoisyNode,
-    sums: Sequence[IntArray],
-    counts: Sequence[IntArray],
-    centre: IntArray,
-) -> tuple[list[tuple[int, int]], IntArray]:
+    quasi: Sequence[PublicColumn], node: NoisyNode, sums: Sequence[Ints], counts: Sequence[Ints], centre: Ints
+) -> tuple[list[tuple[int, int]], Ints]:
     """Return the cuts of a node with how far both sides lie from its centre."""
     cuts: list[tuple[int, int]] = []
     gains = []
@@ -257,11 +253,7 @@ def _gains(
 
 
 def _moved(
-    quasi: Sequence[PublicColumn],
-    codes: Codes,
-    place: NDArray[np.uint16],
-    moves: NDArray[np.uint16],
-    chosen: IntArray,
+    quasi: Sequence[PublicColumn], codes: Codes, place: NDArray[np.uint16], moves: NDArray[np.uint16], chosen: Ints
 ) -> NDArray[np.uint16]:
     """Return the node of each row on the next level."""
     result = np.empty_like(place)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ...columns.table import Table
 from ...errors import ParameterError, UnsupportedError
-from ...kernels import Ints as IntArray
+from ...kernels import Ints
 from ...kernels.siphash import mixed
 from ...schema import Schema
 from ...validation import Kind, check_whole
@@ -159,7 +159,7 @@ def _is_open(column: PublicColumn) -> bool:
 
 
 def _binned(
-    column: PublicColumn, table: Table, rows: IntArray | None, ledger: Ledger, parts: Mapping[str, Fraction]
+    column: PublicColumn, table: Table, rows: Ints | None, ledger: Ledger, parts: Mapping[str, Fraction]
 ) -> PublicColumn:
     """Return the column with its bins, which are bought if only bounds are declared."""
     if not _is_open(column):
@@ -176,11 +176,11 @@ def _binned(
     return topped(column, buying.counts(counts), buying.deviation())
 
 
-def _of_rows(codes: NDArray[Any], rows: IntArray | None) -> NDArray[Any]:
+def _of_rows(codes: NDArray[Any], rows: Ints | None) -> NDArray[Any]:
     return codes if rows is None else codes[rows]
 
 
-def limited(table: Table, schema: Schema, columns: list[PublicColumn], records: int) -> IntArray | None:
+def limited(table: Table, schema: Schema, columns: list[PublicColumn], records: int) -> Ints | None:
     """Return the rows that are used: of each person those whose contents have the lowest hashes.
 
     Which of a person's rows these are depends on that person's rows alone, so one person more or less

@@ -34,10 +34,7 @@ def negations(excluded_values: int | Sequence[str], sensitive: Sequence[Coded]) 
 
 
 def with_caps(
-    contingency: Contingency,
-    quasi: Sequence[Coded],
-    sensitive: Sequence[Coded],
-    caps: Mapping[str, float],
+    contingency: Contingency, quasi: Sequence[Coded], sensitive: Sequence[Coded], caps: Mapping[str, float]
 ) -> Contingency:
     """Replace the cap 1/l by the caps of single values or groups; if several fit a cell, the lowest counts.
 
@@ -192,10 +189,7 @@ def cautions(risk: Risk, quasi: Sequence[Coded], sensitive: Sequence[Coded], t: 
     over = large & np.any([(v.share > v.cap * _SLACK).any(1) for v in contingency.views], axis=0)
     if over.any():
         best = np.max([v.share.max(axis=1) for v in contingency.views], axis=0)
-        right, people = (
-            float(best[over] @ contingency.mass[over]),
-            float(contingency.mass[over].sum()),
-        )
+        right, people = (float(best[over] @ contingency.mass[over]), float(contingency.mass[over].sum()))
         warnings.append(
             f"the {risk.bound} bound caps what one released record tells about its person, and not "
             "what the table tells: every reader can reconstruct its counts and guess the most "

@@ -98,8 +98,7 @@ class Risk:
         if contingency.negations == 0:
             return channel.reconstruction(view.share)
         return np.stack(
-            [channel.reconstruction(contingency.sharpened(view, u))[:, u] for u in range(view.share.shape[1])],
-            axis=1,
+            [channel.reconstruction(contingency.sharpened(view, u))[:, u] for u in range(view.share.shape[1])], axis=1
         )
 
     def success(self, t: Floats) -> list[Floats]:

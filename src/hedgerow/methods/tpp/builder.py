@@ -29,18 +29,7 @@ from ...kernels import Ints
 from ...kernels.siphash import mixed
 from ...validation import check_whole
 from .encoding import PredictedColumn, Predictor
-from .split_scores import (
-    CRITERIA,
-    ENTROPY,
-    GINI,
-    RATIO,
-    VARIANCE,
-    best_of,
-    gains,
-    histogram,
-    xlogx,
-    xlogx_shift,
-)
+from .split_scores import CRITERIA, ENTROPY, GINI, RATIO, VARIANCE, best_of, gains, histogram, xlogx, xlogx_shift
 
 Rows = NDArray[np.int32]
 Columns = Sequence[Predictor]

@@ -109,8 +109,7 @@ class PredictedColumn:
         y = np.asarray(y, dtype=np.float64)
         if not np.isfinite(y).all():
             raise ParameterError(
-                f"the response has {int((~np.isfinite(y)).sum())} missing or infinite values",
-                hint="drop those records",
+                f"the response has {int((~np.isfinite(y)).sum())} missing or infinite values", hint="drop those records"
             )
         centre = float(floor(y.min() / 2 + y.max() / 2)) if len(y) else 0.0
         reach = float(np.abs(y - centre).max()) if len(y) else 0.0
@@ -199,8 +198,7 @@ def encode_response(table: Table, name: str, classes: bool, kind: str | None = N
     column = table.column(name, kind="categorical" if classes else "numeric")
     if column.has_missing:
         raise ParameterError(
-            f"the response {name!r} is missing in {int(column.counts()[-1])} records",
-            hint="leave those records out",
+            f"the response {name!r} is missing in {int(column.counts()[-1])} records", hint="leave those records out"
         )
     if column.infinite:
         raise ParameterError(f"the response {name!r} holds infinite values")
@@ -221,9 +219,6 @@ def encode_response(table: Table, name: str, classes: bool, kind: str | None = N
 def sensitive_codes(table: Table, name: str) -> NDArray[np.int64]:
     """Return a sensitive column's codes, shape (n,); missing values have a code of their own."""
     if name not in table.names:
-        raise SchemaError(
-            f"no sensitive column {name!r}",
-            hint="the table's columns are: " + ", ".join(table.names),
-        )
+        raise SchemaError(f"no sensitive column {name!r}", hint="the table's columns are: " + ", ".join(table.names))
     codes: Any = table.column(name, kind="categorical").codes
     return np.asarray(codes, dtype=np.int64)

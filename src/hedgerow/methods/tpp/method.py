@@ -22,13 +22,7 @@ from ...schema import Schema
 from ...validation import NAMES, NUMBER, TEXT, Kind
 from ..base import Method, RecipientNotes, as_array, check_people
 from .builder import ModelSettings, TreeSettings
-from .encoding import (
-    Predictor,
-    check_numbers,
-    encode_predictor,
-    encode_response,
-    sensitive_codes,
-)
+from .encoding import Predictor, check_numbers, encode_predictor, encode_response, sensitive_codes
 from .model import dumps, model_to_json, recipient_lines, trees_svg, verify_model
 from .sanitize import Sanitizer, column_map, shrunk
 from .targets import PreservedModel, SklearnTree, is_estimator, parse
@@ -155,8 +149,7 @@ class TreePatternPreserving(Method):
             name = self.response or _free("response", columns)
         if name in columns:
             raise ParameterError(
-                f"the response {name!r} is a column of X as well",
-                hint="leave it out of X, or give y no name",
+                f"the response {name!r} is a column of X as well", hint="leave it out of X, or give y no name"
             )
         if self.response not in (None, name):
             raise ParameterError(f"y is named {name!r}, and response={self.response!r}", hint="leave one of them out")
@@ -166,10 +159,7 @@ class TreePatternPreserving(Method):
         """Return the columns by role: predictors as quasi-identifiers, the response among the sensitive columns."""
         response = answers[0] if answers else self.response
         sensitive = [n for n in (*self._named(), response) if n is not None]
-        return {
-            "quasi": tuple(n for n in columns if n not in sensitive),
-            "sensitive": tuple(dict.fromkeys(sensitive)),
-        }
+        return {"quasi": tuple(n for n in columns if n not in sensitive), "sensitive": tuple(dict.fromkeys(sensitive))}
 
     def _named(self) -> tuple[str, ...]:
         if self.sensitive is None:
@@ -186,8 +176,7 @@ class TreePatternPreserving(Method):
             raise ParameterError("l must be a number of at least 1")
         if response is None:
             raise ParameterError(
-                "the response is not named",
-                hint='give y to fit, or response="income" (--response income)',
+                "the response is not named", hint='give y to fit, or response="income" (--response income)'
             )
         if response in schema.quasi:
             raise SchemaError(
@@ -208,11 +197,7 @@ class TreePatternPreserving(Method):
         if self.l is not None and not codes:
             raise ParameterError("l needs a sensitive column", hint='name it: sensitive="occupation"')
         sanitizer = Sanitizer(
-            [predictor for _, predictor in encoded],
-            [responses[t.classes] for t in targets],
-            targets,
-            codes,
-            persons,
+            [predictor for _, predictor in encoded], [responses[t.classes] for t in targets], targets, codes, persons
         )
         best, path = sanitizer.search(self.k, self.l)
         self.k_, self.l_, self.n_steps_ = best.k, best.l, best.step

@@ -259,11 +259,7 @@ def _predictor(p: Mapping[str, Any], table: Table) -> Predictor:
 
 
 def _rebuild(
-    model: Mapping[str, Any],
-    columns: Sequence[Predictor],
-    table: Table,
-    name: str,
-    labels: Sequence[str] | None,
+    model: Mapping[str, Any], columns: Sequence[Predictor], table: Table, name: str, labels: Sequence[str] | None
 ) -> Sequence[BuiltTree]:
     """Build a model's trees again from released columns, with column `name` of the table as the response."""
 

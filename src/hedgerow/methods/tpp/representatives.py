@@ -61,10 +61,7 @@ class ColumnPlan:
 
 
 def plan_blocks(
-    values: NDArray[np.float64],
-    counts: NDArray[np.int64],
-    boundaries: Collection[Boundary],
-    bits: int = 53,
+    values: NDArray[np.float64], counts: NDArray[np.int64], boundaries: Collection[Boundary], bits: int = 53
 ) -> ColumnPlan:
     """Plan the released values of a numeric attribute.
 
@@ -91,11 +88,7 @@ class _Planner:
     """The search for one attribute's blocks and their values, in whole multiples of 2**-shift."""
 
     def __init__(
-        self,
-        values: NDArray[np.float64],
-        counts: NDArray[np.int64],
-        boundaries: Collection[Boundary],
-        bits: int,
+        self, values: NDArray[np.float64], counts: NDArray[np.int64], boundaries: Collection[Boundary], bits: int
     ) -> None:
         self.values, self.n, self.bits = values, len(values), bits
         pairs = sorted({(b.lo, b.hi) for b in boundaries})

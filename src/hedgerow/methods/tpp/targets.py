@@ -390,10 +390,7 @@ class PreservedModel:
         return {"builder": settings.builder, "kind": settings.kind, **dataclasses.asdict(sized)}
 
 
-_KINDS = {
-    "DecisionTreeClassifier": "decision_tree_classifier",
-    "DecisionTreeRegressor": "decision_tree_regressor",
-}
+_KINDS = {"DecisionTreeClassifier": "decision_tree_classifier", "DecisionTreeRegressor": "decision_tree_regressor"}
 # the scikit-learn class behind each kind of a model file
 SKLEARN_CLASSES = {kind: name for name, kind in _KINDS.items()}
 _CRITERIA = ("gini", "entropy", "log_loss", "squared_error", "friedman_mse")
@@ -437,8 +434,7 @@ def check_estimator(estimator: Any) -> None:
         )
     if p["criterion"] not in _CRITERIA:
         raise UnsupportedError(
-            f"criterion {p['criterion']!r} is outside the guarantee",
-            hint="supported: " + ", ".join(_CRITERIA),
+            f"criterion {p['criterion']!r} is outside the guarantee", hint="supported: " + ", ".join(_CRITERIA)
         )
     if p.get("class_weight") is not None:
         raise UnsupportedError(
@@ -499,8 +495,7 @@ class SklearnTree(PreservedModel):
                 else "the same columns in another order"
             )
             raise SchemaError(
-                f"the estimator was fitted on other columns: {what}",
-                hint="give the X that it was fitted on",
+                f"the estimator was fitted on other columns: {what}", hint="give the X that it was fitted on"
             )
 
     def fit(self, columns: Columns, response: PredictedColumn) -> None:
