@@ -27,6 +27,7 @@ from hedgerow.guard.moments import group_tilts, reachable, scores_of, tilted, ti
 from hedgerow.guard.redraw import key_of
 from hedgerow.kernels.even_draws import PairErrors, draw_by_moments, draw_by_shares, order_within, swap_towards
 from hedgerow.key import Key
+from hedgerow.release.rederive import guard_recipe
 
 from . import reference
 
@@ -457,3 +458,10 @@ def test_dates_of_a_known_style_are_written_in_it_and_nothing_else_is_said(
     cells = [line.split(";")[0] for line in (out / "release.csv").read_text().splitlines()[1:]]
     assert all(re.fullmatch(r"\d\d\.\d\d\.19\d\d", cell) for cell in cells)
     assert not [w for w in recwarn if "does not write its dates" in str(w.message)]
+
+
+def test_places_in_a_group_do_not_depend_on_how_many_rows_stand_before_it() -> None:
+    """Verification refused right releases of millions of rows when a start lost its last digits to a row's number."""
+    sizes, start = np.full(200_000, 11), np.random.default_rng(1).random(200_000)
+    places = guard_recipe._places(start, sizes)
+    assert np.array_equal(places.reshape(-1, 11), (start[:, None] + np.arange(11)) / 11)

@@ -282,8 +282,7 @@ class GuardRecipe:
                 items[column.name] = self._donated(column, items[column.follows], uniform)
                 continue
             start = _uniforms(np.arange(len(sizes)) + again * len(sizes), key, f"guard draw {column.name}")
-            # counted inside the group first: beside the number of a row, a start would lose its last digits
-            place = (start[unit] + (np.arange(n) - (np.cumsum(sizes) - sizes)[unit])) / sizes[unit]
+            place = _places(start, sizes)
             towards = np.minimum(again / AGAIN, 1.0)
             read = _by_moments(column, sizes, towards) if column.by_moments else _by_shares(column, towards)
             items[column.name] = np.concatenate([read(place[at], unit[at]) for at in slices(n, _BLOCK)])
@@ -486,12 +485,22 @@ def _by_moments(column: GuardedColumn, sizes: Ints, towards: Floats) -> Callable
         below, above = np.where(level > 0, mixed(level - 1), 0.0), mixed(level)
         width = np.where(above > below, above - below, 1.0)
         begin, end = n_people[first[level]], n_people[first[level + 1]]
-        run = np.searchsorted(n_people[1:], begin + (inside - below) / width * (end - begin), side="right")
+        with np.errstate(over="ignore", invalid="ignore"):  # of places that are missing, whose run is not taken
+            at = begin + (inside - below) / width * (end - begin)
+        run = np.searchsorted(n_people[1:], at, side="right")
         run = np.clip(run, first[level], first[level + 1] - 1)
         run = np.where(pair[group] < len(reached), run, pair[group] - len(reached))
         return np.where(place >= 1 - missing[group], len(of_run), run)
 
     return runs
+
+
+def _places(start: Floats, sizes: Ints) -> Floats:
+    """Return the places in [0, 1) of every row in its group, evenly spaced from a random start."""
+    unit = np.repeat(np.arange(len(sizes)), sizes)
+    # counted inside the group first: beside the number of a row, a start would lose its last digits
+    inside = np.arange(len(unit)) - (np.cumsum(sizes) - sizes)[unit]
+    return (start[unit] + inside) / sizes[unit]
 
 
 def _by_shares(column: GuardedColumn, towards: Floats) -> Callable[[Floats, Ints], Ints]:
