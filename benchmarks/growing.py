@@ -6,7 +6,7 @@ Growing, like with like: the same integer codes of eight quasi-identifiers and t
 responses, at least ten records a leaf, every code ordered, each side's own arrays made
 before. Beside it: MART as it is used, with categorical subsets, and with a cap on disclosure.
 
-Fitting, from the same Arrow table in memory: `MART(k=10).fit(X, y)` (encoding, growing under
+Fitting, from the same Arrow table in memory: `MART(k=10, categorical="concatenate").fit(X, y)` (encoding, growing under
 the default cap, checking it, naming the released cells) against what scikit-learn needs for
 its fit: numbers to float32, text by `OrdinalEncoder`, then the tree. Its tree alone, on
 a matrix that was made before, is printed as well.
@@ -87,7 +87,7 @@ class People:
     def fit(self) -> tuple[float, int]:
         """Processor seconds of `MART.fit` from the table, and the number of groups."""
         start = time.process_time()
-        made = MART(k=K).fit(self.X, self.y)
+        made = MART(k=K, categorical="concatenate").fit(self.X, self.y)
         return time.process_time() - start, made.tree_.n_leaves
 
     def arrays(self) -> tuple[Any, Any]:

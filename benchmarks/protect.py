@@ -38,7 +38,7 @@ def job(name: str, source: str, target: str) -> None:
     import hedgerow as hr
 
     schema = hr.Schema(quasi=QUASI, sensitive=SENSITIVE, identifiers=["person_id"])
-    method = hr.MART(k=K, max_disclosure=CAP)
+    method = hr.MART(k=K, max_disclosure=CAP, categorical="concatenate")
     with tempfile.TemporaryDirectory() as folder:  # load packages and compiled kernels
         small = Path(folder, "small.parquet")
         pq.write_table(hr.datasets.make_people(20_000, seed=2), small)
