@@ -341,7 +341,9 @@ class Schema:
             faults.append(f"the unit {self.unit!r} is {roles[self.unit]} as well")
         faults += self._faults_of_survey(roles)
         for name, leader in self.follows.items():
-            if roles.get(name) not in ("quasi", "sensitive") or roles.get(leader) != roles[name]:
+            if not isinstance(leader, str):
+                faults.append(f"what column {name!r} follows is not the name of a column")
+            elif roles.get(name) not in ("quasi", "sensitive") or roles.get(leader) != roles[name]:
                 faults.append(f"column {name!r} follows {leader!r}: both must be quasi-identifiers, or both sensitive")
             elif name in self.leaders(name):
                 faults.append(f"column {name!r} follows itself")

@@ -100,3 +100,25 @@ def test_a_schema_keeps_who_follows_whom() -> None:
     assert hr.Schema.from_toml(SCHEMA.to_toml()) == SCHEMA
     three = hr.Schema(sensitive=["a", "b", "c"], follows={"c": "b", "b": "a"})
     assert three.leaders("c") == ["b", "a"]
+
+
+@pytest.mark.parametrize("leader", [["visits"], {"visits": 1}, 5])
+def test_a_leader_is_the_name_of_a_column(leader: object) -> None:
+    with pytest.raises(SchemaError, match="follows"):
+        hr.Schema(**ROLES, follows={"amount": leader})
+
+
+def test_a_person_without_the_first_value_lends_the_second_to_nobody_alone() -> None:
+    """One person has no visits: the rows that are drawn without visits do not all have that person's diagnosis."""
+    rng = np.random.default_rng(1)
+    visits = rng.choice(["none", "some", "many"], 1500).astype(object)
+    diagnosis = rng.choice(["flu", "cold", "hiv"], 1500, p=[0.6, 0.35, 0.05])
+    visits[np.flatnonzero(diagnosis == "hiv")[0]] = None
+    table = pd.DataFrame({"age": rng.integers(18, 80, 1500), "visits": visits, "diagnosis": diagnosis})
+    schema = hr.Schema(quasi=["age"], sensitive=["visits", "diagnosis"], follows={"diagnosis": "visits"})
+    drawn = []
+    for seed in range(12):
+        released = hr.protect(table, schema, random_state=seed).table
+        drawn += released["diagnosis"][released["visits"].isna()].tolist()
+    assert drawn
+    assert drawn.count("hiv") < len(drawn) / 2

@@ -204,6 +204,14 @@ def test_a_fault_of_the_studio_tells_no_value(browser: Browser, desk: Desk, monk
     assert "2100" not in answer.text
 
 
+@pytest.mark.parametrize("wrong", [{"option-k": "0"}, {"option-k": "-5"}, {"option-max_disclosure": "nan"}])
+def test_a_k_or_cap_that_cannot_be_is_not_taken(browser: Browser, desk: Desk, wrong: dict[str, str]) -> None:
+    before = desk.choices
+    browser("POST", "/settings", data={"turn": str(desk.turn), **wrong})
+    assert desk.choices == before
+    assert browser("GET", "/protect").status_code == 200
+
+
 def test_a_form_beyond_its_limit_is_refused(browser: Browser, desk: Desk) -> None:
     answer = browser("POST", "/settings", data={"turn": str(desk.turn), "k": "1" * (forms.MOST + 1)})
     assert answer.status_code == 413

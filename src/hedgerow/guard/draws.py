@@ -89,6 +89,9 @@ class Draws:
         high = np.where(has_value, np.minimum(before + near, last), before)
         begin = np.searchsorted(first, low)
         n = np.searchsorted(first, high, side="right") - begin
+        # no value, where one person has none, would tell that person's own: then anybody is a donor
+        few = n < self._guard.people
+        begin, n = np.where(few, 0, begin), np.where(few, len(first), n)
         return second[begin + np.minimum((uniform * n).astype(np.int64), n - 1)]
 
     def reordered(self, items: Mapping[str, Ints]) -> dict[str, Ints]:

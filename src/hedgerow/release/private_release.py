@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import narwhals
+import numpy as np
 import pyarrow as pa
 
 from .. import facade
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
 
 # endings of files whose types are guessed from their cells
 _TEXT = (".csv", ".xlsx")
+# microseconds since 1970 that a time stamp in nanoseconds can hold
+_NANOSECONDS = 9.2e15
 
 
 def make_private(
@@ -250,11 +253,24 @@ def _type_of(column: PublicColumn, original: Table) -> tuple[pa.DataType, str]:
     kind = value_type(original.types.field(column.name).type)
     if original.suffix in _TEXT and column.kind == "date":
         kind = pa.date32() if column.unit == "day" else pa.timestamp("us")
-    elif column.kind == "numeric" and (original.suffix in _TEXT or original.has_pandas_types):
-        kind = pa.int64() if column.whole else pa.float64()
+    elif column.kind == "numeric":
+        follows = original.suffix in _TEXT or original.has_pandas_types
+        # what was declared may not fit into the type of the original
+        if follows or not (pa.types.is_floating(kind) or _holds(kind, column)):
+            kind = pa.int64() if column.whole else pa.float64()
+    elif pa.types.is_timestamp(kind) and kind.unit == "ns" and max(map(abs, column.edges)) >= _NANOSECONDS:
+        kind = pa.timestamp("us", kind.tz)
     elif not column.is_number and column.kind != "boolean":
         kind = pa.string()  # as categories were declared
     return kind, column.unit
+
+
+def _holds(kind: pa.DataType, column: PublicColumn) -> bool:
+    """Return whether a type of whole numbers holds everything that a declared column may have."""
+    if not (pa.types.is_integer(kind) and column.whole):
+        return False
+    limits = np.iinfo(kind.to_pandas_dtype())
+    return bool(limits.min <= column.edges[0] and column.edges[-1] <= limits.max)
 
 
 def _typed(table: pa.Table, types: dict[str, tuple[pa.DataType, str]]) -> pa.Table:

@@ -91,6 +91,8 @@ def settings(form: Mapping[str, str], before: Choices, defaults: Mapping[str, An
         raise ParameterError("there is no such method")
     values = {row.name: _option(row, form) for row in OPTIONS}
     options = {name: value for name, value in values.items() if value is not None}
+    if options.get("k", 1) < 1 or not 0 <= (options.get("max_disclosure") or 0) <= 1:
+        raise ParameterError("k must be at least 1, and the cap between 0 and 1")
     if method != before.method:  # what both have is kept: k, the cap
         options = {n: v for n, v in options.items() if n in ("k", "max_disclosure", "l") and n in defaults}
     utility = form.get("utility", before.utility)

@@ -29,6 +29,8 @@ _PARTS = {
 }  # fmt: skip
 # a number is halved so often for its bins
 _HALVINGS = 4
+# with less epsilon the noise on the number of rows alone is tens of thousands of rows
+LEAST, MOST = 0.001, 1_000.0
 _EPSILON = Kind("a number above 0", lambda value: isinstance(value, (int, float)) and not isinstance(value, bool))
 
 
@@ -81,6 +83,11 @@ class PrivateTree(Method):
                 f"PrivateTree releases no column as it is, so it does not support {names} of the schema",
                 hint="leave these columns out, or name them quasi-identifiers",
             )
+        if schema.follows:
+            raise UnsupportedError(
+                "PrivateTree draws columns of a leaf independently, so none can follow another",
+                hint="leave out follows (--follows)",
+            )
         return self.measured(table, schema, OpenDP())
 
     def measured(self, table: Table, schema: Schema, noise: Noise) -> PrivatePlan:
@@ -88,8 +95,11 @@ class PrivateTree(Method):
 
         Tests and audits give mechanisms of their own; a release has OpenDP's.
         """
-        if not 0 < self.epsilon < float("inf"):
-            raise ParameterError(f"epsilon is {self.epsilon:g}; it must be above 0")
+        if not LEAST <= self.epsilon <= MOST:
+            raise ParameterError(
+                f"epsilon is {str(self.epsilon)[:20]}; it must be from {LEAST:g} to {MOST:g}",
+                hint="less drowns everything in noise, the number of rows included; more promises nothing",
+            )
         records = check_whole("records", self.records, 1)
         if records > 1 and schema.person is None:
             raise ParameterError(

@@ -341,6 +341,8 @@ class GuardRecipe:
         low = before - near * has_value
         high = np.where(has_value, np.minimum(before + near, n - 1), before)
         begin, end = np.searchsorted(first, low), np.searchsorted(first, high, side="right")
+        few = end - begin < self._guard.people
+        begin[few], end[few] = 0, len(first)
         return second[begin + np.minimum(np.floor(uniform * (end - begin)).astype(np.int64), end - begin - 1)]
 
     def _reordered(self, items: dict[str, Ints], group: Ints, key: Key) -> dict[str, Ints]:
