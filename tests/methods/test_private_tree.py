@@ -612,6 +612,23 @@ def test_a_profile_is_refused_before_anything_is_measured() -> None:
         session.choose(SCHEMA, PrivateTree(), profile="ihsn-k3")
 
 
+def test_a_folder_that_was_altered_is_said_to_be(tmp_path: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    people(300).to_csv(tmp_path / "people.csv", index=False)
+    hr.protect(tmp_path / "people.csv", SCHEMA, PrivateTree()).write(tmp_path / "out")
+    words = ["audit", str(tmp_path / "people.csv"), str(tmp_path / "out"), "--no-attacks", "--no-learning"]
+    plan = json.loads((tmp_path / "out/plan.json").read_text())
+    (tmp_path / "out/plan.json").write_text(json.dumps({**plan, "epsilon": "1/1000"}))
+    people(300)[["age", "job", "income", "ill"]].to_csv(tmp_path / "out/release.csv", index=False)
+    assert run(words) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "is no longer the table that audit.json tells of" in said
+    assert "spends more epsilon than it promises" in said
+    for wrong in ({"epsilon": "1e999999999"}, {"epsilon": "1/0"}, {"row_key": "xyz"}, {"epsilon": None}):
+        (tmp_path / "out/plan.json").write_text(json.dumps({**plan, **wrong}))
+        assert run(words) == 2
+        assert "damaged" in capsys.readouterr().err
+
+
 def test_a_folder_without_its_original_is_not_read_as_groups(tmp_path: Any, capsys: Any) -> None:
     people(300).to_csv(tmp_path / "people.csv", index=False)
     hr.protect(tmp_path / "people.csv", SCHEMA, hr.PrivateTree(epsilon=1)).write(tmp_path / "out")

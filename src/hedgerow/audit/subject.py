@@ -32,7 +32,7 @@ from ..release.folder import AUDIT, MAPPING, PLAN, altered, is_table, released_f
 from ..release.private_release import PrivateRelease
 from ..release.records import RowMap
 from ..schema import READING, UNSAID, Schema
-from ..texts import refusal
+from ..texts import refusal, text
 from .backend import Holder
 from .whole_rows import rows_alike
 
@@ -199,7 +199,8 @@ def subject(released: Any, schema: Schema | None, plan: Plan | None, holds: Hold
     if folder is not None and plan is None and is_private(folder / PLAN):
         public = PrivatePlan.load(folder / PLAN)
         table = holds.released(released_file(folder), schema or Schema())
-        return of_private(public, table, schema)
+        notes = [altered(folder, AUDIT), *(text("note", "overspent") for c in public.checks() if not c.holds)]
+        return replace(of_private(public, table, schema), notes=tuple(filter(None, notes)))
     if folder is not None:
         released, note = released_file(folder), altered(folder, AUDIT)
         plan = plan or plan_of(folder)

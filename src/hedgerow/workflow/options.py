@@ -208,7 +208,7 @@ def _ends(entry: str) -> tuple[str, list[int | float | str]]:
 
 def _follower(entry: str) -> tuple[str, str]:
     """Return a column, and the column that it follows."""
-    column, _, leader = entry.partition("=")
+    column, _, leader = entry.rpartition("=")
     if not column or not leader:
         raise SchemaError("--follows reads COLUMN=LEADER", hint="for example --follows tax=income")
     return column, leader

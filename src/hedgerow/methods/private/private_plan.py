@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -122,9 +123,12 @@ class PrivatePlan:
             It is no plan of a private release, or is damaged.
         """
         try:
-            return cls.from_json(json.loads(read_text(Path(path), "the plan", PlanError)))
+            data = json.loads(read_text(Path(path), "the plan", PlanError))
+        except PlanError:  # which is a ValueError
+            raise
         except (ValueError, RecursionError):
             raise PlanError(f"{path} is not valid JSON") from None
+        return cls.from_json(data)
 
     @classmethod
     def from_json(cls, data: Any) -> Self:
@@ -144,6 +148,11 @@ class PrivatePlan:
             nodes, (of_people, of_leaves, of_marginals) = _nodes(quasi, data["nodes"]), data["deviations"]
             deviations = (of_people, of_leaves, of_marginals)
             measured = Measurements(nodes, data["leaves"], histograms, marginals, data["people"], deviations)
+            costs = [data["epsilon"], *(cost for _, cost in data["ledger"])]
+            # a fraction such as 1e999999999 is never done
+            if not all(re.fullmatch(r"\d{1,99}(/[1-9]\d{0,99})?", cost) for cost in costs):
+                raise ValueError
+            bytes.fromhex(data["row_key"])
             return cls(
                 data["epsilon"], data["records"], columns, tuple(data["order"]), tuple(data["left_out"]), measured,
                 tuple((part, cost) for part, cost in data["ledger"]), data["row_key"],
