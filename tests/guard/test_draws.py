@@ -465,3 +465,23 @@ def test_places_in_a_group_do_not_depend_on_how_many_rows_stand_before_it() -> N
     sizes, start = np.full(200_000, 11), np.random.default_rng(1).random(200_000)
     places = guard_recipe._places(start, sizes)
     assert np.array_equal(places.reshape(-1, 11), (start[:, None] + np.arange(11)) / 11)
+
+
+def test_one_person_decides_no_count_of_pairs() -> None:
+    """A person's income lies in the lowest or the highest quarter; five others there have the flag as well.
+
+    Where wanted counts were rounded to ten people, the sixth made nought into ten, and every key told.
+    """
+    number = np.arange(1001)
+    flag = np.where((number % 50 == 20) | (number == 1000), "yes", "no")
+    schema = hr.Schema(quasi=["g"], sensitive=["x", "f"])
+
+    def lean(income: float, seed: int) -> int:
+        table = pd.DataFrame({"g": number % 4, "x": np.append(np.arange(1000.0) + 1000, income), "f": flag})
+        released = hr.protect(table, schema, random_state=seed).table
+        x = released["x"][released["f"] == "yes"]
+        return int((x < 1250).sum() - (x > 1750).sum())
+
+    low, high = (np.array([lean(income, seed) for seed in range(16)]) for income in (1125.5, 1875.5))
+    told = (np.sign(low[:, None] - high) + 1).mean() / 2
+    assert 0.3 < told < 0.7

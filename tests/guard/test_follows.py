@@ -122,3 +122,26 @@ def test_a_person_without_the_first_value_lends_the_second_to_nobody_alone() -> 
         drawn += released["diagnosis"][released["visits"].isna()].tolist()
     assert drawn
     assert drawn.count("hiv") < len(drawn) / 2
+
+
+def test_a_rare_category_of_a_follower_is_no_missing_value() -> None:
+    """Columns that are correlated follow by themselves; categories that few people have were drawn as missing."""
+    rng = np.random.default_rng(0)
+    score = rng.normal(50, 15, 1200).round()
+    table = pd.DataFrame(
+        {"age": rng.integers(18, 90, 1200), "score": score, "band": [f"b{int(v // 10)}" for v in score]}
+    )
+    assert (table["band"].value_counts() < 10).any()
+    release = hr.protect(table, hr.Schema(quasi=["age"], sensitive=["score", "band"]), random_state=1)
+    assert {c.name: c.follows for c in release.plan.guard.columns}["band"] == "score"
+    assert release.table["band"].notna().all()
+
+
+def test_a_count_that_many_people_share_lends_its_own_companions() -> None:
+    rng = np.random.default_rng(1)
+    visits = rng.poisson(2, 1200)
+    bill = np.where(visits == 0, 0, rng.lognormal(5, 1, 1200).round() + 1)
+    table = pd.DataFrame({"age": rng.integers(18, 80, 1200), "visits": visits, "bill": bill})
+    schema = hr.Schema(quasi=["age"], sensitive=["visits", "bill"], follows={"bill": "visits"})
+    released = hr.protect(table, schema, random_state=1).table
+    assert ((released["visits"] == 0) == (released["bill"] == 0)).all()

@@ -20,6 +20,8 @@ from .moments import SCALE, tilted
 SMOOTHED = 5
 # runs on either side of a value from whose people its companion comes
 NEAR = 2
+# times as many people as share a released value, from which on a value's companions come from its own people
+PLENTY = 5
 
 # by column that follows another: the pairs of their codes, one of each record, sorted
 Joints = Mapping[str, tuple[Ints, Ints]]
@@ -84,7 +86,9 @@ class Draws:
         leader = next(c for c in self._guard.columns if c.name == column.follows)
         last = leader.n_values - 1
         has_value = before <= last
-        near = NEAR if leader.kind in ("numeric", "date") else 0
+        # what many people share, such as no visits, has donors of its own
+        alone = np.append(np.asarray(leader.people)[: last + 1] >= PLENTY * self._guard.people, True)[before]
+        near = np.where(alone | (leader.kind not in ("numeric", "date")), 0, NEAR)
         low = np.where(has_value, np.maximum(before - near, 0), before)
         high = np.where(has_value, np.minimum(before + near, last), before)
         begin = np.searchsorted(first, low)

@@ -259,7 +259,9 @@ def fit_guard(
         leader = names.index(declared) if declared is not None else near[-1] if near else None
         if leader is not None:
             records.append(replace(column.record, follows=columns[leader].record.name))
-            first, second = columns[leader].visible, column.visible
+            # whose value is withheld lends none, or rows would have no value where everybody has one
+            lends = column.codes >= 0 if (column.codes >= 0).any() else slice(None)
+            first, second = columns[leader].visible[lends], column.visible[lends]
             order = np.lexsort((second, first))
             joints[column.record.name] = first[order], second[order]
             continue
@@ -387,8 +389,8 @@ def possible(guard: Guard, items: Mapping[str, Ints], bins: Mapping[str, Ints], 
 def near_table(guard: Guard, items: Mapping[str, Ints], codes: Mapping[str, Ints]) -> dict[str, Ints]:
     """Swap values inside groups until pairs of columns are about as frequent, and as correlated, as in the table.
 
-    Counts are of pairs of coarse bins, rounded to as many people as share a released value. What lies within
-    `ERRORS` standard errors is left: it would tell who happens to be in the table, and not what people are like.
+    Counts are of pairs of coarse bins. What lies within `ERRORS` standard errors, or half as many people as share a
+    released value, is left: it would tell who happens to be in the table, and not what people are like.
     """
     columns, unit, n = guard.columns, _bundles(guard), int(np.asarray(guard.sizes).sum())
     if n < LEAST_SWAPPED:
@@ -412,10 +414,10 @@ def near_table(guard: Guard, items: Mapping[str, Ints], codes: Mapping[str, Ints
             np.bincount(x[i][0] * width + x[j][0], weights, n_cells)
             for x, weights in ((original, None if n_visible == n else with_value), (released, None))
         )
-        wanted = np.rint(wanted * (n / n_visible) / guard.people).astype(np.int64) * guard.people
+        # not rounded: at the border of two multiples one person more would move what is wanted by the whole step
+        wanted = np.rint(wanted * (n / n_visible)).astype(np.int64)
         slack = np.maximum(np.sqrt(wanted) * ERRORS, guard.people / 2).astype(np.int64)
         counts.append(np.stack([current - wanted, slack, _UNIT**4 // (wanted + 1)], axis=1))
-        # sums of whole numbers, which doubles hold
         # sums of whole numbers that doubles hold, in whatever order they are added
         wanted_sum = int((original[i][1] * with_value).astype(np.float64) @ original[j][1]) * n // n_visible
         current_sum = int(released[i][1].astype(np.float64) @ released[j][1])

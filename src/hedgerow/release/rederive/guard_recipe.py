@@ -335,9 +335,13 @@ class GuardRecipe:
         """Return the codes that donors with nearly the same code of the column before have."""
         leader = next(c for c in self._guard.columns if c.name == column.follows)
         second, first = (_visible(c, self._codes[c.name]) for c in (column, leader))
+        lends = self._codes[column.name] >= 0
+        if lends.any():
+            first, second = first[lends], second[lends]
         first, second = np.stack([first, second])[:, np.lexsort((second, first))]
-        n, near = leader.n_values, 2 * (leader.kind in ("numeric", "date"))
-        has_value = before < n
+        n, has_value = leader.n_values, before < leader.n_values
+        crowded = np.append(np.asarray(leader.people)[:n] >= 5 * self._guard.people, True)
+        near = 2 * (leader.kind in ("numeric", "date")) * ~crowded[before]
         low = before - near * has_value
         high = np.where(has_value, np.minimum(before + near, n - 1), before)
         begin, end = np.searchsorted(first, low), np.searchsorted(first, high, side="right")
