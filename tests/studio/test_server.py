@@ -212,6 +212,11 @@ def test_a_k_or_cap_that_cannot_be_is_not_taken(browser: Browser, desk: Desk, wr
     assert browser("GET", "/protect").status_code == 200
 
 
+def test_a_form_leads_to_a_step_of_the_studio_alone(browser: Browser, desk: Desk) -> None:
+    answer = browser("POST", "/undo", data={"turn": str(desk.turn), "to": "/example.org"})
+    assert answer.headers["location"] == "/table"
+
+
 def test_a_form_beyond_its_limit_is_refused(browser: Browser, desk: Desk) -> None:
     answer = browser("POST", "/settings", data={"turn": str(desk.turn), "k": "1" * (forms.MOST + 1)})
     assert answer.status_code == 413

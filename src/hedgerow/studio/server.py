@@ -206,7 +206,7 @@ def _posting(app: FastAPI, state: StudioState) -> None:
         @app.post(path)
         async def answer(request: Request) -> Response:
             form, tab = await _form(request), request.headers.get("x-tab", "")
-            target = _to(form.get("to") or step)
+            target = _to(form["to"] if form.get("to") in STEPS else step)
             if is_checked and _is_stale(state, form.get("turn"), tab):
                 return target
             if is_checked and not waits:
