@@ -60,7 +60,7 @@ def cells(released: pd.DataFrame) -> tuple[Any, list[list[str]]]:
     for cell in released["age"].astype(str):
         low, _, high = cell.strip("[]").partition("-")
         bounds.append((float(low), float(high or low)))
-    return np.array(bounds), [str(cell).split("+") for cell in released["region"]]
+    return np.array(bounds), [[part.partition(":")[0] for part in str(cell).split("+")] for cell in released["region"]]
 
 
 @pytest.mark.parametrize("keep_order", [False, True])
