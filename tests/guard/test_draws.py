@@ -485,14 +485,3 @@ def test_one_person_decides_no_count_of_pairs() -> None:
     low, high = (np.array([lean(income, seed) for seed in range(16)]) for income in (1125.5, 1875.5))
     told = (np.sign(low[:, None] - high) + 1).mean() / 2
     assert 0.3 < told < 0.7
-
-
-@pytest.mark.parametrize("role", ["quasi", "sensitive"])
-def test_numbers_whose_squares_no_double_holds_are_refused(role: str) -> None:
-    table = pd.DataFrame(
-        {"a": np.arange(60) % 7, "b": np.arange(60.0), "c": np.where(np.arange(60) % 2, 1e154, -1e154)}
-    )
-    roles = {"quasi": ["a"], "sensitive": ["b"]}
-    roles[role].append("c")
-    with pytest.raises(hr.HedgerowError, match="beyond"):
-        hr.protect(table, hr.Schema(**roles), random_state=1)

@@ -18,11 +18,10 @@ from ..backends.randomize import hashes
 from ..backends.release_order import ReleasedCodes
 from ..columns.arrays import WINDOW, decoded, slices, value_type
 from ..columns.column import Column, smallest
-from ..columns.numbers import LARGEST
 from ..columns.order import ranks_of
 from ..columns.roles import check_weights
 from ..columns.table import Table
-from ..errors import InfeasibleError, InputError, UnsupportedError
+from ..errors import InfeasibleError, UnsupportedError
 from ..kernels.even_draws import PairErrors, swap_impossible, swap_towards
 from ..key import Key
 from ..measures import Classes, Floats, Groups, Ints, Persons, group
@@ -587,9 +586,6 @@ def _coded(table: Table, schema: Schema, name: str, people: int, person: Ints | 
             f"{column.name!r} has numbers that doubles do not hold, and no means of such numbers are told",
             hint="round them, or release them as they are (guard=None, --guard none)",
         )
-    if column.is_number and np.abs(column.doubles).max(initial=0.0) > LARGEST:
-        hint = "give them in larger units, or leave the column out"
-        raise InputError(f"{column.name!r} has numbers beyond {LARGEST:g}, whose squares no double holds", hint=hint)
     codes, counts = column.codes.astype(np.int64), column.value_counts
     described: dict[str, Any] = {
         "name": name, "role": schema.role(name), "kind": column.kind, "unit": column.unit,
