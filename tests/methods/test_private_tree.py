@@ -18,7 +18,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from benchmarks.private_losses import NumpyNoise, Transcript, bound, losses, of_wholes
+from benchmarks.private_losses import NumpyNoise, Transcript, bound, log_chances, losses, of_wholes
 
 import hedgerow as hr
 from hedgerow.cli.app import run
@@ -164,6 +164,19 @@ def test_a_centre_left_out_of_the_sensitivity_is_caught(deep: None, monkeypatch:
         Purchase, "pick", lambda self, scores, sensitivity=1: honest(self, scores, min(sensitivity, tree.ONE))
     )
     assert beyond_sensitivity(60) > 1.2
+
+
+def test_opendp_draws_the_noise_that_was_paid_for() -> None:
+    dp = pytest.importorskip("opendp.prelude")
+    source = noises.OpenDP()
+    for epsilon in (0.1, 1.0):
+        drawn = np.concatenate([source.laplace(np.zeros(500, np.int64), 1, epsilon) for _ in range(40)])
+        a = math.exp(-epsilon)
+        assert np.mean(drawn**2) == pytest.approx(2 * a / (1 - a) ** 2, rel=0.1)
+        scores = np.array([0, 3, 4], np.int64)
+        picked = np.bincount([source.pick(scores, 1, epsilon) for _ in range(20_000)], minlength=3) / 20_000
+        assert np.abs(picked - np.exp(log_chances(scores, 1, epsilon))).max() < 0.015
+    assert dp is not None
 
 
 def test_repeated_draws_of_opendp_show_no_more_than_was_paid_for() -> None:

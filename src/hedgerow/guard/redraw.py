@@ -393,7 +393,8 @@ def near_table(guard: Guard, items: Mapping[str, Ints], codes: Mapping[str, Ints
     released value, is left: it would tell who happens to be in the table, and not what people are like.
     """
     columns, unit, n = guard.columns, _bundles(guard), int(np.asarray(guard.sizes).sum())
-    if n < LEAST_SWAPPED:
+    turns = min(COMPARED // max(n * (int(unit.max()) + 1), 1), TURNS)
+    if n < LEAST_SWAPPED or not turns:
         return dict(items)
     parts = int(np.clip(np.sqrt(n / PER_PAIR), 2, 20))
     bins, scores = ([f(c).astype(np.int32) for c in columns] for f in (partial(_coarse, parts=parts), _normal_scores))
@@ -401,13 +402,12 @@ def near_table(guard: Guard, items: Mapping[str, Ints], codes: Mapping[str, Ints
     original, released = (
         [(b[x[c.name]], z[x[c.name]]) for c, b, z in zip(columns, bins, scores, strict=True)] for x in (codes, items)
     )
-    visible = [codes[c.name] >= 0 for c in columns]
     pairs = np.zeros((len(unit), len(unit), 4), np.int64)
     counts, products, start = [np.zeros((0, 3), np.int64)], list[tuple[int, int]](), 0
     for i, j in combinations(range(len(unit)), 2):
         if unit[i] == unit[j]:
             continue
-        with_value = visible[i] & visible[j]
+        with_value = (codes[columns[i].name] >= 0) & (codes[columns[j].name] >= 0)
         n_visible, width = max(int(with_value.sum()), 1), int(bins[j].max()) + 1
         n_cells = (int(bins[i].max()) + 1) * width
         wanted, current = (
@@ -429,7 +429,7 @@ def near_table(guard: Guard, items: Mapping[str, Ints], codes: Mapping[str, Ints
     bin_of_row, score_of_row = (np.stack([x[at] for x in released], axis=1) for at in range(2))
     sums = np.array(products, np.int64).reshape(-1, 2)
     errors = PairErrors(unit, bin_of_row, score_of_row, pairs, off, np.zeros((len(off), 2), np.int64), sums)
-    swap_towards(np.asarray(guard.sizes, np.int64), place, errors, min(COMPARED // max(place.size, 1), TURNS))
+    swap_towards(np.asarray(guard.sizes, np.int64), place, errors, turns)
     return {c.name: items[c.name][place[u]] for c, u in zip(columns, unit, strict=True)}
 
 

@@ -10,7 +10,6 @@ import narwhals
 import numpy as np
 import pyarrow as pa
 
-from .. import facade
 from ..backends.select import opened
 from ..columns.arrays import since_1970, value_type
 from ..columns.roles import refuse_repeated
@@ -29,6 +28,7 @@ from ..schema import Schema
 from ..texts import text
 from ..validation import AXES, TEXT, takes
 from .folder import AUDIT, PLAN, RECIPIENT, REPORT, Measured, file_facts, write_release
+from .release import Release
 from .verify import require
 
 if TYPE_CHECKING:
@@ -166,10 +166,8 @@ class PrivateRelease:
             text("private", "cost", epsilon=f"{self.plan.parameters['epsilon']:g}"),
         ]
 
-    @takes(column=TEXT)
-    def compare(self, column: str) -> facade.Comparison:
-        """Compare a column before and after, as `Release.compare` does. Not private: it shows the original."""
-        return facade.compare(self, column)
+    # of columns alone, so no groups are needed; not private: it shows the original
+    compare = Release.compare
 
     @takes(column=TEXT, ax=AXES)
     def plot(self, column: str | None = None, *, ax: Axes | None = None) -> Axes:

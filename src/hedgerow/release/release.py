@@ -303,7 +303,7 @@ class Release:
         return buckets or self._verification.classes or classes(self.plan, self.released)
 
     @takes(column=TEXT)
-    def compare(self, column: str) -> facade.Comparison:
+    def compare(self: Any, column: str) -> facade.Comparison:
         """Compare a column before and after. Private: half of the result shows the original.
 
         Parameters

@@ -82,7 +82,7 @@ async def _settle(state: StudioState, moment: float = AT_ONCE) -> None:
 
 
 class _Refused(Exception):
-    """A refusal to accept an uploaded file, with a text for the page and the status of the answer."""
+    """A refusal to accept a file or a form, with a text for the page and the status of the answer."""
 
 
 async def _refused(request: Request, error: Exception) -> Response:
