@@ -585,7 +585,7 @@ MUTANTS = (
       f"{DRAWN}test_pairs_that_rank_correlations_do_not_tell_are_kept"),
     M("pairs of columns are told exactly", "guard/redraw.py",
       "ERRORS = 2", "ERRORS = 0", f"{DRAWN}test_pairs_that_rank_correlations_do_not_tell_are_kept"),
-    M("pairs of small tables are told", "guard/redraw.py", "    if n < LEAST_SWAPPED or not turns:", "    if not turns:",
+    M("pairs of small tables are told", "guard/redraw.py", "if n < LEAST_SWAPPED or not turns:", "if not turns:",
       f"{DRAWN}test_pairs_that_rank_correlations_do_not_tell_are_kept"),
     M("a swap raises the loss", "kernels/even_draws.py", "if _swap(u, a, b, False, errors) < 0:", "if True:",
       f"{DRAWN}test_swaps_are_those_of_the_definition"),

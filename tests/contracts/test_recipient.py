@@ -35,7 +35,7 @@ SIGNS = {
     r"\{.*\.\..*\}": r"`\{\w+\.\.\w+\}` says that the value",
     # a number beside missing values is no set of categories
     rf"(?!{NUMBER}\+\(missing\)$){WORD}(?:\+{WORD})+": r"`nurse\+cook` says that the value is one of these",
-    rf"{WORD}:\d+(?:\+{WORD}:\d+)*": r"`nurse:4\+cook:1` says that of every five",
+    rf"{WORD}:\d+(?:\+{WORD}:\d+)*": r"`nurse:4\+cook:1` says that four records of the group are nurses",
     rf"(?:.*\+)?\(missing\)(?::\d+)?(?:\+{WORD})*": r"`\(missing\)` beside other values",
     r".*\"[^\"]*[+:*\[]+[^\"]*\".*": r"stands in quotes",
     "ALL": r"`ALL`",

@@ -6,6 +6,7 @@ import html
 import re
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import hedgerow as hr
@@ -253,3 +254,23 @@ def test_rows_that_are_altered_one_by_one_form_no_groups_that_are_counted(method
     release = hr.protect(table, schema, method)
     said = [*hr.audit(table, release, **QUICK).unbounded, *release.summary()["unbounded"]]
     assert not [text for text in said if "groups" in text]
+
+
+def test_limits_of_whoever_audits_drawn_rows_are_held_against_the_groups_of_the_plan(people):
+    release = hr.protect(people, GROUPS, random_state=1)
+    found = hr.audit(people, release, **QUICK)
+    told, kept = verdict(render(found.to_dict(), plan=release.plan, k=20, max_disclosure=0.3))
+    assert not kept
+    assert told.startswith(
+        "Do not share: it does not meet what was asked. Smallest group: asked at least 20, reached 1"
+    )
+    assert found.broken(k=20)
+
+
+def test_what_runs_do_not_hide_is_not_said_to_be_unguarded():
+    rng = np.random.default_rng(1)
+    table = pd.DataFrame({"age": rng.integers(20, 70, 900), **{f"x{i}": rng.lognormal(5, 1, 900) for i in range(4)}})
+    schema = hr.Schema(quasi=["age"], sensitive=[f"x{i}" for i in range(4)])
+    page = page_of(table, hr.MART(k=5), schema, "runs")
+    assert "what is told of them instead is together" in page
+    assert "as these values leave unchanged" not in page

@@ -69,8 +69,8 @@ def make_release(
     if idle := [name for name in schema.follows if name not in redrawn]:
         raise UnsupportedError(
             f"{', '.join(idle)} cannot follow another column, because only values that are drawn do",
-            hint='leave out follows (--follows), or have values drawn: guard="redraw" (--guard redraw), '
-            "quasi-identifiers by Hedge in rows",
+            hint='leave out follows (--follows); sensitive columns are drawn with guard="redraw" (--guard redraw), '
+            "quasi-identifiers by Hedge in rows alone",
         )
     refuse_identifiers(table, rest)
     try:

@@ -33,16 +33,17 @@ def not_bounded(audit: Mapping[str, Any], plan: Plan | None) -> list[str]:
     altered = plan is not None and plan.risk_model == "linkage"
     unchanged = plan.in_name_only if plan and altered else []
     sentences = [*unbounded((), {}, records=0, unchanged=unchanged), *audit.get("unbounded", ())]
-    return list(dict.fromkeys([*sentences, *_exact(audit)]))
+    return list(dict.fromkeys([*sentences, *_exact(audit, plan)]))
 
 
-def _exact(audit: Mapping[str, Any]) -> Iterator[str]:
+def _exact(audit: Mapping[str, Any], plan: Plan | None) -> Iterator[str]:
     """Yield a sentence if released values of sensitive columns find more people than strangers or chance."""
     by_value = audit.get("risk", {}).get("found") or {}
     together = by_value.get("together")
     if together and together["found"] - (together["control"] or 0) > FOUND:
-        columns = [name for name, column in by_value["columns"].items() if column["role"] == "sensitive"]
-        yield text("verdict", "exact", columns=" and ".join(columns), share=percent(together["found"], 0))
+        columns = " and ".join(name for name, column in by_value["columns"].items() if column["role"] == "sensitive")
+        share = percent(together["found"], 0)
+        yield text("verdict", "hidden" if plan and plan.guard else "exact", columns=columns, share=share)
 
 
 def verdict(
@@ -59,20 +60,16 @@ def verdict(
         ``thresholds``: each with its limit and what was reached; ``unbounded``: the sentences of `loud`.
     """
     judged = verdicts(audit, plan, checks, **thresholds)
-    all_met = all(each.meets for each in judged)
-    state = "broken" if not all_met else "no_threshold" if not judged else "unbounded" if loud else "kept"
+    met = "no_threshold" if not judged else "unbounded" if loud else "kept"
+    state = met if all(each.meets for each in judged) else "broken"
     texts = [
         f"{name}: asked {limit}, reached {reached}" + ("" if meets else ", does not meet")
         for name, limit, reached, meets in judged
     ]
     if texts and texts[0][1] != "-":  # k-anonymity and the like begin small
         texts[0] = texts[0][:1].upper() + texts[0][1:]
-    return {
-        "says": text("share_or_not", state),
-        "kept": bool(judged) and not loud and all_met,
-        "thresholds": texts,
-        "unbounded": list(loud),
-    }
+    says = text("share_or_not", state)
+    return {"says": says, "kept": state == "kept", "thresholds": texts, "unbounded": list(loud)}
 
 
 def verdicts(
@@ -144,8 +141,9 @@ def _method_verdicts(checks: Sequence[Mapping[str, Any]]) -> Iterator[Verdict]:
 
 
 def _measured(audit: Mapping[str, Any], k: int | None, max_disclosure: float | None) -> Iterator[Verdict]:
-    """Yield verdicts on `k` and `max_disclosure`; none if the audit does not judge equivalence classes."""
-    if audit["table"]["yardstick"] != "classes":
+    """Yield verdicts on `k` and `max_disclosure`; none if the audit judges no groups."""
+    # of drawn rows the groups of the plan are judged
+    if audit["table"]["yardstick"] != "classes" and not audit["table"].get("planned_groups"):
         return
     release = audit["risk"]["release"]
     if k is not None:
