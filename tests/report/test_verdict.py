@@ -7,6 +7,7 @@ import re
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 import hedgerow as hr
@@ -274,3 +275,25 @@ def test_what_runs_do_not_hide_is_not_said_to_be_unguarded():
     page = page_of(table, hr.MART(k=5), schema, "runs")
     assert "what is told of them instead is together" in page
     assert "as these values leave unchanged" not in page
+
+
+def test_an_exact_column_beside_an_altered_one_asks_for_care(people):
+    table = pa.table(people) if not isinstance(people, pa.Table) else people
+    n = table.num_rows
+    table = pa.table({"age": table["age"], "pay": np.arange(n) * 7 + 20_000, "bill": np.arange(n) * 3 + 500})
+    noised = table.set_column(2, "bill", pa.array(np.arange(n)[::-1] * 3 + 501))
+    schema = hr.Schema(quasi=["age"], sensitive=["pay", "bill"])
+    found = hr.audit(table, noised, schema=schema, **QUICK)
+    page = render(found.to_dict(), k=1)
+    told, kept = verdict(page)
+    assert not kept
+    assert told.startswith("Share with care")
+    assert "found by whoever knows pay exactly" in page
+
+
+def test_an_unchanged_column_of_unique_values_asks_for_care_without_a_report(people):
+    schema = hr.Schema(quasi=["age", "job"], sensitive=["pay"], other=["plate"])
+    table = pa.table(people) if not isinstance(people, pa.Table) else people
+    table = table.append_column("plate", pa.array([f"p{i}" for i in range(table.num_rows)]))
+    release = hr.protect(table, schema, random_state=1)
+    assert outcome(release)[0].startswith("Share with care")

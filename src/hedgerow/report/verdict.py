@@ -38,12 +38,14 @@ def not_bounded(audit: Mapping[str, Any], plan: Plan | None) -> list[str]:
 
 def _exact(audit: Mapping[str, Any], plan: Plan | None) -> Iterator[str]:
     """Yield a sentence if released values of sensitive columns find more people than strangers or chance."""
-    by_value = audit.get("risk", {}).get("found") or {}
-    together = by_value.get("together")
-    if together and together["found"] - (together["control"] or 0) > FOUND:
-        columns = " and ".join(name for name, column in by_value["columns"].items() if column["role"] == "sensitive")
-        share = percent(together["found"], 0)
-        yield text("verdict", "hidden" if plan and plan.guard else "exact", columns=columns, share=share)
+    by_value = audit.get("risk", {}).get("found") or {"columns": {}, "together": None}
+    # one column alone finds more than all of them where others were altered
+    alone = {name: column for name, column in by_value["columns"].items() if column["role"] == "sensitive"}
+    every = {" and ".join(alone): by_value["together"], **alone}
+    rates = [(r["found"] - (r["control"] or 0), name, r["found"]) for name, r in every.items() if r]
+    beyond, columns, share = max(rates, default=(0.0, "", 0.0))
+    if beyond > FOUND:
+        yield text("verdict", "hidden" if plan and plan.guard else "exact", columns=columns, share=percent(share, 0))
 
 
 def verdict(
@@ -159,8 +161,7 @@ def _measured(audit: Mapping[str, Any], k: int | None, max_disclosure: float | N
 
 def _exactly(limit: Any) -> str:
     """Return a limit as text, exactly as it was set; a long computed one, such as a third, is shortened."""
-    text = number(limit) if isinstance(limit, float) else ""
-    return text if 0 < len(text) < 16 else figure(limit)
+    return exact if isinstance(limit, float) and len(exact := number(limit)) < 16 else figure(limit)
 
 
 OVER = "disclosure risk over its cap"

@@ -67,10 +67,9 @@ def outcome(release: Release | PrivateRelease, measured: Audit | None = None) ->
 
 
 def _exact(release: Release) -> list[str]:
-    """Return a sentence on each sensitive column whose values are released exactly and are often unique."""
-    shares = shares_alone(release.plan, release.released)
-    columns = [name for name in release.plan.names("sensitive") if shares.get(name, 0) > FOUND]
-    return [text("verdict", "exact_alone", name=name, share=percent(shares[name], 0)) for name in columns]
+    """Return a sentence on each column whose values are released exactly and are often unique."""
+    shares = shares_alone(release.plan, release.released).items()
+    return [text("verdict", "exact_alone", name=name, share=percent(s, 0)) for name, s in shares if s > FOUND]
 
 
 def _who(numbers: dict[str, Any]) -> str:
