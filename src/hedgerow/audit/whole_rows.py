@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection
 
 import numpy as np
+import pyarrow as pa
 
 from ..columns.column import Column
+from ..columns.encode import encode
 from ..columns.table import Table
 from ..measures import Ints, group
+from ..notation import number
 
 
 def shared(one: Table, two: Table, names: Collection[str] | None = None) -> list[tuple[Column, Column]]:
@@ -25,12 +28,35 @@ def shared(one: Table, two: Table, names: Collection[str] | None = None) -> list
 
 
 def row_labels(one: Table, two: Table, names: Collection[str] | None = None) -> Ints:
-    """Label the rows of both tables, so that equal rows share a label; shape (n + m,)."""
-    codes = [
-        np.concatenate([mine.codes.astype(np.int64), theirs.codes_in(mine, unknown=mine.n_values + 1)])
-        for mine, theirs in shared(one, two, names)
-    ]
+    """Label the rows of both tables, so that equal rows share a label; shape (n + m,).
+
+    Examples
+    --------
+    One sign makes a column of numbers text; the other cells still equal numbers.
+
+    >>> import pyarrow as pa
+    >>> row_labels(Table(pa.table({"pay": [31.5, 40.0]})), Table(pa.table({"pay": ["*", "31.50"]})))
+    array([0, 1, 2, 0])
+    """
+    codes = []
+    for mine, theirs in shared(one, two, names):
+        if one.kind(mine.name) != two.kind(mine.name):
+            mine, theirs = _plain_numbers(mine), _plain_numbers(theirs)
+        codes.append(np.concatenate([mine.codes.astype(np.int64), theirs.codes_in(mine, unknown=mine.n_values + 1)]))
     return group(codes, one.n_rows + two.n_rows).labels.astype(np.int64)
+
+
+def _plain_numbers(column: Column) -> Column:
+    """Return a text column whose numbers are written without zeros at their end."""
+
+    def plain(text: str) -> str:
+        try:
+            return number(float(text))
+        except ValueError:
+            return text
+
+    texts = pa.array([*map(plain, column.values), None], pa.string())
+    return encode(column.name, pa.chunked_array([texts.take(pa.array(column.codes))]), "categorical")
 
 
 def rows_alike(one: Table, two: Table, names: Collection[str] | None = None) -> tuple[Ints, int]:
