@@ -344,7 +344,10 @@ class Schema:
             if not isinstance(leader, str):
                 faults.append(f"what column {name!r} follows is not the name of a column")
             elif roles.get(name) not in ("quasi", "sensitive") or roles.get(leader) != roles[name]:
-                faults.append(f"column {name!r} follows {leader!r}: both must be quasi-identifiers, or both sensitive")
+                similar = "".join(did_you_mean(n, roles) for n in (name, leader) if n not in roles)
+                faults.append(
+                    f"column {name!r} follows {leader!r}: both must be quasi-identifiers, or both sensitive{similar}"
+                )
             elif name in self.leaders(name):
                 faults.append(f"column {name!r} follows itself")
         for name, order in clean["categories"].items():

@@ -64,6 +64,7 @@ def test_every_engine_and_the_command_draw_the_same(people: pd.DataFrame, tmp_pa
         assert run(["protect", *words, *more, "--out", str(tmp_path / name)]) == 0
         made.append((tmp_path / name / "release.csv").read_bytes())
     hr.protect(path, SCHEMA, random_state=1).write(tmp_path / "python")
+    assert "from somebody with nearly the same visits" in (tmp_path / "python" / "RECIPIENT.md").read_text()
     assert {*made} == {(tmp_path / "python" / "release.csv").read_bytes()}
 
 
@@ -87,6 +88,7 @@ def test_columns_that_are_not_drawn_follow_nobody(
     [
         ({"amount": "age"}, "both must be quasi-identifiers, or both sensitive"),
         ({"amount": "cost"}, "both must be quasi-identifiers, or both sensitive"),
+        ({"amount": "visit"}, "did you mean 'visits'"),
         ({"amount": "amount"}, "'amount' follows itself"),
         ({"amount": "visits", "visits": "amount"}, "'amount' follows itself"),
     ],

@@ -65,6 +65,16 @@ def test_other_people_fall_into_the_runs_of_the_first(release: hr.Release) -> No
         assert set(made[name].to_pylist()) <= known | {None}
 
 
+def test_what_is_applied_says_what_its_cells_are_and_what_leaves_exactly() -> None:
+    plan = hr.protect(people(), SCHEMA, hr.MART(numeric="mean", categorical="concatenate"), guard="none").plan
+    with pytest.warns(UserWarning, match="these cells describe") as said:
+        plan.apply(people(300, seed=9), unseen="count")
+    texts = [str(w.message) for w in said]
+    assert "age (mean): these cells describe the groups of the plan's own table, not these people" in texts
+    exact = "income, diagnosis, smoker, rate, since: sensitive values are released as they are"
+    assert any(text.startswith(exact) for text in texts)
+
+
 def test_postgres_reads_the_statement(release: hr.Release) -> None:
     assert "CASE" in release.plan.to_sql(dialect="postgres")
 

@@ -48,8 +48,8 @@ def new_file(
     """
     check("the name of a file to write", path, PATH)
     target = Path(path)
-    if target.is_dir():
-        raise OutputError(f"cannot write {target}: it is a folder", hint="name a file")
+    if target.is_dir() or str(path).endswith(os.sep):
+        raise OutputError(f"cannot write {path}: it is a folder", hint="name a file")
     if not target.parent.is_dir():
         raise OutputError(f"cannot write {target}: its folder does not exist")
     if any(isinstance(each, (str, Path)) and same_file(each, target) for each in inputs):

@@ -173,9 +173,12 @@ def apply_plan(
         state = "outside_hidden" if unseen == "suppress" else "outside_counted"
         caution(text("caution", state, outside=recoded.outside))
     # a range or a set is true of whoever it covers; these describe the groups that the plan was made of
-    described = [c.name for c in plan.recoding.recoded() if getattr(c, "style", None) in WHOLE]
+    described = [f"{c.name} ({c.style})" for c in plan.recoding.recoded() if getattr(c, "style", None) in WHOLE]
     if described:
         caution(text("caution", "told_of_own", names=", ".join(described)))
+    exact = [name for name in plan.names("sensitive") if name in table.names and name not in plan.relations()]
+    if exact:
+        caution(text("caution", "exact_values", names=", ".join(exact)))
     if strangers:
         caution(text("caution", "not_released", names=", ".join(strangers)))
     columns = recoded.without_outside() if unseen == "suppress" else recoded.columns

@@ -12,7 +12,7 @@ from ..columns.column import Column
 from ..columns.table import Table
 from ..measures import Persons
 from ..measures.guarantees import Guarantee, KAnonymity, from_promise
-from ..notation import duration, figure, percent
+from ..notation import duration, figure, markdown, percent
 from ..plan import Guard, Plan
 from ..plan.records import RUNS
 from ..texts import text
@@ -174,7 +174,10 @@ def contents(plan: Plan) -> dict[str, str]:
     if plan.guard is None:
         return {}
     key = "cell_run" if plan.guard.form == RUNS else "cell_drawn"
-    cells = {column.name: _say(key, kind=column.kind) for column in plan.guard.columns}
+    cells = {
+        column.name: _say("cell_follows" if column.follows else key, kind=column.kind, follows=markdown(column.follows))
+        for column in plan.guard.columns
+    }
     return cells | ({plan.weight: _say("cell_weight")} if plan.has_mean_weights else {})
 
 
