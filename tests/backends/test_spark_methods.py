@@ -258,14 +258,16 @@ def drawn_people(spark: Any) -> tuple[Any, pa.Table]:
         (hr.Hedge(8, cells="means"), DRAWN),
         (hr.Hedge(8, cells="ranges"), DRAWN.replace(other=[])),
         (hr.Datafly(5), DRAWN),
+        (hr.MART(8), DRAWN),
     ],
-    ids=["default", "rows", "means", "ranges", "Datafly"],
+    ids=["default", "rows", "means", "ranges", "Datafly", "runs"],
 )
 def test_values_are_drawn_as_in_memory(
     drawn_people: tuple[Any, pa.Table], method: Any, schema: hr.Schema, tmp_path: Path
 ) -> None:
     frame, rows = drawn_people
     guard = {"random_state": 1, "guard": "redraw" if isinstance(method, hr.Datafly) else "auto"}
+    guard = {"guard": "runs"} if isinstance(method, hr.MART) else guard
     release, wanted = (hr.protect(each, schema, method, **guard) for each in (frame, rows))
     assert release.plan.guard is not None
     same(release, wanted)
@@ -344,8 +346,6 @@ def test_a_drawn_release_is_audited_where_it_lies(
 def test_what_is_drawn_must_fit_here(drawn_people: tuple[Any, pa.Table], monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(UnsupportedError, match="not kept in their order"):
         hr.protect(drawn_people[0], DRAWN, hr.Hedge(8, cells="means"), keep_order=True)
-    with pytest.raises(UnsupportedError, match="cannot be had on the engine"):
-        hr.protect(drawn_people[0], DRAWN, hr.MART(8), guard="runs")
     monkeypatch.setattr("hedgerow.backends.spark.packing.memory_of", lambda _: 10_000)
     with pytest.raises(UnsupportedError, match=r"codes of 400 records come together .* GB"):
         hr.protect(drawn_people[0], DRAWN)

@@ -239,8 +239,8 @@ SCHEMA = hr.Schema(quasi=["age", "job"], sensitive=["income", "tax", "ill", "hou
 METHODS = {"MART": hr.MART(5), "rows": hr.Hedge(5, cells="rows"), "Datafly": hr.Datafly(5)}
 
 
-def made(table: Any, method: Any, seed: int = 1, **more: Any) -> hr.Release:
-    release: hr.Release = hr.protect(table, SCHEMA, method, guard="redraw", random_state=seed, **more)
+def made(table: Any, method: Any, seed: int | None = 1, **more: Any) -> hr.Release:
+    release: hr.Release = hr.protect(table, SCHEMA, method, **{"guard": "redraw", "random_state": seed} | more)
     return release
 
 
@@ -312,8 +312,10 @@ def test_a_database_draws_the_same(name: str, form: str, tmp_path: Path) -> None
     people().to_csv(path, index=False) if form == "csv" else pq.write_table(
         pa.Table.from_pandas(people()), path, row_group_size=97
     )
-    one = written(made(path, METHODS[name], engine="memory"), tmp_path / "memory")
-    assert written(made(path, METHODS[name], engine="duckdb"), tmp_path / "duckdb") == one
+    for guard, seed in (("redraw", 1), ("runs", None)):
+        one, two = (made(path, METHODS[name], seed, guard=guard, engine=engine) for engine in ("memory", "duckdb"))
+        assert written(one, tmp_path / f"{guard}-one") == written(two, tmp_path / f"{guard}-two")
+        assert one.plan.guard.form == two.plan.guard.form == guard
 
 
 SCRIPT = """

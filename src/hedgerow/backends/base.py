@@ -178,8 +178,6 @@ class Capabilities:
     positions : bool
         Whether rows have numbers: columns have a code for each row, and a release has the input
         row of each of its rows.
-    guards : tuple of str
-        The ways in which exact values may be hidden.
     """
 
     recodings: tuple[str, ...]
@@ -187,7 +185,6 @@ class Capabilities:
     units: bool = True
     pseudonyms: bool = True
     positions: bool = True
-    runs: bool = False
 
 
 class Engine(Protocol):

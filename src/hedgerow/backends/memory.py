@@ -30,7 +30,7 @@ from .release_order import ReleasedCodes
 # DuckDB's engine uses them too: they recode rows by codes, which may lie in mapped files
 EXECUTORS: Executors = {"partition": partitions.recode, "maps": column_maps.recode, "randomize": randomize.execute}
 
-capabilities = Capabilities(recodings=tuple(EXECUTORS), streams=False, runs=True)
+capabilities = Capabilities(recodings=tuple(EXECUTORS), streams=False)
 
 
 def open(source: Any, options: OpenOptions = DEFAULTS) -> Table:

@@ -173,7 +173,8 @@ def apply_plan(
         state = "outside_hidden" if unseen == "suppress" else "outside_counted"
         caution(text("caution", state, outside=recoded.outside))
     # a range or a set is true of whoever it covers; these describe the groups that the plan was made of
-    described = [f"{c.name} ({c.style})" for c in plan.recoding.recoded() if getattr(c, "style", None) in WHOLE]
+    styles = {column.name: getattr(column, "style", None) for column in plan.recoding.recoded()}
+    described = [f"{name} ({style})" for name, style in styles.items() if style in WHOLE]
     if described:
         caution(text("caution", "told_of_own", names=", ".join(described)))
     exact = [name for name in plan.names("sensitive") if name in table.names and name not in plan.relations()]

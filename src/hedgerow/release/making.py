@@ -15,7 +15,7 @@ from ..backends.select import opened
 from ..columns.roles import check_weights, refuse_identifiers, refuse_repeated
 from ..columns.table import Table
 from ..errors import ParameterError, UnsupportedError
-from ..guard.redraw import DRAWN, FEWEST, GuardOptions, guarded, with_runs
+from ..guard.redraw import DRAWN, FEWEST, GuardOptions, decoded_cells, guarded, with_runs
 from ..key import Secret
 from ..methods.base import Method
 from ..plan.records import RUNS
@@ -114,7 +114,9 @@ def _protected(
             fitting, roles = table, schema
             if guard is not None and guard.form == RUNS:
                 # groups keep their promises for values and for the runs that are released
-                fitting, roles = with_runs(table, schema, guard.people or int(getattr(method, "k", FEWEST)))
+                fitting, roles = with_runs(
+                    _in_memory(table, schema), schema, guard.people or int(getattr(method, "k", FEWEST))
+                )
             # the caller's method stays unfitted
             fitted: Method = method.copy().fit_table(
                 fitting.with_local_codes(method.joint_columns(roles), memory), roles
@@ -209,12 +211,23 @@ def _check_guard(guard: GuardOptions, engine: str, method: Method, keep_order: b
             f"rows of the engine {engine!r} have no numbers, so drawn values are not kept in their order",
             hint='leave out keep_order (--keep-order), or use engine="memory" (--engine memory)',
         )
-    if guard.form == RUNS and not capabilities.runs:
-        raise UnsupportedError(
-            f"guard={guard.form!r} cannot be had on the engine {engine!r}",
-            hint='use engine="memory" (--engine memory), or guard="redraw" (--guard redraw), or release exact '
-            "values: guard=None (--guard none)",
-        )
+
+
+def _in_memory(table: Table, schema: Schema) -> Table:
+    """Return the table with the cells of its quasi-identifiers, sensitive columns and people in memory.
+
+    Other columns, of which a fit needs only the type, are empty.
+    """
+    if table.is_loaded:
+        return table
+    people = filter(None, (schema.person, schema.household, schema.weight))
+    read = {*schema.quasi, *schema.sensitive, *people}
+    table = table.with_local_codes(read, table.n_rows * len(read) * DRAWN)
+    columns = {
+        name: decoded_cells(table, name) if name in read else pa.nulls(table.n_rows, table.types.field(name).type)
+        for name in table.names
+    }
+    return Table(pa.table(columns), layout=table.layout)
 
 
 def pseudonyms(table: Table, name: str, key: Secret) -> ReleasedCodes:
