@@ -429,3 +429,15 @@ def test_one_column_is_scored_as_one(tmp_path, capsys):
     said = capsys.readouterr().out
     assert "1 numeric column compared" in said
     assert "records linked, 1 column known" in said
+
+
+def test_inspect_draws_the_columns_on_a_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("people.csv").write_text("age,job\n" + "".join(f"{20 + i % 9},{'xxy'[i % 3]}\n" for i in range(90)))
+    assert run(["inspect", "people.csv", "--html", "look.html"]) == 0
+    page = Path("look.html").read_text()
+    assert "█" in page.split("<td>job</td>")[1]
+    # a page of ours is drawn anew, a file of somebody's stays
+    assert run(["inspect", "people.csv", "--html", "look.html"]) == 0
+    assert run(["inspect", "people.csv", "--html", "people.csv"]) == 2
+    assert Path("people.csv").read_text().startswith("age,job")

@@ -136,6 +136,18 @@ def fitted(rows: Sequence[tuple[str, ...]], head: tuple[str, ...], width: int = 
     return lines
 
 
+def sparkline(counts: Sequence[int]) -> str:
+    """Return counts as bars of text, the highest for the largest; a blank for none.
+
+    Examples
+    --------
+    >>> sparkline([0, 1, 40, 80])
+    ' ▁▄█'
+    """
+    bars, most = "▁▂▃▄▅▆▇█", max(counts, default=0)
+    return "".join(bars[max(0, -(-8 * n // most) - 1)] if n else " " for n in counts)
+
+
 def wrapped(text: str, width: int = 80) -> str:
     """Wrap a sentence to the width of a terminal without breaking words such as paths or options."""
     return textwrap.fill(text, width, break_long_words=False, break_on_hyphens=False)

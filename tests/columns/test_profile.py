@@ -174,3 +174,13 @@ def test_keys_of_households_and_sampling_weights_are_proposed() -> None:
         assert "gives away" not in " ".join(hr.inspect(told).warnings)
     low = survey.set_column(at, "sampling_weight", pa.array(np.full(n, 0.5)))
     assert hr.Schema.guess(low).weight is None
+
+
+def test_the_shape_of_a_column_is_counted() -> None:
+    numbers = [*range(399), None, 1_000_000]  # one value beyond the 99% quantile ends up in the last part
+    kinds = ["b"] * 240 + ["a"] * 120 + [None] * 41
+    table = pa.table({"amount": numbers, "kind": kinds, "person_id": range(401)})
+    amount, kind, person = (found.shape for found in profile(table))
+    assert sum(amount) == 400
+    assert max(amount) <= 56
+    assert (kind, person) == ((240, 120), ())

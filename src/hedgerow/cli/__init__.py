@@ -18,6 +18,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
         print(f"hedgerow {__version__}")
         sys.exit(0)
+    if sys.stdout is not None:  # a terminal that lacks a sign shows another
+        sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
     # What Arrow frees then serves numpy as well: a million people take 0.1 GB less.
     os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
     try:

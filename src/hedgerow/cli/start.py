@@ -32,6 +32,10 @@ if TYPE_CHECKING:
 QUASI = ("age", "sex", "education", "job", "region", "marital", "hours_per_week", "born_abroad")
 SENSITIVE, IDENTIFIERS = ("income", "assets"), ("person_id", "postcode")
 PEOPLE, K, MOST = 10_000, 10, 0.5
+PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><title>Columns of a table</title>
+<meta name="viewport" content="width=device-width"><style>:root {color-scheme: light dark}
+body {font: 1rem system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem}</style>
+"""
 
 
 @command(*rows("demo"), config=False)
@@ -127,8 +131,11 @@ def inspect(source: str, options: Options) -> None:
     head = text("inspection", "to_confirm") if is_declared else ""
     toml = head + "".join(f"# To do: {each}\n" for each in to_declare) + schema.to_toml()
     saved = new_file(options["save"]) if options.get("save") else None
+    page = new_file(options["html"], mark=PAGE.encode()) if options.get("html") else None
     if saved is not None:
         write_private(saved, toml)
+    if page is not None:
+        write_private(page, PAGE + inspection._repr_html_())
     if options.get("json"):
         as_json(inspection.to_dict())
         return
@@ -143,6 +150,8 @@ def inspect(source: str, options: Options) -> None:
     say()
     if saved is not None:
         say(f"written    {saved}  (the proposal: correct it there)")
+    if page is not None:
+        say(f"written    {page}")
     say("If you agree:")
     for line in command_line(Request(schema, method, path=path, measured=measured), saved).splitlines():
         say(f"  {line}")

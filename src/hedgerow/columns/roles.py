@@ -44,6 +44,8 @@ _REPEATS = 0.95
 _UNIQUE = 0.9
 # a remark with so large a share of distinct values is prose, and not a code
 _REPEATED = 0.2
+# bars of the picture of a column
+_PARTS = 8
 _FEW = 100
 # whole numbers with few values are codes if enough records share each of them, on average
 MOST_CODES, _CODE_SHARED = 10, 3
@@ -81,6 +83,9 @@ class ColumnProfile:
         Characters of its longest text; 0 if it has no text.
     markers : tuple of str
         Words for a missing value, such as k.A., that occur among its texts.
+    shape : tuple of int
+        Records in eight equal parts of a number's range (between its 1% and 99% quantiles), or of each of the
+        eight most frequent categories, missing not counted; empty for identifiers.
     """
 
     name: str
@@ -92,6 +97,7 @@ class ColumnProfile:
     attacked_as: str = "category"
     longest: int = 0
     markers: tuple[str, ...] = ()
+    shape: tuple[int, ...] = ()
 
 
 def attacked_as(column: Column, schema: Schema) -> str:
@@ -257,7 +263,20 @@ def _describe(table: Table, name: str) -> ColumnProfile:
         attacked_as(column, Schema()),
         longest_text(column),
         tuple(word for word in MARKERS if word in texts),
+        () if role == "identifier" else _shape(column),
     )
+
+
+def _shape(column: Column) -> tuple[int, ...]:
+    """Return the records in eight parts of a column: of a number's usual range, or its most frequent categories."""
+    counts = column.counts()[:-1]
+    if not column.is_ordered:
+        return tuple(np.sort(counts)[::-1][:_PARTS].tolist())
+    if len(counts) <= _PARTS or column.infinite:
+        return tuple(counts[:_PARTS].tolist())
+    values = column.doubles if column.is_number else np.arange(len(counts), dtype=float)
+    low, high = values[np.searchsorted(np.cumsum(counts), np.array([0.01, 0.99]) * counts.sum())]
+    return tuple(np.histogram(np.clip(values, low, high), _PARTS, weights=counts)[0].astype(int).tolist())
 
 
 def _weighs(words: set[str]) -> bool:
@@ -360,8 +379,8 @@ def _role(table_kind: str, column: Column, n_present: int) -> tuple[Role, str]:
             f"by its name, a key; {percent(share, 0)} of it differs",
         ),
         (n > _FEW and ends_in_id, "identifier", "by its name, a key of people or groups"),
-        (names_quasi(words) and not (is_text and differs), "quasi", "others may know it (by its name)"),
-        (names_sensitive(words) and not (is_text and differs), "sensitive", "it may be private (by its name)"),
+        (names_quasi(words) and not (is_text and differs), "quasi", "by its name"),
+        (names_sensitive(words) and not (is_text and differs), "sensitive", "by its name"),
         (
             measured and counts_rows and column.values[-1] - column.values[0] + 1 == n,
             "identifier",

@@ -8,6 +8,7 @@ import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from shutil import get_terminal_size
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from ..backends.select import opened
 from ..columns.column import Column
 from ..columns.roles import LONG, ColumnProfile, describe_strata, longest_text, profile, proposal, questions
 from ..columns.table import Table
-from ..display import fitted, notebook_html, wrapped
+from ..display import fitted, notebook_html, sparkline, wrapped
 from ..errors import ParameterError
 from ..notation import moment, words
 from ..schema import Points, Schema
@@ -28,7 +29,7 @@ from .options import quoted
 _say = partial(text, "inspection")
 # the most categories that are proposed as public
 _MOST_CATEGORIES = 100
-_HEAD = ("column", "role", "kind", "distinct", "missing", "why")
+_HEAD = ("column", "role", "kind", "distinct", "missing", "shape", "why")
 
 
 @dataclass(frozen=True, repr=False)
@@ -105,6 +106,7 @@ class Inspection:
                     "attacked_as": c.attacked_as,
                     "distinct": c.n_distinct,
                     "missing": c.n_missing,
+                    "shape": list(c.shape),
                     "reason": c.reason,
                 }
                 for c in self.columns
@@ -126,14 +128,16 @@ class Inspection:
         )
 
     def _rows(self) -> list[tuple[str, ...]]:
-        names = (*_HEAD[:-1], "reason")
-        return [tuple(words(column[name]) for name in names) for column in self.to_dict()["columns"]]
+        return [
+            (c.name, c.role, c.kind, words(c.n_distinct), words(c.n_missing), sparkline(c.shape), c.reason)
+            for c in self.columns
+        ]
 
     def __str__(self) -> str:
         lines = [
             f"{self.rows:,} records, {len(self.columns)} columns. Proposed roles, to correct:",
             "",
-            *fitted(self._rows(), _HEAD),
+            *fitted(self._rows(), _HEAD, max(80, min(get_terminal_size().columns, 120))),
         ]
         lines += [f"\n{wrapped(text)}" for text in self._codes()]
         return "\n".join(lines + [f"\n{wrapped('warning: ' + text)}" for text in self.warnings])
