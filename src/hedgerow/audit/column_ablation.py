@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -21,60 +20,7 @@ STEPS = 6
 _ENDS = (0.05, 0.95)
 
 
-@dataclass(frozen=True)
-class Carried:
-    """The part of a release's disclosure that is due to one quasi-identifier.
-
-    Parameters
-    ----------
-    column : str
-    explained : float or None
-        The share of the public loss that the groups explain in a release without this column; None if
-        no such release is possible.
-    share : float or None
-        The relative fall of `explained` when the column is left out; negative if it rises.
-    utility : float or None
-        The certainty that the cells of the other columns keep in the release without this column.
-    grid : tuple, optional
-        First, last and step of round cut points that coarsen the column; only for numbers.
-    coarse_explained, coarse_share : float, optional
-        `explained` and `share` for a release that keeps the column but cuts it only at these points.
-    """
-
-    column: str
-    explained: float | None = None
-    share: float | None = None
-    utility: float | None = None
-    grid: tuple[float, float, float] | None = None
-    coarse_explained: float | None = None
-    coarse_share: float | None = None
-
-
-@dataclass(frozen=True)
-class Shares:
-    """The disclosure of a release by its groups, and the part that is due to each quasi-identifier.
-
-    Parameters
-    ----------
-    explained : float or None
-        The share of the public loss that the groups explain, averaged over the sensitive columns: R squared
-        for numbers, its counterpart by the Brier score for categories. None if the method makes no groups
-        of equal cells, or makes random draws.
-    sensitive : tuple of str
-    columns : tuple of Carried
-        One entry per quasi-identifier, largest share first.
-    """
-
-    explained: float | None
-    sensitive: tuple[str, ...]
-    columns: tuple[Carried, ...] = ()
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the shares as a plain dict."""
-        return plain(asdict(self))
-
-
-def shares(ready: Prepared, method: Any, progress: Progress | None = None) -> Shares:
+def shares(ready: Prepared, method: Any, progress: Progress | None = None) -> dict[str, Any]:
     """Repeat a release without each quasi-identifier, and with each number coarsened, to compare disclosure.
 
     The share of a column is 1 - E' / E, where E is the share of the sensitive columns' loss that the
@@ -89,18 +35,30 @@ def shares(ready: Prepared, method: Any, progress: Progress | None = None) -> Sh
         Unfitted.
     progress : callable, optional
 
+    Returns
+    -------
+    dict
+        ``explained``: the share of the public loss that the groups explain, averaged over the ``sensitive``
+        columns: R squared for numbers, its counterpart by the Brier score for categories. None if the
+        method makes no groups of equal cells, or makes random draws. ``columns``: for each quasi-identifier,
+        largest share first, what the groups explain in a release without it (``explained``; None if no
+        such release is possible), by how much that is less (``share``; negative if it is more) and the
+        certainty that the other columns keep (``utility``); for numbers the first, last and step of round
+        cut points that coarsen it (``grid``), and the same figures of a release that cuts it only there
+        (``coarse_explained``, ``coarse_share``).
+
     Examples
     --------
     >>> import hedgerow as hr
     >>> people = hr.datasets.make_people(1000, seed=1)
     >>> schema = hr.Schema(quasi=["age", "sex"], sensitive=["income"])
-    >>> [each.column for each in shares(Prepared.of(people, schema), hr.MART(k=10)).columns]
+    >>> [each["column"] for each in shares(Prepared.of(people, schema), hr.MART(k=10))["columns"]]
     ['age', 'sex']
     """
     report, roles = telling(progress), ready.roles
-    sensitive = tuple(roles.sensitive)
+    result: dict[str, Any] = {"explained": None, "sensitive": roles.sensitive, "columns": []}
     if method.risk_model != "classes" or method.draws or not roles.sensitive:
-        return Shares(None, sensitive)
+        return plain(result)
 
     def explained(schema: Schema) -> tuple[float | None, float | None]:
         trial = Trial(ready.rows, schema, "certainty", "worst", None, 0)
@@ -113,22 +71,30 @@ def shares(ready: Prepared, method: Any, progress: Progress | None = None) -> Sh
         return figures["explained"], figures["utility"]
 
     whole, _ = explained(roles)
+    result["explained"] = whole
     if not whole or len(roles.quasi) < 2:
-        return Shares(whole, sensitive)
-    columns = []
+        return plain(result)
     for i, name in enumerate(roles.quasi):
         report(f"without {name}", i / len(roles.quasi))
         remaining, utility = explained(_without(roles, name))
-        one = Carried(name, remaining, _lost_share(remaining, whole), utility)
-        grid = None
+        grid = coarse = None
         if "grid" in method.supported_fields and name not in roles.grid:
             grid = coarser(ready.rows.declared_column(roles, name))
         if grid is not None:
             coarse, _ = explained(roles.replace(grid={**roles.grid, name: grid}))
-            one = replace(one, grid=grid, coarse_explained=coarse, coarse_share=_lost_share(coarse, whole))
-        columns.append(one)
-    columns.sort(key=lambda each: (-(each.share or 0.0), each.column))
-    return Shares(whole, sensitive, tuple(columns))
+        result["columns"].append(
+            {
+                "column": name,
+                "explained": remaining,
+                "share": _lost_share(remaining, whole),
+                "utility": utility,
+                "grid": grid,
+                "coarse_explained": coarse,
+                "coarse_share": _lost_share(coarse, whole),
+            }
+        )
+    result["columns"].sort(key=lambda each: (-(each["share"] or 0.0), each["column"]))
+    return plain(result)
 
 
 def _lost_share(remaining: float | None, whole: float) -> float | None:

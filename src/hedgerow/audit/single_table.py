@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -88,45 +87,10 @@ PEOPLE = 500
 THRESHOLD = 0.2
 
 
-@dataclass(frozen=True, repr=False)
-class Unprotected:
-    """The disclosure of a table without protection: counts and shares, no person's value.
-
-    Parameters
-    ----------
-    rows : int
-    quasi, sensitive : tuples of str
-    classes : mapping
-        How many records share all quasi-identifiers; see `hedgerow.measures.sizes.summary`.
-    reidentification : mapping
-        The re-identification risk that follows from the class sizes.
-    attacks : sequence of mapping, optional
-        A regression tree on every sensitive column: ``success`` on people of the table, ``control``
-        with their own rows withheld, and ``public_best``, the success of a guess from public totals. None
-        if not requested, or if no column is sensitive.
-    influence : sequence of mapping, optional
-        The contribution of each quasi-identifier to the attacks, largest share first.
-    """
-
-    rows: int
-    quasi: tuple[str, ...]
-    sensitive: tuple[str, ...]
-    classes: dict[str, Any]
-    reidentification: dict[str, Any]
-    attacks: Sequence[dict[str, Any]] | None = None
-    influence: Sequence[dict[str, Any]] | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the figures as a plain dict."""
-        return plain(vars(self))
-
-    def __repr__(self) -> str:
-        alone = self.classes["uniques"]
-        return f"Unprotected({self.rows:,} records, {alone:,} alone in their group)"
-
-
-def unprotected(table: Table, schema: Schema, *, attacks: bool = True, progress: Progress | None = None) -> Unprotected:
-    """Measure a table as if it were released without protection.
+def unprotected(
+    table: Table, schema: Schema, *, attacks: bool = True, progress: Progress | None = None
+) -> dict[str, Any]:
+    """Measure a table as if it were released without protection: counts and shares, no person's value.
 
     Parameters
     ----------
@@ -137,17 +101,27 @@ def unprotected(table: Table, schema: Schema, *, attacks: bool = True, progress:
         Also let a regression tree attack every sensitive column.
     progress : callable, optional
 
+    Returns
+    -------
+    dict
+        ``rows``, ``quasi`` and ``sensitive``; ``classes``: how many records share all quasi-identifiers
+        (`hedgerow.measures.sizes.summary`); ``reidentification``: the risk that follows from the class sizes.
+        ``attacks``: the regression tree's ``success`` on people of the table, its ``control`` with their own
+        rows withheld, and ``public_best``, the success of a guess from public totals; ``influence``: the
+        contribution of each quasi-identifier to the attacks, largest share first. Both are None if not
+        requested, or if no column is sensitive.
+
     Examples
     --------
     >>> import pyarrow as pa
     >>> from hedgerow.io.read import read
     >>> people = read(pa.table({"age": [30, 30, 40], "income": [2100, 2300, 1900]}))
     >>> schema = Schema(quasi=["age"], sensitive=["income"])
-    >>> unprotected(people, schema, attacks=False)
-    Unprotected(3 records, 1 alone in their group)
+    >>> unprotected(people, schema, attacks=False)["classes"]["uniques"]
+    1
     """
     report = telling(progress)
-    report("counting who is alone", None)
+    report("counting who is alone")
     refuse_repeated(table, schema)
     pair = as_it_is(table, schema)
     groups = pair.classes
@@ -158,12 +132,14 @@ def unprotected(table: Table, schema: Schema, *, attacks: bool = True, progress:
         "sensitive": schema.sensitive,
         "classes": sizes.summary(groups.sizes),
         "reidentification": sizes.attackers(groups.sizes, None, THRESHOLD, people) | {"threshold": THRESHOLD},
+        "attacks": None,
+        "influence": None,
     }
-    if not attacks or not schema.sensitive:
-        return Unprotected(**figures)
-    tried = regression(pair, learners=LEARNER, people=PEOPLE, progress=lambda text, share=None: report(text, share))
-    report("which columns give people away", None)
-    return Unprotected(**figures, attacks=tried, influence=influence(pair))
+    if attacks and schema.sensitive:
+        figures["attacks"] = regression(pair, learners=LEARNER, people=PEOPLE, progress=report)
+        report("which columns give people away")
+        figures["influence"] = influence(pair)
+    return plain(figures)
 
 
 def as_it_is(table: Table, schema: Schema) -> Pair:

@@ -159,7 +159,7 @@ class Worker:
 
     def _today(self, ask: Ask) -> dict[str, Any]:
         session, schema = self._opened(ask), self._schema(ask)
-        return session.today(schema, attacks=ask["attacks"], progress=self._progress).to_dict()
+        return session.today(schema, attacks=ask["attacks"], progress=self._progress)
 
     def _frontier(self, ask: Ask) -> dict[str, Any]:
         """Try one k with several caps, and return the points together with those of earlier requests."""
@@ -172,7 +172,7 @@ class Worker:
         return points.to_dict() | {"title": session.choice.method.title}
 
     def _shares(self, ask: Ask) -> dict[str, Any]:
-        return self._choose(ask).carried(progress=self._progress).to_dict()
+        return self._choose(ask).carried(progress=self._progress)
 
     def _protected(self, ask: Ask) -> Session:
         session = self._choose(ask)

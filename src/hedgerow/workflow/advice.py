@@ -64,7 +64,7 @@ def advise(
     Parameters
     ----------
     today : mapping, optional
-        As `Unprotected.to_dict` has it.
+        As `audit.single_table.unprotected` returns it.
     frontier : mapping, optional
         As `Frontier.to_dict` has it.
     chosen : mapping, optional

@@ -9,13 +9,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ..audit.column_ablation import Shares, shares
+from ..audit.column_ablation import shares
 from ..audit.frontier import Frontier, Point, Prepared, frontier
 from ..audit.measure import audit, bind_profile
 from ..audit.pairing import pair_up
 from ..audit.result import Audit
 from ..audit.single_records import Found, look_up
-from ..audit.single_table import Unprotected, as_it_is, unprotected
+from ..audit.single_table import as_it_is, unprotected
 from ..audit.subject import of_release
 from ..audit.table_pair import Pair
 from ..backends import ENGINES, base
@@ -232,7 +232,7 @@ class Session:
     @takes(schema=SCHEMA, progress=PROGRESS)
     def today(
         self, schema: Schema | None = None, *, attacks: bool = True, progress: Progress | None = None
-    ) -> Unprotected:
+    ) -> dict[str, Any]:
         """Measure what the table reveals without protection; see `hedgerow.audit.single_table`.
 
         Parameters
@@ -375,7 +375,7 @@ class Session:
         return self._keep("frontier", points)
 
     @takes(progress=PROGRESS)
-    def carried(self, *, progress: Progress | None = None) -> Shares:
+    def carried(self, *, progress: Progress | None = None) -> dict[str, Any]:
         """Measure how much each quasi-identifier adds to what the groups of the chosen method reveal.
 
         The release is made again without each of them; see `hedgerow.audit.column_ablation`.
