@@ -41,7 +41,7 @@ def refusal(key: str, /, **values: Any) -> dict[str, str]:
 
     Examples
     --------
-    >>> refusal("no_quasi_identifier", names="income", columns="age, job")
-    {'message': 'income: no quasi-identifier', 'hint': 'these are age, job'}
+    >>> refusal("twice", name="MART")
+    {'message': 'the method MART is given twice', 'hint': 'give a mapping of names to methods'}
     """
     return {part: words.format(**values) for part, words in texts("error")[key].items()}

@@ -186,13 +186,6 @@ def test_a_failed_check_leaves_nothing_to_download(browser: Browser, desk: Desk)
     assert "reached 9" in page
 
 
-def test_what_is_looked_up_stands_in_no_address(browser: Browser, desk: Desk) -> None:
-    desk.results["measure"] = {"known": ["age", "job"]}
-    answer = browser("POST", "/lookup", data={"turn": str(desk.turn), "known-0": "31", "known-1": ""})
-    assert answer.headers["location"] == "/compare"
-    assert desk.work.asked[-1][1]["wanted"] == {"age": "31"}
-
-
 def test_a_fault_of_the_studio_tells_no_value(browser: Browser, desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(step: str) -> None:
         raise RuntimeError("Ann earns 2100")
@@ -406,10 +399,9 @@ def test_a_hierarchy_that_was_mended_is_taken_anew(browser: Browser, desk: Desk,
 def test_work_that_an_old_page_asks_for_is_not_done(browser: Browser, desk: Desk) -> None:
     old = str(desk.turn)
     browser("POST", "/settings", data=settings(desk, **{"option-k": "2"}), headers={"x-tab": "one"})
-    desk.results["measure"] = {"known": ["age"]}
+    desk.results["measure"] = {"attacked": False}
     asked, choices = len(desk.work.asked), desk.choices
-    for path, form in (("/write", {"folder": "release"}), ("/attack", {}), ("/undo", {}),
-                       ("/lookup", {"known-0": "31"}), ("/lookup", {"known-0": "31", "turn": "0"})):  # fmt: skip
+    for path, form in (("/write", {"folder": "release"}), ("/attack", {}), ("/undo", {}), ("/attack", {"turn": "0"})):
         browser("POST", path, data={"turn": old, **form}, headers={"x-tab": "two"})
         assert (len(desk.work.asked), desk.choices) == (asked, choices)
         assert "changed in another window" in (desk.notice or "")

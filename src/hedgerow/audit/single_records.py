@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +15,9 @@ import pyarrow as pa
 from ..columns.column import Column
 from ..columns.table import Table
 from ..display import cell
-from ..errors import InputError, ParameterError, UnsupportedError
+from ..errors import ParameterError
 from ..io.write import write_table
-from ..measures import Bools, Classes, Floats, Groups, Ints, group
+from ..measures import Classes, Floats, Groups, Ints, group
 from ..measures.class_counts import Counts
 from ..notation import moment, number, plain
 from ..texts import refusal
@@ -301,145 +301,3 @@ def _known_values(column: Column, value_groups: Groups, groups: Groups) -> list[
     centre = mean(y)
     spread = mean((y - centre[labels]) ** 2)
     return np.stack([n[at], centre[at], spread[at]], axis=1).tolist()
-
-
-@dataclass(frozen=True)
-class Fits:
-    """The records of one table that fit a description.
-
-    Parameters
-    ----------
-    records : int
-    groups : int
-        Number of classes that contain these records.
-    told : mapping
-        For each sensitive column, the standard deviation (numbers and dates) or the share of the most
-        frequent value (categories) among these records; None if no record fits.
-    """
-
-    records: int
-    groups: int
-    told: Mapping[str, float | None]
-
-
-@dataclass(frozen=True)
-class Found:
-    """The records that fit a description, in the original and in the release.
-
-    Parameters
-    ----------
-    before : Fits
-        The records that fit in the original.
-    after : Fits or None
-        The records that fit in the release; None if there is no release yet.
-    nobody : mapping
-        The figures of `Fits.told` over the whole original: what somebody guesses without a description.
-    numbers : tuple of str
-        The sensitive columns whose figure is an error, not a share.
-    """
-
-    before: Fits
-    after: Fits | None
-    nobody: Mapping[str, float | None]
-    numbers: tuple[str, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the result as a plain dict."""
-        return plain(asdict(self))
-
-
-def look_up(pair: Pair, wanted: Mapping[str, str], *, released: bool = True) -> Found:
-    """Find the records that fit a description of a person.
-
-    Parameters
-    ----------
-    pair : Pair
-    wanted : mapping of str to str
-        The known values of quasi-identifiers, as the table shows them; columns that are not named may have
-        any value. No error message repeats the values.
-    released : bool
-        False searches only the original.
-
-    Raises
-    ------
-    InputError
-        A name is not a quasi-identifier, or a value of a numeric or date column cannot be read.
-    UnsupportedError
-        The method altered values, so its cells exclude nobody.
-    """
-    if released and pair.risk_model == "linkage":
-        raise UnsupportedError(**refusal("altered", name="this release", instead=""))
-    columns = {column.name: column for column in pair.released_quasi}
-    if unknown := [name for name in wanted if name not in columns]:
-        raise InputError(**refusal("no_quasi_identifier", names=", ".join(unknown), columns=", ".join(columns)))
-    codes = {name: _code(columns[name].whole, text) for name, text in wanted.items()}
-    whole = pair.unchanged
-    originals = {column.name: column for column in whole.quasi}
-    before = np.ones(whole.n_rows, np.bool_)
-    for name, code in codes.items():
-        before &= originals[name].codes == code
-    after = None
-    if released:
-        fits = np.ones(pair.n_rows, np.bool_)
-        for name, code in codes.items():
-            column = columns[name]
-            fits &= _covers(column, code)[column.codes]
-        after = _fits(pair, fits)
-    everybody = _fits(whole, np.ones(whole.n_rows, np.bool_))
-    numbers = tuple(column.name for column in pair.sensitive if column.is_number)
-    return Found(_fits(whole, before), after, everybody.told, numbers)
-
-
-def _code(column: Column, text: str) -> float:
-    """Return the code of a value: -1 if unknown; for a number that nobody has, halfway between two codes."""
-    text = text.strip()
-    if not text:
-        return float(column.n_values)
-    texts = labels(column)
-    if text in texts:
-        return float(texts.index(text))
-    if not column.is_number or column.unit:
-        return -1.0
-    try:
-        value = float(text)
-    except ValueError:
-        raise InputError(f"what is known of {column.name} is not a number") from None
-    at = int(np.searchsorted(column.values, value))
-    same = at < column.n_values and column.values[at] == value
-    return float(at) if same else at - 0.5
-
-
-def _covers(column: ReleasedColumn, code: float) -> Bools:
-    """Return, for each cell, whether it can stand for a value code; shape (n_cells,)."""
-    m, free = column.original.n_values, column.anything | column.stands_in
-    if code == m:
-        return column.missing | free
-    if column.is_number:
-        lo, hi = _code_ranges(column)
-        return np.asarray(free | ((lo <= code) & (code <= hi)))
-    cells, members = column.categories
-    return np.asarray(free | (np.bincount(cells[members == code], minlength=column.n_cells) > 0))
-
-
-def _fits(side: Pair, rows: Bools) -> Fits:
-    matches = np.flatnonzero(rows)
-    groups = len(np.unique(side.classes.labels[matches]))
-    groups_of_values = side.value_groups.labels.astype(np.int64)
-    # a group shows all of its values, each as surely as records of it fit
-    share = np.bincount(groups_of_values[matches], minlength=len(side.value_groups.sizes)) / side.value_groups.sizes
-    weights = share[groups_of_values]
-    names = [column.name for column in side.sensitive]
-    figures = [_guess_error(column, weights) for column in side.released_sensitive]
-    return Fits(len(matches), groups, dict(zip(names, figures, strict=True)))
-
-
-def _guess_error(column: Column, weights: Floats) -> float | None:
-    if column.is_number:
-        y = column.numbers
-        finite = np.isfinite(y) & (weights > 0)
-        if not finite.any():
-            return None
-        mean = np.average(y[finite], weights=weights[finite])
-        return float(np.sqrt(np.average((y[finite] - mean) ** 2, weights=weights[finite])))
-    counts = np.bincount(column.codes, weights, column.n_values + 1)
-    return float(counts.max() / counts.sum()) if counts.sum() else None

@@ -123,7 +123,12 @@ def unprotected(
     report = telling(progress)
     report("counting who is alone")
     refuse_repeated(table, schema)
-    pair = as_it_is(table, schema)
+    schema.check(table.names)
+    check_measured(schema, table, "table")
+    quasi, sensitive = (
+        tuple(table.declared_column(schema, name) for name in names) for names in (schema.quasi, schema.sensitive)
+    )
+    pair = Pair.of_itself(schema, table, quasi, sensitive)
     groups = pair.classes
     people = None if pair.persons is None else pair.people_in(groups)
     figures: dict[str, Any] = {
@@ -140,18 +145,3 @@ def unprotected(
         report("which columns give people away")
         figures["influence"] = influence(pair)
     return plain(figures)
-
-
-def as_it_is(table: Table, schema: Schema) -> Pair:
-    """Pair a table with itself, as if it were released without protection.
-
-    Raises
-    ------
-    SchemaError
-        It lacks columns of the schema, or the schema names no quasi-identifier.
-    """
-    schema.check(table.names)
-    check_measured(schema, table, "table")
-    quasi = tuple(table.declared_column(schema, name) for name in schema.quasi)
-    sensitive = tuple(table.declared_column(schema, name) for name in schema.sensitive)
-    return Pair.of_itself(schema, table, quasi, sensitive)

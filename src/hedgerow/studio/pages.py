@@ -38,7 +38,6 @@ def environment() -> Any:
     environment.filters |= {"listed": listed, "sentences": in_sentences, "setting": setting}
     environment.globals |= {"words": WORDS, "kinds": KINDS, "people": PEOPLE, "judged": _judged}
     environment.globals["option_words"] = forms.words
-    environment.filters["digits"] = lambda value: "unknown" if value is None else f"{value:,.3g}"
     return environment
 
 
@@ -52,7 +51,7 @@ ASSETS |= {path.name: path for path in (_HERE / "assets").iterdir()}
 _OF_STATE = (
     "job", "free", "version", "turn", "notice", "choices", "ready", "sensitive", "missing", "encoding", "refused",
 )  # fmt: skip
-_OF_RESULTS = ("open", "today", "methods", "frontier", "shares", "measure", "lookup", "wanted", "write", "script")
+_OF_RESULTS = ("open", "today", "methods", "frontier", "shares", "measure", "write", "script")
 
 
 def page(state: StudioState, step: str) -> str:

@@ -243,12 +243,6 @@ def _posting(app: FastAPI, state: StudioState) -> None:
             choices = replace(choices, method=titles[point["method"]], options={})
         return forms.take(point["parameters"], choices)
 
-    def look_up(form: dict[str, str]) -> None:
-        columns = (state.results.get("measure") or {}).get("known", [])
-        values = {name: form.get(f"known-{i}", "").strip() for i, name in enumerate(columns)}
-        if not state.look_up({name: text for name, text in values.items() if text}):
-            state.notice = "Something else is being done; look the person up afterwards."
-
     def read_again(form: dict[str, str]) -> None:
         words, path = list(dict.fromkeys(split(form.get("missing", "")))), state.refused or state.path
         encoding = form.get("encoding", "").strip()
@@ -277,7 +271,6 @@ def _posting(app: FastAPI, state: StudioState) -> None:
     on("/leave-out", "risk", lambda form: forms.leave_out(form.get("column", ""), state.choices))
     on("/undo", "table", lambda form: state.undo())
     on("/attack", "compare", lambda form: state.attack(), waits=True)
-    on("/lookup", "compare", look_up, waits=True)
     on("/missing", "table", read_again, waits=True)
     on("/write", "release", write, waits=True)
     # these are about the table as a whole, or about work: no choice of another window is lost by them

@@ -20,7 +20,7 @@ PEOPLE = 10_000
 STEPS = tuple(WORDS["steps"])
 # in place of a cap, where a method has none
 _NO_CAP = "none"
-_OF_CHOICES = ("today", "frontier", "shares", "measure", "lookup", "write", "failed", "script", "cautions")
+_OF_CHOICES = ("today", "frontier", "shares", "measure", "write", "failed", "script", "cautions")
 _OF_TABLE = ("path", "missing", "encoding", "choices", "past", "results")
 _VARIED = ("k", "max_disclosure")
 # the settings that the picture shows besides the chosen one; a cap of 1 is none
@@ -307,13 +307,6 @@ class StudioState:
         """Start measuring the release with attacks and models."""
         with self._lock:
             self._request("measure", {"attacks": True}, "compare")
-
-    def look_up(self, wanted: Mapping[str, str]) -> bool:
-        """Start looking up a person; return False if another job is running."""
-        with self._lock:
-            self.results["wanted"] = dict(wanted)
-            self.results.pop("lookup", None)
-            return self._request("lookup", {"wanted": dict(wanted)}, "compare")
 
     def write(self, folder: str, force: bool) -> None:
         """Check every promise, and write the release to a folder."""

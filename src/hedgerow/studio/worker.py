@@ -202,9 +202,6 @@ class Worker:
         self._choose(ask)
         return {}
 
-    def _lookup(self, ask: Ask) -> dict[str, Any]:
-        return self._choose(ask).look_up(ask["wanted"]).to_dict()
-
     def _write(self, ask: Ask) -> dict[str, Any]:
         session = self._protected(ask)
         if session.result("measure") is None:
@@ -274,7 +271,6 @@ def comparison(session: Session) -> dict[str, Any]:
         "pictures": [{"name": n, "svg": p.svg, "alt": p.alt} for n, p in plots.items()],
         "utility": audit["utility"],
         "shown": None if examples is None else {n: getattr(examples, n) for n in ("names", "before", "after")},
-        "known": list(session.choice.schema.quasi) if grouped else [],
         "attacked": bool(audit["attacks"]),
         "standard": audit["profile"],
         "warned": _for_page(session, [each for each in release.cautions if each not in loud]),

@@ -12,12 +12,8 @@ from typing import Any
 from ..audit.column_ablation import shares
 from ..audit.frontier import Frontier, Point, Prepared, frontier
 from ..audit.measure import audit, bind_profile
-from ..audit.pairing import pair_up
 from ..audit.result import Audit
-from ..audit.single_records import Found, look_up
-from ..audit.single_table import as_it_is, unprotected
-from ..audit.subject import of_release
-from ..audit.table_pair import Pair
+from ..audit.single_table import unprotected
 from ..backends import ENGINES, base
 from ..backends.select import chosen, opened
 from ..columns.table import Table
@@ -26,7 +22,7 @@ from ..io.read import read
 from ..progress import Progress, cautions
 from ..release import Release
 from ..schema import SCHEMA, Schema
-from ..validation import FLAG, METHOD, NUMBER, PATH, PROGRESS, TEXT, named, takes
+from ..validation import FLAG, METHOD, NUMBER, PATH, PROGRESS, TEXT, takes
 from . import script
 from .inspection import Inspection, inspect
 from .methods import canonical
@@ -95,7 +91,6 @@ class Session:
         self._settings: dict[str, Mapping[str, Any]] = {}
         self._cancelled = threading.Event()
         self._cautions: list[str] = []
-        self._pair: tuple[Release, Pair] | None = None
         self._prepared: Prepared | None = None
         self.open(source, engine=engine, memory=memory, schema=schema, method=method)
 
@@ -253,23 +248,6 @@ class Session:
         """Return the chosen schema, or the proposal of `inspect` if none was chosen."""
         request: Request | None = self.result("choose")
         return self.inspect().schema if request is None else request.schema
-
-    @takes(wanted=named(TEXT, "a mapping of columns to values"))
-    def look_up(self, wanted: Mapping[str, str]) -> Found:
-        """Look up a person: count the records that match what is known, before and after protection.
-
-        Parameters
-        ----------
-        wanted : mapping of str to str
-            Values of quasi-identifiers as the table shows them; an empty text is a missing one.
-        """
-        release: Release | None = self.result("protect")
-        if release is None:
-            return look_up(as_it_is(self.table, self._roles()), wanted, released=False)
-        # pairing takes a second or more, and a person is looked up many times
-        if self._pair is None or self._pair[0] is not release:
-            self._pair = release, pair_up(self.table, of_release(release))
-        return look_up(self._pair[1], wanted)
 
     @takes(schema=SCHEMA, method=METHOD, max_inference=NUMBER, keep_order=FLAG, parts=FLAG)
     def choose(
