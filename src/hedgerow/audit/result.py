@@ -186,7 +186,7 @@ class Audit:
         audience : {"steward", "recipient"}
             The recipient's page leaves out every figure that would help an intruder.
         plan : Plan, optional
-            The release plan: the page then says how the table was recoded, and draws the tree.
+            The release plan: the page then says how the table was recoded.
         checks : sequence of Check
             The promises as they were verified.
         drawings : mapping of str to str, optional

@@ -49,7 +49,7 @@ def render(
     audience : {"steward", "recipient"}
         The recipient's page has neither the original's figures nor anything that
         tells an intruder where to look: no attack table, no worst class, no
-        influence of columns, no tree, no parameters.
+        influence of columns, no parameters.
     plan : Plan, optional
         The plan of the release.
     checks : sequence of Check or mapping
@@ -75,7 +75,7 @@ def render(
     check_one_of("audience", audience, AUDIENCES)
     steward, loud = audience == "steward", not_bounded(audit, plan)
     promised, first = answers(audit, plan, checks)
-    # a tree has its picture, and its rows would be too many
+    # the rows of a tree would be too many
     listed = plan if steward and plan and not isinstance(plan.recoding, Partition) else None
     page = (
         _environment()

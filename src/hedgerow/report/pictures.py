@@ -18,7 +18,7 @@ from ..audit.column_comparison import moved_share, scatter
 from ..errors import InputError
 from ..measures import disclosure
 from ..measures.guarantees import cap_of
-from ..notation import cut, percent
+from ..notation import percent
 from ..texts import read_toml, text
 from .figures import blind_guess
 from .svg import UNNAMED, LabelSpace, parameters_in_short
@@ -322,60 +322,6 @@ def influence_bars(rows: Sequence[Mapping[str, Any]]) -> Picture:
         _legend(axes)
     share = percent(rows[0]["release"]["tree"], 0)
     return Picture(svg[0], text("pictures", "influence", name=rows[0]["column"], share=share))
-
-
-def tree_picture(recoding: Any, limit: int = 24) -> Picture | None:
-    """Return a picture of a partition as a tree; None for more than `limit` leaves and for other plans."""
-    if getattr(recoding, "kind", "") != "partition" or not 2 <= recoding.n_leaves <= limit:
-        return None
-    x, y, links = _layout(recoding)
-    depth = int(max(y)) + 1
-    with _figure(max(6.4, 0.62 * recoding.n_leaves), 0.85 * depth + 0.5) as (axes, svg):
-        for parent, child in links:
-            ends = [x[parent], x[child]], [-y[parent], -y[child]]
-            axes.plot(*ends, color="#999999", linewidth=1, zorder=0)
-        groups = iter(recoding.groups or range(recoding.n_leaves))  # leaves come in the order of their nodes
-        for i, column in enumerate(recoding.split):
-            box: Any = {"boxstyle": "round,pad=0.3", "linewidth": 0.8}
-            if column >= 0:
-                label = _test(recoding, i)
-                box |= {"facecolor": "#eef4fa", "edgecolor": RELEASE}
-            else:
-                label = f"group {next(groups) + 1}"
-                box |= {"facecolor": "white", "edgecolor": "#999999"}
-            axes.text(x[i], -y[i], label, ha="center", va="center", fontsize=7, bbox=box)
-        axes.set_axis_off()
-        axes.set_xlim(-0.8, recoding.n_leaves - 0.2)
-    columns = ", ".join(sorted({recoding.columns[c].name for c in recoding.split if c >= 0}))
-    return Picture(svg[0], text("pictures", "tree", groups=recoding.n_groups, columns=columns))
-
-
-def _layout(recoding: Any) -> tuple[list[float], list[int], list[tuple[int, int]]]:
-    """Return x and y of all nodes and the (parent, child) links; parents are centred above their children."""
-    n = len(recoding.split)
-    x, y, links, leaf = [0.0] * n, [0] * n, [], 0
-    for i in range(n):
-        if recoding.split[i] >= 0:
-            for child in (i + 1, recoding.right[i]):
-                y[child] = y[i] + 1
-                links.append((i, child))
-        else:
-            x[i] = float(leaf)
-            leaf += 1
-    # children come after their parent, so backwards both stand already
-    for i in reversed(range(n)):
-        if recoding.split[i] >= 0:
-            x[i] = (x[i + 1] + x[recoding.right[i]]) / 2
-    return x, y, links
-
-
-def _test(recoding: Any, i: int) -> str:
-    column = recoding.columns[recoding.split[i]]
-    if column.kind in ("numeric", "date"):
-        return f"{_short(column.name)} < {cut(recoding.threshold[i], column.unit)}"
-    categories = ["(missing)" if c is None else c for c in recoding.subsets[recoding.subset[i]]]
-    more = f"\n+ {len(categories) - 2} more" if len(categories) > 2 else ""
-    return f"{_short(column.name)} in\n" + "\n".join(_short(c) for c in categories[:2]) + more
 
 
 def _short(text: Any, length: int = 16) -> str:
