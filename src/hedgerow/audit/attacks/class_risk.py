@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array, identity
-from scipy.special import chdtrc
 
 from ...columns.column import Column
 from ...columns.roles import check_weights
@@ -19,7 +18,6 @@ from ...columns.table import Table
 from ...errors import InputError, ParameterError
 from ...hierarchy import Hierarchy
 from ...kernels.exact_sums import total
-from ...kernels.sorting import stable_sort
 from ...measures import (
     Classes,
     Counts,
@@ -98,7 +96,6 @@ def released_risk(
         | {"threshold": threshold, "household": None if homes_at_risk is None else _household_summary(*homes_at_risk)},
         "uniqueness": None if everybody is None else sizes.population_uniques(people_or_records, float(everybody)),
         "sensitive": sensitive,
-        "covariance": _covariance(valued, [c.numbers for c in columns if c.is_number]),
     }
 
 
@@ -112,25 +109,6 @@ def _sizes(groups: Groups) -> dict[str, Any]:
         "largest": summary["largest"],
         "quartiles": [summary[name] for name in ("lower_quartile", "median", "upper_quartile")],
         **{name: summary[name] for name in ("uniques", "unique_share", "histogram")},
-    }
-
-
-def _covariance(groups: Groups, columns: list[Floats]) -> dict[str, Any] | None:
-    """Summarise `covariance_test` over the rows without missing numbers; None if it cannot be run."""
-    if not columns:
-        return None
-    y = np.stack(columns, axis=1)
-    complete = np.isfinite(y).all(axis=1)
-    if not complete.all():
-        groups = group([groups.labels[complete]])
-    p = covariance_test(groups, y[complete]) if complete.any() else None
-    if p is None:
-        return None
-    return {
-        "responses": y.shape[1],
-        "smallest": float(p.min()),
-        "below_0.05": float((p < 0.05).mean()),
-        "quantiles": {f"{q:.2f}": float(np.quantile(p, q)) for q in (0.25, 0.5, 0.75)},
     }
 
 
@@ -306,68 +284,6 @@ def disclosure_summary(disclosed: Floats, sizes: Ints, by_score: Mapping[str, Fl
         "quantiles": {f"{q:.2f}": float(v) for q, v in quantiles},
         "scores": {name: float(each.max(initial=0.0)) for name, each in by_score.items()},
     }
-
-
-def covariance_test(groups: Groups, responses: Floats) -> Floats | None:
-    """Return each class's p-value for the hypothesis that its covariances equal the table's (formula 9).
-
-    L = (n - 1) (log det C - log det C_t + trace(C_t C^-1) - r), compared with
-    chi-squared on r(r+1)/2 degrees of freedom; covariances with divisor n - 1.
-
-    Parameters
-    ----------
-    groups : Groups
-        The released classes.
-    responses : float array, shape (n_rows, r)
-        The numeric responses; no missing values.
-
-    Returns
-    -------
-    float array, shape (n_groups,), or None
-        0 if the class's covariance matrix is singular; None if the whole
-        table's is.
-    """
-    n, r = responses.shape
-    if n < 2:
-        return None
-    # on one scale, so that determinants of mixed units neither overflow nor vanish
-    scale = np.ptp(responses, axis=0)
-    if not (scale > 0).all():
-        return None
-    order = np.arange(n)
-    for key in (*responses.T, groups.labels):  # sums run in an order that the values give
-        order = order[stable_sort(key[order])[1]]
-    labels, responses = groups.labels[order], responses[order]
-    y = (responses - responses.mean(axis=0)) / scale
-    overall = y.T @ y / (n - 1)
-    sign, log_overall = np.linalg.slogdet(overall)
-    if sign <= 0 or np.linalg.cond(overall) > 1e12:
-        return None
-    # the covariance of r records or fewer is singular whatever they hold
-    large = np.flatnonzero(groups.sizes > r)
-    place = np.full(groups.n_groups, -1)
-    place[large] = np.arange(len(large))
-    labels = place[labels]
-    y, labels = y[labels >= 0], labels[labels >= 0]
-    sizes, n_large = groups.sizes[large], len(large)
-    mean = np.stack([np.bincount(labels, y[:, j], n_large) / sizes for j in range(r)], axis=1)
-    y = y - mean[labels]
-    inside = np.empty((n_large, r, r))
-    for i in range(r):
-        for j in range(i, r):
-            s = np.bincount(labels, y[:, i] * y[:, j], n_large)
-            inside[:, i, j] = inside[:, j, i] = s / (sizes - 1)
-    spread = np.sqrt(np.einsum("gii->gi", inside))
-    regular = (spread > 1e-12).all(axis=1)
-    signs, logs = np.linalg.slogdet(np.where(regular[:, None, None], inside, np.eye(r)))
-    # rounding leaves singular matrices a determinant of about 1e-16 of its scale
-    floor = 2 * np.log(np.where(spread > 0, spread, 1.0)).sum(axis=1) + np.log(1e-13)
-    regular &= (signs > 0) & (logs > floor)
-    trace = np.einsum("gij,ji->g", inside, np.linalg.inv(overall))
-    statistic = (sizes - 1) * (log_overall - np.where(regular, logs, 0.0) + trace - r)
-    p = np.zeros(groups.n_groups)
-    p[large] = np.where(regular, chdtrc(r * (r + 1) / 2, np.maximum(statistic, 0.0)), 0.0)
-    return p
 
 
 def best_guesses(counts: Counts, values: Floats, tolerance: Tolerance) -> tuple[Ints, Floats]:
