@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from scipy.integrate import quad
 
 from hedgerow.columns.column import ValueCounts
-from hedgerow.hierarchy import Hierarchy
 from hedgerow.kernels import measures
 from hedgerow.measures import Counts, class_measures, disclosure, group, sizes
 from hedgerow.measures.disclosure import Disclosed
@@ -118,22 +117,6 @@ def test_wong_salary_example_of_t_closeness() -> None:
     t = class_measures.ordered_distance(make(list(zip([0, 0, 0, 1, 2, 1, 2, 2, 1], range(9), strict=True)), 9))
     assert t[0] == pytest.approx(0.375)
     assert t[1] == pytest.approx(1 / 6, abs=1e-9)
-
-
-def test_disease_example_of_hierarchical_t_closeness() -> None:
-    # three leaves of two branches: H = 2. Class A is all "gastric ulcer".
-    paths = {
-        "ulcer": ("ulcer", "stomach", "*"),
-        "gastritis": ("gastritis", "stomach", "*"),
-        "flu": ("flu", "lung", "*"),
-        "asthma": ("asthma", "lung", "*"),
-    }
-    values = sorted(paths)
-    ill = ["ulcer", "ulcer", "gastritis", "gastritis", "flu", "flu", "asthma", "asthma"]
-    rows = list(zip([0, 0, 1, 1, 1, 1, 1, 1], map(values.index, ill), strict=True))
-    # by hand: move .25 from gastritis (height 1, cost 1/2) and .5 over the top (cost 1)
-    t = class_measures.hierarchical_distance(make(rows, 4), values, Hierarchy(paths))
-    assert t[0] == pytest.approx(0.25 * 0.5 + 0.5 * 1)
 
 
 def test_enhanced_beta_says_when_no_beta_holds() -> None:

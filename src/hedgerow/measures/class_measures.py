@@ -1,18 +1,15 @@
 """Criteria of one class's sensitive values: l-diversity and alpha, t-closeness, beta-likeness, delta-disclosure.
 
 Machanavajjhala et al. (2006, 2007), "l-diversity"; Wong et al. (2006), "(alpha, k)-anonymity";
-Li, Li & Venkatasubramanian (2007), "t-Closeness", with their three distances: the earth mover's
+Li, Li & Venkatasubramanian (2007), "t-Closeness", with two of their distances: the earth mover's
 distance is 0 if class and table have the same distribution, and at most 1. A missing value counts as
 a value of its own, after the others.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
-from ..hierarchy import TOP, Hierarchy
 from ..kernels import Floats, Ints
 from ..kernels.measures import entropies, largest_counts
 from .class_counts import Counts
@@ -61,10 +58,6 @@ def largest_share(counts: Counts) -> Floats:
     return largest_counts(counts.counts, counts.starts) / counts.sizes
 
 
-# cells of a full table that are worked on at once
-_BLOCK = 1 << 22
-
-
 def equal_distance(counts: Counts) -> Floats:
     """Return each class's distance from the table if all values are 1 apart: half the L1 distance.
 
@@ -104,59 +97,6 @@ def ordered_distance(counts: Counts) -> Floats:
     )
     first_stretch = prefix[counts.values[counts.starts[:-1]]]
     return np.clip((counts.per_group(stretch) + first_stretch) / (m - 1), 0.0, 1.0)
-
-
-def hierarchical_distance(counts: Counts, values: Sequence[str], hierarchy: Hierarchy) -> Floats:
-    """Return each class's earth mover's distance from the table over a hierarchy (Li et al., section 4.3).
-
-    A move through a node costs the node's height, relative to the hierarchy's.
-
-    Parameters
-    ----------
-    counts : Counts
-    values : sequence of str
-        The name behind each code; one outside the hierarchy (missing) stands alone
-        below the top.
-    hierarchy : Hierarchy
-    """
-    height = hierarchy.n_levels - 1
-    if height < 1:
-        return equal_distance(counts)
-    paths = [hierarchy.paths.get(v, (v,) * height + (TOP,)) for v in values]
-    nodes = [_numbered([path[level:] for path in paths]) for level in range(height + 1)]
-    out = np.zeros(counts.n_groups)
-    step = max(1, _BLOCK // max(counts.n_values, 1))
-    for begin in range(0, counts.n_groups, step):
-        end = min(begin + step, counts.n_groups)
-        part = slice(counts.starts[begin], counts.starts[end])
-        extra = np.zeros((end - begin, counts.n_values))
-        extra[counts.groups[part] - begin, counts.values[part]] = counts.shares[part]
-        extra -= counts.public
-        below = _summed(extra, nodes[0])
-        for level in range(1, height + 1):
-            parent = np.zeros(below.shape[1], np.int64)
-            parent[nodes[level - 1]] = nodes[level]
-            positive = _summed(np.maximum(below, 0.0), parent)
-            below = _summed(below, parent)
-            # What a node's children have too much and too little of cancels at this node: the
-            # smaller of both is moved here, the rest at a higher node.
-            moved = np.minimum(positive, positive - below)
-            out[begin:end] += level / height * moved.sum(axis=1)
-    return np.clip(out, 0.0, 1.0)
-
-
-def _numbered(keys: list[tuple[str, ...]]) -> Ints:
-    """Number the keys in order of first appearance; equal keys get the same number."""
-    numbers: dict[tuple[str, ...], int] = {}
-    return np.array([numbers.setdefault(key, len(numbers)) for key in keys], np.int64)
-
-
-def _summed(amounts: Floats, target: Ints) -> Floats:
-    """Sum the columns that have the same target; shape (rows, targets)."""
-    out = np.zeros((len(amounts), int(target.max()) + 1))
-    for column, to in enumerate(target):
-        out[:, to] += amounts[:, column]
-    return out
 
 
 def basic_beta(counts: Counts) -> Floats:

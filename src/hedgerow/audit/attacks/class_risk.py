@@ -16,7 +16,6 @@ from ...columns.column import Column
 from ...columns.roles import check_weights
 from ...columns.table import Table
 from ...errors import InputError, ParameterError
-from ...hierarchy import Hierarchy
 from ...kernels.exact_sums import total
 from ...measures import (
     Classes,
@@ -52,7 +51,7 @@ def released_risk(
     """
     groups, persons, columns = sides.planned or sides.classes, sides.persons, sides.released_sensitive
     valued = sides.planned or sides.value_groups
-    counted, hierarchies = Classes.from_groups(valued, columns), sides.schema.hierarchies
+    counted = Classes.from_groups(valued, columns)
     quasi = sides.released_quasi
     people = None if persons is None or persons.unit is None else persons.people(groups)
     homes = None if persons is None else persons.by_class(groups).households
@@ -68,10 +67,7 @@ def released_risk(
         }
     sensitive = {
         column.name: sensitive_summary(
-            counted.sensitive[column.name],
-            sides.targets[column.name],
-            hierarchies.get(column.name),
-            smallest_cell(valued, column, persons),
+            counted.sensitive[column.name], sides.targets[column.name], smallest_cell(valued, column, persons)
         )
         for column in columns
     }
@@ -118,7 +114,7 @@ QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 
 def sensitive_summary(
-    column: SensitiveCounts, target: AttackTarget, hierarchy: Hierarchy | None = None, smallest_cell: int | None = None
+    column: SensitiveCounts, target: AttackTarget, smallest_cell: int | None = None
 ) -> dict[str, Any]:
     """Return every measure of one sensitive column as plain data.
 
@@ -128,16 +124,14 @@ def sensitive_summary(
         Its values by class.
     target : AttackTarget
         How it is attacked.
-    hierarchy : Hierarchy, optional
-        For t-closeness with hierarchical distances.
     smallest_cell : int, optional
         The result of `smallest_cell`.
     """
     disclosed, sizes = column.scores.worst, column.counts.sizes
     is_ordered = column.kind == "ordinal" or target.is_number
     # the distance that fits the column: numbers that are attacked as categories have equal distances
-    distance = "hierarchical" if hierarchy is not None else "ordered" if is_ordered else "equal"
-    diversity = diversity_summary(column, hierarchy)
+    distance = "ordered" if is_ordered else "equal"
+    diversity = diversity_summary(column)
     return {
         "kind": column.kind,
         "attacked_as": target.attacked_as,
@@ -233,15 +227,11 @@ def smallest_cell(groups: Groups, column: Column, persons: Persons | None) -> in
     return int(replace(persons, homes=None).by_class(cells).different.min())
 
 
-def diversity_summary(column: SensitiveCounts, hierarchy: Hierarchy | None = None) -> dict[str, Any]:
+def diversity_summary(column: SensitiveCounts) -> dict[str, Any]:
     """Return l-diversity, t-closeness, beta-likeness and delta-disclosure, each for the worst class."""
     counts = column.counts
     l = int(class_measures.distinct(counts).min())
     enhanced, holds = class_measures.enhanced_beta(counts)
-    hierarchical = None
-    if hierarchy is not None:
-        names = [*map(str, column.values), "(missing)"][: counts.n_values]
-        hierarchical = float(class_measures.hierarchical_distance(counts, names, hierarchy).max())
     return {
         "distinct_l": l,
         "entropy_l": float(class_measures.entropy_l(counts).min()),
@@ -250,7 +240,6 @@ def diversity_summary(column: SensitiveCounts, hierarchy: Hierarchy | None = Non
         "alpha": float(class_measures.largest_share(counts).max()),
         "t_equal": float(class_measures.equal_distance(counts).max()),
         "t_ordered": float(class_measures.ordered_distance(counts).max()) if column.kind != "categorical" else None,
-        "t_hierarchical": hierarchical,
         "basic_beta": float(class_measures.basic_beta(counts).max()),
         "enhanced_beta": enhanced,
         "enhanced_beta_holds": holds,
