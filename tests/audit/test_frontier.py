@@ -56,9 +56,9 @@ def test_targets_pick_the_best(found):
 
 
 def test_table_picture_and_json(found, people, schema):
-    table = found.to_table()
-    assert table.num_rows == len(found.points)
-    assert {"method", "asked_k", "k", "worst", "utility", "dominated"} <= set(table.column_names)
+    head, *rows = found.to_csv().splitlines()
+    assert len(rows) == len(found.points)
+    assert {"method", "asked_k", "k", "worst", "utility", "dominated"} <= set(head.split(","))
     assert found.picture() == found.picture()
     assert found.picture().lstrip().startswith("<?xml")
     assert len(json.loads(found.to_json())["points"]) == len(found.points)
@@ -147,20 +147,16 @@ def test_learning_and_queries_as_utility(people, schema):
         assert 0 < p.utility <= 1
 
 
-def test_an_axis_is_known_by_the_name_that_documents_showed() -> None:
+def test_means_over_groups_are_an_axis_and_those_of_an_audit() -> None:
     people = hr.datasets.make_people(300, seed=1)
     schema = hr.Schema(quasi=["age", "education"], sensitive=["income"])
-    once, now = (
-        hr.frontier(people, schema, k=[5, 20], max_disclosure=[0.5], disclosure=name)
-        for name in ("mean_groups", "mean_over_groups")
-    )
-    assert once.points == now.points
-    assert [p.disclosure for p in now.points] == [p.mean_over_groups for p in now.points]
+    found = hr.frontier(people, schema, k=[5, 20], max_disclosure=[0.5], disclosure="mean_over_groups")
+    assert [p.disclosure for p in found.points] == [p.mean_over_groups for p in found.points]
     released = hr.protect(people, schema, hr.MART(k=5, max_disclosure=0.5))
     told = hr.audit(people, released, attacks=False, learning=False)
     own = released.summary()["disclosure"]["columns"]["income"]
-    found = told.risk["release"]["sensitive"]["income"]["disclosure"]
-    assert {name: found[name] for name in own} == pytest.approx(own)
+    by_groups = told.risk["release"]["sensitive"]["income"]["disclosure"]
+    assert {name: by_groups[name] for name in own} == pytest.approx(own)
 
 
 def test_a_second_search_adds_to_the_first() -> None:

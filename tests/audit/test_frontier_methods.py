@@ -118,13 +118,10 @@ def test_what_is_not_possible_is_told_with_its_reason_everywhere() -> None:
     assert len(reasons) == 2
     assert "101" in reasons[0]
     assert [len(r) > 10 for r in reasons] == [True, True]
-    picture = found.picture()
     rows = list(csv.DictReader(io.StringIO(found.to_csv())))
     assert [r["reason"] for r in rows] == ["", *reasons]
-    assert found.to_table().column("reason").to_pylist() == [None, *reasons]
     for reason in reasons:
         assert reason in str(found)
-        assert reason[:40] in picture
     # where a method refuses and nothing else is left, its own error is raised
     with pytest.raises(ParameterError, match="101"):
         hr.frontier(table, schema, hr.MART(), k=[101])

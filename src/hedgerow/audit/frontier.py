@@ -454,14 +454,8 @@ class Frontier:
         """Return the points as JSON text."""
         return json.dumps(self.to_dict(), indent=1, ensure_ascii=False, allow_nan=False)
 
-    def to_table(self) -> Any:
-        """Return a pyarrow table of all settings: the points, then the impossible ones with their reasons."""
-        import pyarrow as pa
-
-        return pa.Table.from_pylist(self._rows())
-
     def to_csv(self) -> str:
-        """Return the rows of `to_table` as CSV text."""
+        """Return all settings as CSV text: the points, then the impossible ones with their reasons."""
         text = io.StringIO()
         rows = self._rows()
         writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
@@ -691,8 +685,6 @@ def mark_dominated(points: Sequence[Point]) -> tuple[Point, ...]:
 
 # axes that methods which alter values have as well
 ANY_METHOD = ("linkage", "inferred", "advantage")
-# axes by the names that documents showed once
-_ONCE = {"mean_groups": "mean_over_groups", "mean_records": "mean_over_records"}
 
 
 @dataclass(eq=False)
@@ -832,7 +824,7 @@ def frontier(
         utility, disclosure = "queries", "advantage"
         settings = {"epsilon": TRIED["epsilon"]} | dict(settings or {})
     altered = [name for name, each in chosen.items() if each.risk_model == "linkage"]
-    disclosure = _ONCE.get(disclosure or "", disclosure) or ("linkage" if altered else "worst")
+    disclosure = disclosure or ("linkage" if altered else "worst")
     utilities, disclosures = texts("utility_axis"), texts("disclosure_axis")
     if private:
         disclosures = {"advantage": text("frontier", "promised")}

@@ -305,7 +305,7 @@ def read_released(
     members: list[Ints] = [np.zeros(0, np.int64)] * n
     weights: list[Floats] = [np.zeros(0)] * n
     missing, anything = np.zeros(n, np.bool_), np.zeros(n, np.bool_)
-    reader, general, unread = _Reader.of(original, hierarchy, meanings), False, []
+    reader, general, unread = _Reader(original, hierarchy, meanings), False, []
     public = original.counts()[:m] / max(int(original.counts()[:m].sum()), 1)
     for i, label in enumerate(texts):
         if label is None:
@@ -340,34 +340,27 @@ def read_released(
     return CellReading(column, tuple(unread), tuple(outside))
 
 
-@dataclass
 class _Reader:
     """A reader of the distinct cells of one released column."""
 
-    original: Column
-    index: Mapping[str, int]
-    below: Mapping[str, list[int]]
-    meanings: Mapping[str, Cell]
-    whole: bool
-
-    @classmethod
-    def of(cls, original: Column, hierarchy: Hierarchy | None, meanings: Sequence[Cell]) -> _Reader:
+    def __init__(self, original: Column, hierarchy: Hierarchy | None, meanings: Sequence[Cell]) -> None:
         names = (
             [number(v) for v in original.exact or original.values.tolist()]
             if original.is_number
             else list(original.values)
         )
-        index = {name: code for code, name in enumerate(names)}
-        below: dict[str, list[int]] = {}
+        self.original = original
+        self.index = {name: code for code, name in enumerate(names)}
+        # the original codes below each node of the hierarchy
+        self.below: dict[str, list[int]] = {}
         for path in hierarchy.paths.values() if hierarchy else ():
-            code = index.get(path[0])
+            code = self.index.get(path[0])
             for node in dict.fromkeys(path[1:]):
                 if code is not None and node != path[0]:
-                    below.setdefault(node, []).append(code)
-                below.setdefault(node, [])
-        planned = {cell.label: cell for cell in meanings if isinstance(cell.label, str)}
-        whole = original.is_number and bool((original.values == np.floor(original.values)).all())
-        return cls(original, index, below, planned, whole)
+                    self.below.setdefault(node, []).append(code)
+                self.below.setdefault(node, [])
+        self.meanings = {cell.label: cell for cell in meanings if isinstance(cell.label, str)}
+        self.whole = original.is_number and bool((original.values == np.floor(original.values)).all())
 
     @property
     def extent(self) -> Ends:

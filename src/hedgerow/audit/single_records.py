@@ -21,7 +21,7 @@ from ..measures import Classes, Floats, Groups, Ints, group
 from ..measures.class_counts import Counts
 from ..notation import moment, number, plain
 from ..texts import refusal
-from ..validation import PATH, takes, whole
+from ..validation import PATH, takes
 from .attacks.class_risk import Population, household_risks
 from .attacks.special_uniques import SpecialUniques
 from .design_matrix import shown_values
@@ -56,16 +56,6 @@ class PerPerson:
 
     def __repr__(self) -> str:  # no person's value
         return f"PerPerson({len(self):,} records)"
-
-    @takes(n=whole())
-    def most_at_risk(self, n: int = 20) -> list[dict[str, Any]]:
-        """Return the records whose groups disclose most, one mapping per record.
-
-        Parameters
-        ----------
-        n : int, at least 1
-        """
-        return list(self.table.slice(0, n).to_pylist())
 
     @takes(path=PATH)
     def save(self, path: str | Path) -> None:

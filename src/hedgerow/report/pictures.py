@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import io
 import math
-import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -96,15 +95,6 @@ def _margins(figure: Figure, axes: Axes, legend: float) -> None:
 def _legend(axes: Axes) -> None:
     """Draw the legend above the picture, on the right."""
     axes.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=3, borderaxespad=0.1, frameon=False)
-
-
-def _pairs(axes: Axes, names: Sequence[str], width: float, sides: Sequence[tuple[float, Any, str, str]]) -> None:
-    """Draw horizontal bars for every name, from top to bottom; each side is (shift, lengths, colour, label)."""
-    place = np.arange(len(names))[::-1]
-    for shift, lengths, colour, label in sides:
-        axes.barh(place + shift, lengths, width, color=colour, label=label)
-    axes.set_yticks(place, names)
-    _percent_axis(axes.xaxis)
 
 
 def _ink(axes: Axes, colour: str) -> str:
@@ -307,21 +297,12 @@ def _numbers(axes: Axes, shape: Mapping[str, Any]) -> None:
 def _categories(axes: Axes, shape: Mapping[str, Any]) -> None:
     """Draw two bars per category, the original above the release."""
     names = [_short(label) for label in shape["labels"]]
-    after = (-0.2, shape["after"], _ink(axes, RELEASE), "release")
-    _pairs(axes, names, 0.38, ((0.2, shape["before"], "#b8b8b8", "original"), after))
+    place = np.arange(len(names))[::-1]  # from top to bottom
+    axes.barh(place + 0.2, shape["before"], 0.38, color="#b8b8b8", label="original")
+    axes.barh(place - 0.2, shape["after"], 0.38, color=_ink(axes, RELEASE), label="release")
+    axes.set_yticks(place, names)
+    _percent_axis(axes.xaxis)
     axes.set_ylim(-0.6, len(names) - 0.4)
-
-
-def influence_bars(rows: Sequence[Mapping[str, Any]]) -> Picture:
-    """Return a picture of each quasi-identifier's share of the disclosure."""
-    with _figure(5.2, 0.8 + 0.32 * len(rows)) as (axes, svg):
-        before, after = ([r[side]["tree"] for r in rows] for side in ("original", "release"))
-        sides = ((0.18, before, ORIGINAL, "original"), (-0.18, after, RELEASE, "release"))
-        _pairs(axes, [r["column"] for r in rows], 0.36, sides)
-        axes.set_xlabel("share of what a tree can explain")
-        _legend(axes)
-    share = percent(rows[0]["release"]["tree"], 0)
-    return Picture(svg[0], text("pictures", "influence", name=rows[0]["column"], share=share))
 
 
 def _short(text: Any, length: int = 16) -> str:
@@ -331,11 +312,9 @@ def _short(text: Any, length: int = 16) -> str:
 
 
 _MARKS = "os^Dvp*X"
-# width and height in inches, without the lines below the axes
+# width and height in inches
 _WIDTH, _HEIGHT = 7.0, 4.4
 _LABELS = _DRAWN["labels"]
-# the most reasons for impossible settings that are listed; further ones are counted
-_NOTES = 4
 _FAINT = 0.35
 # inverts the picture on dark screens, as style.css does for the pictures of a report
 _DARK = """<style>@media (prefers-color-scheme: dark) {
@@ -348,23 +327,16 @@ def frontier_picture(frontier: Mapping[str, Any]) -> Picture:
 
     Points that are not dominated are labelled with their parameters if there is room,
     dominated ones are faint, and those whose cap makes learning collapse are crossed out.
-    Settings that were not possible are listed below with the reason.
     """
     import matplotlib
     from matplotlib.figure import Figure
 
     points = frontier["points"]
-    notes = _notes(frontier["infeasible"])
-    below = 0.55 + 0.16 * len(notes)
     with matplotlib.rc_context({**STYLE, **_DRAWN["sheet"]}):
-        height = _HEIGHT + 0.16 * len(notes)
-        figure = Figure(figsize=(_WIDTH, height))
-        wide, high = (_WIDTH - 0.85) / _WIDTH, (height - below - 0.1) / height
-        axes = figure.add_axes((0.7 / _WIDTH, below / height, wide, high))
+        figure = Figure(figsize=(_WIDTH, _HEIGHT))
+        wide, high = (_WIDTH - 0.85) / _WIDTH, (_HEIGHT - 0.65) / _HEIGHT
+        axes = figure.add_axes((0.7 / _WIDTH, 0.55 / _HEIGHT, wide, high))
         fallen = draw_frontier(axes, frontier)
-        for i, note in enumerate(notes):
-            y = (0.05 + 0.16 * (len(notes) - 1 - i)) / height
-            figure.text(0.1 / _WIDTH, y, note, fontsize=7.5, parse_math=False)
         svg = svg_text(figure)
     best = sum(not p["dominated"] for p in points)
     impossible = len(frontier["infeasible"])
@@ -436,22 +408,6 @@ def _legend_title(points: Sequence[Mapping[str, Any]]) -> str:
     if any(p["dominated"] for p in points):
         lines.append("faint: another is better")
     return "\n".join(lines)
-
-
-def _notes(infeasible: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return lines with the reasons for impossible settings, and the number of reasons left out."""
-    by_reason: dict[str, list[str]] = {}
-    for f in infeasible:
-        setting = f"{f['method']} {parameters_in_short(f['parameters'])}".rstrip()
-        by_reason.setdefault(f["reason"], []).append(setting)
-    lines = []
-    for reason, settings in list(by_reason.items())[:_NOTES]:
-        more = f" and {len(settings) - 1} more" if len(settings) > 1 else ""
-        text = f"not possible: {settings[0]}{more}: {reason}"
-        # as many characters as seven inches hold at this size
-        lines += textwrap.wrap(text, 118, max_lines=2, placeholder=" ...")
-    more_reasons = len(by_reason) - _NOTES
-    return [*lines, f"and for {more_reasons} further reasons"] if more_reasons > 0 else lines
 
 
 def _label(axes: Any, points: Sequence[Mapping[str, Any]]) -> None:
