@@ -532,7 +532,7 @@ def audit(
     learners : sequence of str, optional
         The learners to attack with: "tree", "gradient boosting", "nearest", "linear".
     random_state : int
-        Seed for random queries, descriptions, folds, bootstrap intervals and the choice of people to
+        Seed for random queries, descriptions, folds, the intervals of learners and the choice of people to
         attack. The maker of a release cannot know it in advance.
     allow_outside : bool
         Accept released ranges and sets that miss their row's original value.

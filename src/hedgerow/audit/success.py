@@ -235,30 +235,6 @@ def _beaten(mine: npt.NDArray[Any], theirs: npt.NDArray[Any]) -> tuple[float, fl
     return fmean(over.tolist()), spread
 
 
-def bootstrap(values: npt.NDArray[np.floating], *, random_state: int = 0) -> Rate:
-    """Return the mean of values with a percentile bootstrap interval (95%).
-
-    The resampling works on the sorted values, so the interval does not depend
-    on row order. With fewer than two values, both ends are the mean itself.
-    """
-    # imported here: scipy.stats takes longer to load than a small table
-    from scipy import stats
-
-    ordered = np.sort(np.asarray(values, np.float64))
-    n, mean = len(ordered), float(ordered.mean()) if len(ordered) else 0.0
-    if n < 2:
-        return Rate(mean, mean, mean, n)
-    interval = stats.bootstrap(
-        (ordered,),
-        np.mean,
-        n_resamples=1000,
-        batch=50,
-        method="percentile",
-        random_state=np.random.default_rng(random_state),
-    ).confidence_interval
-    return Rate(mean, float(interval.low), float(interval.high), n)
-
-
 def relative(attack: float, control: float) -> float:
     """Return the gain of an attack over a control, as a share of the largest possible gain.
 

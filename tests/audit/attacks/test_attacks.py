@@ -47,7 +47,6 @@ def test_success_lies_between_public_totals_and_the_original(attacks):
         assert attack["success"] > attack["public_guess"]
     for learner in ("tree", "nearest"):
         assert attacks["pay", learner]["success"] < attacks["pay", learner]["original"]
-        assert attacks["pay", learner]["relative_error"] > attacks["pay", learner]["relative_error_original"]
 
 
 def test_a_tree_recalls_an_unprotected_table_exactly_and_its_control_does_not():
@@ -59,8 +58,6 @@ def test_a_tree_recalls_an_unprotected_table_exactly_and_its_control_does_not():
     assert attack["success"] == 1.0
     assert attack["control"] < 0.4
     assert attack["over_control"] == pytest.approx(1.0)
-    assert attack["relative_error"] == pytest.approx(0.0, abs=1e-9)
-    assert attack["explained_control"] < 0
 
 
 def test_one_group_gives_the_public_mean(people):
@@ -70,9 +67,6 @@ def test_one_group_gives_the_public_mean(people):
         # the nearest records are all: the number that hits most of them is the best in public
         best = attack["learner"] == "nearest"
         assert attack["success"] == pytest.approx(attack["public_best" if best else "public_guess"])
-        if attack["target"] == "pay":
-            assert attack["relative_error"] == pytest.approx(1.0)
-            assert attack["explained"] == pytest.approx(0.0, abs=1e-9)
 
 
 def test_random_row_and_majority_by_hand():

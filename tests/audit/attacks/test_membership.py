@@ -218,7 +218,6 @@ def test_groups_that_keep_only_a_mean_show_hardly_who_is_in_them():
     shuffled = around(PEOPLE)  # the groups' own values
     found = told(PEOPLE, shuffled, STRANGERS)
     assert found["whole record", "runs in groups"]["success"] > 0.75
-    assert found["whole record", "runs in groups"]["dealt"] < 0.65
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 5])

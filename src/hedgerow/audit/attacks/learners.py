@@ -30,8 +30,6 @@ TRAINED = ("tree", "gradient boosting", "nearest", "linear")
 LEARNERS = (*TRAINED, "group", "group counts", "group corrected")
 # learners that correct group forecasts of numbers (True) and categories: boosting fits many classes' noise
 CORRECTING = {True: "gradient boosting", False: "linear"}
-# the key of the expected values among guesses, beside those of the tolerances
-EXPECTED = "expected"
 # records that vote in a forecast by nearest neighbours
 NEIGHBOURS = 10
 # most different released rows that a learner is trained on, each with all of its records
@@ -203,8 +201,7 @@ class TrainingSet:
         Returns
         -------
         dict of arrays, shape (n_people,)
-            The guesses that are compared with the true values, by the key of each tolerance;
-            `EXPECTED`: the expected number, or the code of the category.
+            The guesses that are compared with the true values, by the key of each tolerance.
         """
         if learner == "nearest":
             return self._by_nearest(people, tolerances)
@@ -389,8 +386,7 @@ class TrainingSet:
         """Guess each person's value from the released records nearest to the person.
 
         Records that cover the person are weighted by how `likely` they are. The guess is the most
-        frequent category; or the mean of numbers and, for each tolerance, the number that hits
-        most of these records.
+        frequent category or, for each tolerance, the number that hits most of these records.
         """
         reach, counts, n = Reach(self.released, self.first), self.counts, len(people)
 
@@ -404,14 +400,10 @@ class TrainingSet:
                 return [codes[amounts.argmax()]]
             values, records = self.values[codes], np.rint(amounts).astype(np.int64)
             ends = np.array([0, len(values)])
-            best = [tolerance.best(ends, values, records)[1][0] for tolerance in tolerances]
-            return [values @ amounts / amounts.sum(), *best]
+            return [tolerance.best(ends, values, records)[1][0] for tolerance in tolerances]
 
-        width = 1 + len(tolerances) * self.number
-        guesses = np.array(by_person(guess, n, n * len(self.first))).reshape(n, width).T
-        if not self.number:
-            return same_for_all(guesses[0].astype(np.int64), tolerances)
-        return dict(zip((EXPECTED, *(t.key for t in tolerances)), guesses, strict=True))
+        guesses = np.array(by_person(guess, n, n * len(self.first))).reshape(n, len(tolerances)).T
+        return dict(zip((t.key for t in tolerances), guesses, strict=True))
 
     def _groups_near(self, people: Known) -> Any:
         """Return the chances of each person's nearest classes, by the distance with which the method groups rows.
@@ -475,7 +467,7 @@ class TrainingSet:
 
 def same_for_all(guesses: npt.NDArray[Any], tolerances: Sequence[Tolerance]) -> dict[str, npt.NDArray[Any]]:
     """Return guesses that are the same for every tolerance."""
-    return dict.fromkeys((EXPECTED, *(t.key for t in tolerances)), guesses)
+    return dict.fromkeys((t.key for t in tolerances), guesses)
 
 
 def nearest_of(released: Sequence[ReleasedColumn], classes: Groups, people: Known) -> Ints:

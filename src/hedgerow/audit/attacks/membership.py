@@ -92,10 +92,8 @@ def membership(
     list of dict
         ``success`` is the chance that a member scores above a stranger, ties counting half (the area
         under the ROC curve); without a leak it is .5. ``control`` is the interval in which
-        it lies by chance alone. ``dealt`` is the success when the released sensitive values are permuted
-        over the table: what exceeds it comes from where they stand. ``found`` is the share of members
-        found at a false positive rate of .1, .01 or .001 among strangers. The list is empty without
-        strangers.
+        it lies by chance alone. ``found`` is the share of members found at a false positive rate of .1,
+        .01 or .001 among strangers. The list is empty without strangers.
         ``strongest`` is the intruder who did best on one half of the people, measured on the
         other half, and vice versa, so that the choice gains nothing by chance.
 
@@ -133,15 +131,10 @@ def _altered(sides: TablePair) -> Iterator[str]:
 
 
 class MemberScores(NamedTuple):
-    """The scores of members and of strangers in one attack; a higher score means likelier a member.
-
-    The last two are their scores where the released sensitive values were dealt anew; empty if none are used.
-    """
+    """The scores of members and of strangers in one attack; a higher score means likelier a member."""
 
     members: Floats
     strangers: Floats
-    dealt_members: Floats = np.zeros(0)
-    dealt_strangers: Floats = np.zeros(0)
 
 
 def _people_asked(
@@ -251,17 +244,12 @@ class _Release:
         self.columns, self.sensitive, self.agreements, self.groups = columns, sensitive, agreements, groups
         records = group([c.codes for c in columns])
         self.sizes, self.reach = records.sizes.astype(np.float64), Reach(columns, records.first)
-        # the record of each row; and where the sensitive values are dealt anew, in an order that rows give
-        order = np.lexsort([records.labels, *(c.codes for c in sensitive)])
-        labels = records.labels.astype(np.int64)
-        dealt = np.empty_like(labels)
-        dealt[order] = labels[np.random.default_rng(0).permutation(order)]
-        self.labels = labels, dealt
+        self.labels = records.labels.astype(np.int64)
         if sensitive:
-            self.rows = Reach(sensitive, np.arange(len(order)))
+            self.rows = Reach(sensitive, np.arange(len(self.labels)))
         scales = (_Scale(j, column) for j, column in enumerate(sensitive) if column.is_number)
         self.scales = [scale for scale in scales if scale.deviation > 0]
-        self.moments = [self._moments(labels) for labels in self.labels]
+        self.moments = self._moments()
         self.others = Known(others.columns[: len(columns)])
         # how many of the others would be in each record, and in none
         self.expected, self.in_none = np.zeros(len(self.sizes)), 0
@@ -282,14 +270,15 @@ class _Release:
         # squared distances are in this unit; one standard deviation if most have their neighbours at distance 0
         self.unit = float(np.median(wide)) or 1.0
 
-    def _moments(self, labels: Ints) -> Floats:
+    def _moments(self) -> Floats:
         """Return each record's rows, and for each number its known values, their sum and their sum of squares."""
         sums: list[Floats] = [self.sizes]
         for scale in self.scales:
             z = scale(scale.cells)[scale.codes]
             present = np.isfinite(z)
             for power in range(3):
-                sums.append(np.bincount(labels[present], z[present] ** power, len(self.sizes)).astype(np.float64))
+                amounts = np.bincount(self.labels[present], z[present] ** power, len(self.sizes))
+                sums.append(amounts.astype(np.float64))
         return np.stack(sums, axis=1)
 
     def _agreeing(self, people: Known, person: int, shares: tuple[tuple[int, float], ...]) -> Ints:
@@ -304,13 +293,10 @@ class _Release:
     def scores(self, members: Known, strangers: Known, knows: str = KNOWS[0]) -> dict[Attack, MemberScores]:
         """Return the scores of members and strangers by every attack; `knows` names those by distance."""
         by_side = [self._scores(people, knows) for people in (members, strangers)]
-        return {
-            attack: MemberScores(*(side[i][attack] for i in (0, 1) for side in by_side if attack in side[i]))
-            for attack in by_side[0][0]
-        }
+        return {attack: MemberScores(*(side[attack] for side in by_side)) for attack in by_side[0]}
 
-    def _scores(self, people: Known, knows: str) -> tuple[dict[Attack, Floats], ...]:
-        """Return the people's scores on the release, and where its sensitive values are dealt anew."""
+    def _scores(self, people: Known, knows: str) -> dict[Attack, Floats]:
+        """Return the people's scores on the release by every attack."""
         width = len(self.columns)
         quasi, sensitive = Known(people.columns[:width]), Known(people.columns[width:])
         used = dict.fromkeys(chain.from_iterable(self.agreements.values()))
@@ -326,8 +312,8 @@ class _Release:
             for attack, (factor, *_) in self.agreements.items()
             if attack[1] == EXACT
         }
-        near = np.zeros((2, len(quasi), len(factors)))
-        moments = np.zeros((2, len(quasi), 4, self.moments[0].shape[1]))
+        near = np.zeros((len(quasi), len(factors)))
+        moments = np.zeros((len(quasi), 4, self.moments.shape[1]))
         for person in range(len(quasi)):
             distance = self.reach.sums(quasi, person)
             fits = distance <= 0
@@ -342,46 +328,42 @@ class _Release:
             square = self.reach.squares(quasi, person) / self.unit
             off[person] = np.sqrt(square.min())
             weights = _weights(square - square.min())
-            for i, sums in enumerate(self.moments):
-                moments[i, person] = weights @ sums
-            total = moments[0, person, :, 0] + 0.5
+            moments[person] = weights @ self.moments
+            total = moments[person, :, 0] + 0.5
             rows = [self._agreeing(sensitive, person, shares) for shares in agreeing]
             for shares, out in exact.values():
                 out[person] = self._among(distance, least, rows[agreeing[shares]])
             # half a record with the shares of the table is added to both
             ends, every = np.cumsum([0, *map(len, rows)]), np.concatenate(rows)
             public = (0.5 + factors @ np.diff(ends)) / n
-            for i, labels in enumerate(self.labels):
-                weight_sums = np.zeros((4, len(every) + 1))
-                np.cumsum(weights[:, labels[every]], axis=1, out=weight_sums[:, 1:])
-                weight_sums = np.diff(weight_sums[:, ends]) @ factors.T
-                near[i, person] = np.log((weight_sums / public + 0.5) / total[:, None]).mean(axis=0)
+            weight_sums = np.zeros((4, len(every) + 1))
+            np.cumsum(weights[:, self.labels[every]], axis=1, out=weight_sums[:, 1:])
+            weight_sums = np.diff(weight_sums[:, ends]) @ factors.T
+            near[person] = np.log((weight_sums / public + 0.5) / total[:, None]).mean(axis=0)
         # who is far from every record is no member, whatever the values; beyond three units it makes no difference
         far = np.minimum(off, 3.0)
         places = {factor: place for place, factor in enumerate(used)}
-        by_values = [
-            {
-                attack: each[:, [places[f] for f in parts]].sum(axis=1) - far
-                for attack, parts in self.agreements.items()
-                if attack not in exact
-            }
-            for each in near
-        ]
+        by_values = {
+            attack: near[:, [places[f] for f in parts]].sum(axis=1) - far
+            for attack, parts in self.agreements.items()
+            if attack not in exact
+        }
         if self.scales:
             present = [scale(sensitive.columns[scale.place]) for scale in self.scales]
-            for of_side, sums in zip(by_values, moments, strict=True):
-                pull, density = _moved(np.stack(present, axis=1), sums)
-                of_side |= {(KNOWS[1], "pull"): pull, (KNOWS[1], "density"): density}
+            pull, density = _moved(np.stack(present, axis=1), moments)
+            by_values |= {(KNOWS[1], "pull"): pull, (KNOWS[1], "density"): density}
+        by_distance = {(knows, "nearest"): nearest, (knows, "likelihood"): likelihood}
         # equal scores must stay ties on every machine
-        after, dealt = ({a: scores.round(9) for a, scores in each.items()} for each in by_values)
-        by_distance = {(knows, "nearest"): nearest.round(9), (knows, "likelihood"): likelihood.round(9)}
-        return by_distance | {attack: scores for attack, (_, scores) in exact.items()} | after, dealt
+        by_distance, by_values = (
+            {attack: scores.round(9) for attack, scores in each.items()} for each in (by_distance, by_values)
+        )
+        return by_distance | {attack: scores for attack, (_, scores) in exact.items()} | by_values
 
     def _among(self, distance: Floats, nearest: float, rows: Ints) -> float:
         """Return a person's score from the nearest of the rows that agree with the person."""
         if not len(rows):
             return -1.0 - len(self.columns)
-        near = float(distance[self.labels[0][rows]].min())
+        near = float(distance[self.labels[rows]].min())
         as_near = float(self.sizes[distance <= bound(near)].sum())
         # rows that would agree and be as near by chance: they decide between equal distances
         luck = len(rows) * as_near / self.sizes.sum()
@@ -503,7 +485,6 @@ def _record(attack: Attack, scores: Sequence[MemberScores], before: Sequence[Mem
     ) | {
         "people": members,
         "strangers": strangers,
-        "dealt": area([s[2:] for s in scores]).value if len(scores[0].dealt_members) else None,
         "found": {
             f"{alarms:g}": _found_at(scores, alarms, members, strangers)
             for alarms in FALSE_ALARMS

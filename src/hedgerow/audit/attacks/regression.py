@@ -8,8 +8,7 @@ about individuals; and the same attack on the original table.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -21,9 +20,9 @@ from ...measures import Counts, Floats, Ints
 from ...progress import Tell, telling
 from ..design_matrix import OUTSIDE, shown_values, true_values
 from ..non_members import FOLDS
-from ..success import AttackTarget, Rates, attack_record, bootstrap, rate_of
+from ..success import AttackTarget, Rates, attack_record, rate_of
 from ..table_pair import Asked, TablePair, by_name, spread
-from .learners import EXPECTED, LEARNERS, TRAINED, TrainingSet, nearest_of, same_for_all
+from .learners import LEARNERS, TRAINED, TrainingSet, nearest_of, same_for_all
 
 
 def regression(
@@ -51,7 +50,7 @@ def regression(
         Number of members, and of strangers, who are attacked, spread evenly over the table sorted
         by its values.
     random_state : int
-        Seed for the choice of people, the learners and the bootstrap intervals.
+        Seed for the choice of people and the learners.
     progress : callable, optional
         Called with a line of text before each attack.
 
@@ -122,15 +121,14 @@ def _on_column(
     for learner in [name for name in learners if name in usable]:
         progress(f"regression attack on {column.name}: {learner}")
         guesses = [release.attack(learner, who.quasi, aim.tolerances, random_state, who.released) for who in people]
-        mine, *theirs = (score(g, who.values[0], aim) for g, who in zip(guesses, people, strict=True))
+        mine, *theirs = (hits_of(g, who.values[0], aim) for g, who in zip(guesses, people, strict=True))
         unprotected = original.attack(learner, people[0].quasi, aim.tolerances, random_state)
-        before_score = score(unprotected, people[0].values[0], aim)
-        scores = {"release": mine, "public": by_public, "original": before_score}
+        hits = {"release": mine, "public": by_public, "original": hits_of(unprotected, people[0].values[0], aim)}
         if withheld is not None:
-            scores["control"] = _withheld(*withheld, learner, people[0], aim, random_state)
+            hits["control"] = _withheld(*withheld, learner, people[0], aim, random_state)
         elif theirs:
-            scores["control"] = theirs[0]
-        row = _row(column, aim, learner, scores, best, random_row, random_state)
+            hits["control"] = theirs[0]
+        row = _row(column, aim, learner, hits, best, random_row)
         trained = release.n_learnt_from(learner)
         out.append(row | {"trained": trained, "classes": sides.classes.n_groups})
     return out
@@ -138,10 +136,10 @@ def _on_column(
 
 def _withheld(
     trainings: Sequence[TrainingSet], part: Ints, learner: str, people: Asked, aim: AttackTarget, random_state: int
-) -> Score:
-    """Return the score of an attack in which a learner guesses each part of the people from the other parts."""
+) -> dict[str, Floats]:
+    """Return the hits of an attack in which a learner guesses each part of the people from the other parts."""
     no_guess = 0.0 if aim.is_number else -1.0  # where no row is left to learn from
-    all_guesses = {key: np.full(len(part), no_guess) for key in (EXPECTED, *(t.key for t in aim.tolerances))}
+    all_guesses = {t.key: np.full(len(part), no_guess) for t in aim.tolerances}
     for f, training in enumerate(trainings):
         mine = part == f
         if not mine.any() or not training.counts.n_groups:
@@ -150,7 +148,7 @@ def _withheld(
         guesses = training.attack(learner, people.quasi.part(mine), aim.tolerances, random_state, outside)
         for key, guess in guesses.items():
             all_guesses[key][mine] = guess
-    return score(all_guesses, people.values[0], aim)
+    return hits_of(all_guesses, people.values[0], aim)
 
 
 def shown_as(original: Column, released: Column, aim: AttackTarget) -> tuple[npt.NDArray[Any], Floats]:
@@ -163,31 +161,21 @@ def shown_as(original: Column, released: Column, aim: AttackTarget) -> tuple[npt
     return nearest[released.codes], np.zeros(original.n_values + 1)
 
 
-@dataclass(frozen=True)
-class Score:
-    """The hits of guesses by tolerance, and their errors; one entry per person."""
-
-    hits: dict[str, Floats]
-    errors: Floats
+def hits_of(guesses: Mapping[str, Any], y: npt.NDArray[Any], aim: AttackTarget) -> dict[str, Floats]:
+    """Return by tolerance which guesses (see `TrainingSet.attack`) hit the true values; 0 or 1 for each person."""
+    return {t.key: t.hits(guesses[t.key], y) for t in aim.tolerances}
 
 
-def score(guesses: Mapping[str, Any], y: npt.NDArray[Any], aim: AttackTarget) -> Score:
-    """Return the hits and errors of guesses (see `TrainingSet.attack`) against the true values."""
-    hits = {t.key: t.hits(guesses[t.key], y) for t in aim.tolerances}
-    errors = np.abs(guesses[EXPECTED] - y) if aim.is_number else 1 - hits[aim.headline.key]
-    return Score(hits, errors)
-
-
-def baselines(public: Counts, values: Floats, y: Floats, aim: AttackTarget) -> tuple[Score, float, float]:
-    """Score guesses that need no attack: the public mean or majority, the best single guess, a random row."""
+def baselines(public: Counts, values: Floats, y: Floats, aim: AttackTarget) -> tuple[dict[str, Floats], float, float]:
+    """Return how guesses without an attack do: hits of the public mean or majority, the best guess, a random row."""
     shares, near = public.shares, aim.headline
     levels = values[public.values]
     usual = float(levels @ shares) if aim.is_number else public.values[int(shares.argmax())]
-    guess = score(same_for_all(np.full(len(y), usual), aim.tolerances), y, aim)
+    hits = hits_of(same_for_all(np.full(len(y), usual), aim.tolerances), y, aim)
     if not aim.is_number:
         share = np.zeros(len(values))
         share[public.values] = shares
-        return guess, float(guess.hits[near.key].mean()), float(share[y.astype(np.int64)].mean())
+        return hits, float(hits[near.key].mean()), float(share[y.astype(np.int64)].mean())
     best = near.best(np.array([0, len(levels)]), levels, public.counts)[0][0]
     # a random row hits where it lies within reach: a difference of the distribution function
     cdf = np.concatenate([[0.0], np.cumsum(shares)])
@@ -195,53 +183,34 @@ def baselines(public: Counts, values: Floats, y: Floats, aim: AttackTarget) -> t
     lo = np.searchsorted(levels, y - reach, "left")
     hi = np.searchsorted(levels, y + reach, "right")
     random_row = float(np.maximum(cdf[hi] - cdf[lo], 0.0).mean())
-    return guess, float(best) / int(public.counts.sum()), random_row
+    return hits, float(best) / int(public.counts.sum()), random_row
 
 
 def _row(
     column: Column,
     aim: AttackTarget,
     learner: str,
-    scores: Mapping[str, Score],
+    hits: Mapping[str, Mapping[str, Floats]],
     best: float,
     random_row: float,
-    random_state: int,
 ) -> dict[str, Any]:
-    """Return the attack on a column as plain data; figures without a score are None."""
-
-    def by_score(figure: Callable[[Score], Any]) -> dict[str, Any]:
-        sources = ("release", "control", "public", "original")
-        return {name: figure(scores[name]) if name in scores else None for name in sources}
-
-    def matching(key: str) -> dict[str, Any]:
-        return by_score(lambda s: float(s.hits[key].mean()))
-
-    rates = by_score(lambda s: rate_of(s.hits[aim.headline.key]))
+    """Return the attack on a column as plain data; figures of a source without hits are None."""
+    rates = {source: rate_of(each[aim.headline.key]) for source, each in hits.items()}
     row = attack_record(
         "regression",
         learner=learner,
         target=column.name,
         means=f"{aim.headline.words} of the value" if aim.is_number else "the exact value",
-        rates=Rates(rates["release"], rates["control"], rates["original"]),
-        public=float(scores["public"].hits[aim.headline.key].mean()),
+        rates=Rates(rates["release"], rates.get("control"), rates["original"]),
+        public=rates["public"].value,
         best=best,
         random_row=random_row,
     )
     row["attacked_as"] = aim.attacked_as
-    if not aim.is_number:
-        return row
-    public_error = float(scores["public"].errors.mean()) or 1.0
-    public_square = float((scores["public"].errors ** 2).mean()) or 1.0
-    error = bootstrap(scores["release"].errors, random_state=random_state)
-    relative = by_score(lambda s: float(s.errors.mean()) / public_error)
-    explained = by_score(lambda s: 1 - float((s.errors**2).mean()) / public_square)
-    return row | {
-        "matching": {t.key: matching(t.key) for t in aim.tolerances},
-        "relative_error": error.value / public_error,
-        "relative_error_interval": [error.low / public_error, error.high / public_error],
-        "relative_error_control": relative["control"],
-        "relative_error_original": relative["original"],
-        "explained": explained["release"],
-        "explained_control": explained["control"],
-        "explained_original": explained["original"],
-    }
+    if aim.is_number:
+        sources = ("release", "control", "public", "original")
+        row["matching"] = {
+            t.key: {source: float(hits[source][t.key].mean()) if source in hits else None for source in sources}
+            for t in aim.tolerances
+        }
+    return row
