@@ -2,14 +2,12 @@
 
 *caps*: for every table and cap of MART groups, the worst group's disclosure, and what the best
 attacker infers about members, the worst tenth of them, and strangers; the member advantage with
-its interval. *corrected*: for MART and Hedge under caps the worst group where a learner's forecasts
-correct it, beside the worst where they are shuffled inside groups, and the people above the cap.
-*anatomy*: Adult's occupation at l = 3: learners on values dealt at random inside buckets, what the
+its interval. *anatomy*: Adult's occupation at l = 3: learners on values dealt at random inside buckets, what the
 audit measures, and who is named right. The first 6,000 rows of every table; the whole of Adult's
 complete records with --rows 40000 --part anatomy.
 
     HEDGEROW_DATA=... python benchmarks/inference.py [--rows 6000] [--tables adult,credit] [-k 10] \\
-        [--part caps,corrected,anatomy]
+        [--part caps,anatomy]
 """
 
 from __future__ import annotations
@@ -19,7 +17,6 @@ import os
 import time
 import warnings
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -83,26 +80,6 @@ def caps(rows: int, wanted: list[str], k: int) -> None:
         )
 
 
-def corrections(rows: int, wanted: list[str], k: int) -> None:
-    """The worst groups where a learner corrects what they say."""
-    head = "table | method | cap | groups | worst | its records | uncorrected | shuffled"
-    print(f"| {head} | people above | shuffled |\n|{'---|' * 10}")
-    kinds = partial(hr.MART, categorical="concatenate"), hr.Hedge
-    methods = [kind(k=k, max_disclosure=cap) for kind in kinds for cap in (0.3, 0.5)]
-    for name, release, sensitive in releases(rows, wanted, methods):
-        asked = {"release": release, "folds": 0, "learners": ["group corrected"]}
-        column = hr.inference(release.original, release.schema, **asked).columns[sensitive]
-        found = column["corrected"]
-        above, chance = found["above"], found["shuffled"]
-        print(
-            f"| {name} | {type(release.method).__name__} | {found['cap']} | {found['groups']} "
-            f"| {found['worst']:.3f} | {found['records']} | {found['uncorrected']:.3f} "
-            f"| {chance['worst']:.3f} | {above['people'] / found['people']:.1%} "
-            f"| {chance['people'] / found['people']:.1%} |",
-            flush=True,
-        )
-
-
 def anatomy(rows: int) -> None:
     """Anatomy at l = 3: dealt values, and what its two tables say."""
     print("| quasi-identifiers | records | attacker | explained | strangers | right |")
@@ -141,14 +118,12 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=6_000)
     parser.add_argument("--tables", default="")
     parser.add_argument("-k", type=int, default=10)
-    parser.add_argument("--part", default="caps,corrected,anatomy")
+    parser.add_argument("--part", default="caps,anatomy")
     given = parser.parse_args()
     wanted = [w.strip() for w in given.tables.split(",") if w.strip()]
     warnings.simplefilter("ignore")
     if "caps" in given.part:
         caps(given.rows, wanted, given.k)
-    if "corrected" in given.part:
-        corrections(given.rows, wanted, given.k)
     if "anatomy" in given.part:
         anatomy(given.rows)
 

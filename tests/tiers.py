@@ -77,7 +77,6 @@ KEPT = {
     "audit/attacks/test_knows_method.py::test_the_audit_says_what_a_refused_split_of_wards": 0,
     "audit/attacks/test_group_learners.py::test_anatomy_on_adult_says_what_reading_its_files_gives": 0,
     "audit/attacks/test_group_learners.py::test_a_bound_that_anatomy_breaks_is_searched_on": 0,
-    "audit/attacks/test_group_learners.py::test_corrected_groups_of_adult_lie_above_the_cap": 0,
     "audit/attacks/test_membership.py::test_choosing_the_strongest_of_many_finds_nobody": 0,
     "audit/test_frontier_methods.py": 0,
     "audit/test_engines.py": 3,

@@ -9,7 +9,7 @@ advantage.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -21,7 +21,7 @@ from ..errors import HedgerowError, ParameterError
 from ..io.read import read
 from ..measures import Floats, Ints
 from ..measures.disclosure import SLACK
-from ..measures.guarantees import Check, cap_of
+from ..measures.guarantees import Check
 from ..methods.mart import MART
 from ..notation import figure, plain
 from ..progress import Progress, Tell, telling
@@ -29,9 +29,7 @@ from ..release import Release, make_release
 from ..schema import SCHEMA, Schema
 from ..texts import refusal, text
 from ..validation import METHOD, NAMES, PROGRESS, SEED, takes, whole
-from .attacks.class_risk import score_vectors
-from .attacks.group_learners import corrected
-from .attacks.learners import CORRECTING, LEARNERS, MOST_CLASSES, TrainingSet, attackers, nearest_of
+from .attacks.learners import LEARNERS, MOST_CLASSES, TrainingSet, attackers, nearest_of
 from .design_matrix import OUTSIDE, shown_values, true_values
 from .non_members import Outside, Refit, check_control, left_out, refitting
 from .pairing import pair_up
@@ -52,8 +50,7 @@ class Inference:
     ----------
     columns : mapping of str to mapping
         Per sensitive column ``members``, ``strangers``, ``advantage``, ``worst_tenth`` (the
-        learner that explains most, with ``interval``), ``learners`` with each of them, and
-        ``corrected``: the disclosure of the worst group after a learner corrects it.
+        learner that explains most, with ``interval``), and ``learners`` with each of them.
         All are shares of the public squared error (numbers: R squared) or Brier score (categories)
         that the learner removes: 1 is all of it, 0 or less is nothing. ``strangers`` and
         ``advantage`` are None if there are no strangers.
@@ -96,9 +93,7 @@ class Inference:
         return plain(asdict(self))
 
     def __str__(self) -> str:
-        lines = []
-        for name, column in self.columns.items():
-            lines += [f"{name}: {in_words(column)}", *corrected_in_words(name, column)]
+        lines = [f"{name}: {in_words(column)}" for name, column in self.columns.items()]
         learners = ", ".join(self.learners)
         lines.append(text("inference", "attackers", **(vars(self) | {"learners": learners})))
         return "\n".join([*lines, *self.notes])
@@ -212,15 +207,7 @@ def inference(
         strangers = read(control, schema=schema)
         check_control(table, strangers, schema)
         pair = replace(pair, strangers=pair.people_of(strangers))
-    return infer(
-        pair,
-        refit,
-        folds=folds,
-        learners=learners,
-        random_state=random_state,
-        progress=progress,
-        promises=release.plan.promises,
-    )
+    return infer(pair, refit, folds=folds, learners=learners, random_state=random_state, progress=progress)
 
 
 def infer(
@@ -232,11 +219,10 @@ def infer(
     random_state: int = 0,
     progress: Progress | None = None,
     without: Sequence[Outside] = (),
-    promises: Sequence[Mapping[str, Any]] = (),
 ) -> Inference:
     """Measure the inference (see `inference`) of a pair of tables; without strangers, `refit` leaves people out.
 
-    `without` are the results of `left_out`, if they exist already; `promises` are those of the plan.
+    `without` are the results of `left_out`, if they exist already.
     """
     trial = _Losses(attackers(sides, learners), random_state, telling(progress))
     if folds < 0 or folds == 1:
@@ -298,11 +284,6 @@ def infer(
             random_state,
             None if losses_outside is not None or theirs is None else base[1][there[1]],
         )
-        columns[sensitive.name]["corrected"] = None
-        if "group corrected" in trial.learners and training is not None:
-            columns[sensitive.name]["corrected"] = worst_corrected(
-                training, sensitive, people_asked[0].released, cap_of(promises, sensitive.name), random_state
-            )
     if silent:
         notes.append(text("inference", "no_value", names=", ".join(silent)))
     n_classes = sides.classes.n_groups
@@ -501,117 +482,6 @@ def _worst_tenth(base: Floats, errors: Floats, cells: Ints) -> float:
     return float(part @ gain[order]) / total if total > 0 else 0.0
 
 
-# times that corrections are shuffled inside their groups, for what chance does
-SHUFFLES = 20
-
-
-def worst_corrected(
-    training: TrainingSet, column: Column, members: Ints, cap: float | None, random_state: int
-) -> dict[str, Any] | None:
-    """Measure each group's disclosure after a learner corrects its members' forecasts, scored as the cap does.
-
-    A group's disclosure is the share of its records' public loss that the forecasts remove, where each
-    record counts at least a quarter of the average: squared error of numbers, Brier score of categories, ranked
-    score of ordinal ones. The largest of many small groups is large by chance. For comparison, the same
-    corrections are shuffled among the members of each group, which removes their information.
-
-    Parameters
-    ----------
-    training : TrainingSet
-        Its `everybody` must be set.
-    column : Column
-        The sensitive column, one code per released row.
-    members : int array
-        Released rows of people; their groups are measured.
-    cap : float, optional
-        The cap on groups; by default the largest disclosure of a group without correction.
-    random_state : int
-        The seed of the shuffles.
-
-    Returns
-    -------
-    dict or None
-        ``score`` and ``learner``: their names; ``groups``: how many were measured, out of ``of``;
-        ``worst``: the largest disclosure, with the ``records`` of that group and its disclosure
-        without correction (``uncorrected``); ``cap``; ``above``: the groups and people above the cap,
-        or above ``limit`` if there is no cap; ``shuffled``: the means of the worst disclosure and of
-        the groups and people above over all shuffles. None if no group can be measured.
-    """
-    cells = training.cells
-    assert cells is not None
-    at = cells.of_row[members]
-    groups = np.unique(cells.group_of[at[at >= 0]])
-    name, sparse = score_vectors(column)
-    vectors = sparse.toarray()
-    counts = column.counts()[: column.n_values]
-    if not len(groups) or not counts.any():
-        return None
-    public = counts @ vectors / counts.sum()
-    loss = ((vectors - public) ** 2).sum(axis=1)
-    floored = np.maximum(loss, loss @ counts / counts.sum() / 4)
-    shares = training.published_means(groups)
-    rng = np.random.default_rng(random_state)
-    gains, against, sizes = np.zeros((2 + SHUFFLES, len(groups))), *np.zeros((2, len(groups)))
-    for places, rows, forecast, sums, n_rows in training.corrections(groups, random_state):
-        change = forecast - (sums / np.maximum(n_rows, 1)[:, None])[places]
-        code = column.codes[rows].astype(np.int64)
-        is_known = code < column.n_values
-        code, inside = code[is_known], places[is_known]
-        sizes += np.bincount(inside, minlength=len(groups))
-        against += np.bincount(inside, floored[code], len(groups))
-        for i in range(2 + SHUFFLES):
-            # turn 0 leaves corrections out, turn 1 keeps them, further ones shuffle them inside groups
-            if i > 1:
-                change = change[np.lexsort((rng.random(len(places)), places))]
-            forecasts = corrected(shares[places], change * (i > 0), column.is_number)[is_known]
-            misses = vectors[code] - (forecasts if column.is_number else forecasts[:, :-1] @ vectors)
-            gains[i] += np.bincount(inside, loss[code] - (misses**2).sum(axis=1), len(groups))
-    disclosed = np.divide(gains, against, out=np.zeros_like(gains), where=against > 0)
-    limit = float(disclosed[0].max()) if cap is None else cap
-    above, worst = disclosed > limit + SLACK, int(disclosed[1].argmax())
-    people = above @ sizes
-    return {
-        "score": name,
-        "learner": CORRECTING[column.is_number],
-        "groups": len(groups),
-        "of": cells.groups.n_groups,
-        "worst": float(disclosed[1, worst]),
-        "records": int(sizes[worst]),
-        "uncorrected": float(disclosed[0, worst]),
-        "cap": cap,
-        "limit": limit,
-        "above": {"groups": int(above[1].sum()), "people": int(people[1])},
-        "shuffled": {
-            "worst": float(disclosed[2:].max(axis=1).mean()),
-            "groups": float(above[2:].sum(axis=1).mean()),
-            "people": float(people[2:].mean()),
-        },
-        "people": int(sizes.sum()),
-    }
-
-
-def corrected_in_words(name: str, column: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a sentence on what the worst group discloses with a learner's correction, and with a shuffled one."""
-    worst = column.get("corrected")
-    if worst is None:
-        return
-    above, chance = worst["above"], worst["shuffled"]
-    yield text(
-        "inference",
-        "corrected",
-        **{part: worst[part] for part in ("learner", "records", "groups", "people")},
-        name=name,
-        worst=figure(worst["worst"]),
-        uncorrected=figure(worst["uncorrected"]),
-        shuffled=figure(chance["worst"]),
-        above=above["groups"],
-        people_above=above["people"],
-        limit=text("inference", "no_cap" if worst["cap"] is None else "cap", limit=figure(worst["limit"])),
-        groups_shuffled=chance["groups"],
-        people_shuffled=chance["people"],
-    )
-
-
 class InferenceBound:
     """A check that no named attacker explains more than a set share of any sensitive column.
 
@@ -641,8 +511,7 @@ class InferenceBound:
         # parameters and check are asked of the same table: its learners are trained once
         if self._measured is None or self._measured[0] is not release.released:
             pair = pair_up(release.original, of_release(release))
-            inference = infer(pair, progress=progress, promises=release.plan.promises)
-            self._measured = (release.released, inference)
+            self._measured = release.released, infer(pair, progress=progress)
         return self._measured[1]
 
     def __call__(self, release: Release, progress: Progress | None = None) -> Check:

@@ -326,14 +326,7 @@ def _composition(task: Task[Pair]) -> tuple[dict[str, Any], list[dict[str, Any]]
 
 
 def _inference(task: Task[TablePair]) -> dict[str, Any]:
-    return infer(
-        task.sides,
-        task.refit,
-        learners=task.learners,
-        without=task.non_members,
-        promises=task.what.plan.promises if task.what.plan else (),
-        **task.drawing,
-    ).to_dict()
+    return infer(task.sides, task.refit, learners=task.learners, without=task.non_members, **task.drawing).to_dict()
 
 
 # the function of each row of figures.toml

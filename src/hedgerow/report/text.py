@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from ..audit.inference import corrected_in_words
 from ..display import Rows, aligned, fitted, notebook_html
 from ..measures.guarantees import BEYOND
 from ..notation import figure, number, percent
@@ -203,7 +202,6 @@ def _disclosed(audit: Mapping[str, Any]) -> Iterator[str]:
         yield from fitted(rows, ("column", *SHORT))
     if rows and not risk["inference"] and not audit["table"]["alone"]:
         yield "What learners infer was not measured: it takes attacks (--attacks)."
-    yield from corrected_lines(risk)
     yield from risk["inference"]["notes"] if risk["inference"] else ()
     yield from refusals_in_words(risk.get("knows_method"))
 
@@ -230,12 +228,6 @@ def refusals_in_words(refusals: Mapping[str, Any] | None) -> Iterator[str]:
     figures = {part: figure(worst[part]) for part in ("disclosure", "shown")}
     counts = {"people": worst["people"], "group": worst["group"], "many": many, "asked": people["asked"]}
     yield text("summary", "refused", **figures, **counts, sampled=sampled, cap=number(refusals["cap"]))
-
-
-def corrected_lines(risk: Mapping[str, Any]) -> list[str]:
-    """Return lines on the worst group that a learner corrects, per sensitive column, if measured."""
-    columns = (risk["inference"] or {"columns": {}})["columns"]
-    return [line for name, each in columns.items() for line in corrected_in_words(name, each)]
 
 
 def _together(composition: Mapping[str, Any] | None) -> Iterator[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from ..audit.inference import corrected_in_words, in_words
+from ..audit.inference import in_words
 from ..audit.result import Audit
 from ..notation import figure, percent
 from ..release import Release
@@ -85,10 +85,7 @@ def _inferred(release: Release | PrivateRelease, measured: Audit | None) -> list
     inference = measured.risk.get("inference") if measured else None
     if inference is None:
         return [_say("not_inferred")]
-    lines = []
-    for name, column in inference["columns"].items():
-        lines += [_say("inferred", name=name, found=in_words(column))]
-        lines += corrected_in_words(name, column)
+    lines = [_say("inferred", name=name, found=in_words(column)) for name, column in inference["columns"].items()]
     return lines + inference["notes"]
 
 

@@ -329,42 +329,20 @@ class TrainingSet:
         forecast = self.forecast(CORRECTING[self.number], people, random_state)
         return forecast[:, None] if self.number else forecast
 
-    def corrections(self, groups: Ints, random_state: int) -> Iterator[tuple[Ints, Ints, Floats, Any, Any]]:
-        """Yield the correcting learner's forecasts for the rows of the given groups, whole groups at a time.
+    def mean_forecasts(self, groups: Ints, random_state: int) -> tuple[Floats, Floats]:
+        """Return the mean of the correcting learner's forecasts over each group's rows, and the number of these rows.
 
-        Yields
-        ------
-        places : int array
-            The position of each row's group in `groups`, ascending.
-        rows : int array
-        forecasts : float array, shape (n_rows, 1 or n_values)
-            The forecast of each row from its true quasi-identifiers.
-        sums : float array, shape (n_groups, 1 or n_values)
-            The summed forecasts of each group; 0 for groups of another block.
-        sizes : int array, shape (n_groups,)
-            Rows of each group; 0 for groups of another block.
+        Each row is asked about by its true quasi-identifiers.
         """
         assert self.everybody is not None
         width, n = 1 if self.number else len(self.values), len(groups)
-        width += self._design.shape[1]
-        for places, rows in rows_by_group(self.cells, groups, self.everybody.order, width):
+        sums, sizes = np.zeros((n, width)), np.zeros(n)
+        blocks = rows_by_group(self.cells, groups, self.everybody.order, width + self._design.shape[1])
+        for places, rows in blocks:
             forecasts = self._change(self.everybody.quasi.part(rows), random_state)
-            sums = np.stack([np.bincount(places, each, n) for each in forecasts.T], axis=1)
-            yield places, rows, forecasts, sums, np.bincount(places, minlength=n)
-
-    def mean_forecasts(self, groups: Ints, random_state: int) -> tuple[Floats, Floats]:
-        """Return the mean forecast over each group's rows, and the number of rows in each group."""
-        width = 1 if self.number else len(self.values)
-        sums, sizes = np.zeros((len(groups), width)), np.zeros(len(groups))
-        for *_, some, rows in self.corrections(groups, random_state):
-            sums += some
-            sizes += rows
+            sums += np.stack([np.bincount(places, each, n) for each in forecasts.T], axis=1)
+            sizes += np.bincount(places, minlength=n)
         return sums / np.maximum(sizes, 1.0)[:, None], sizes
-
-    def published_means(self, groups: Ints) -> Floats:
-        """Return each group's mean number, or its shares of the categories; shape (n_groups, 1 or n_values)."""
-        shares = self.cells.shares(groups)
-        return np.asarray((shares @ self._numbers)[:, None] if self.number else shares.toarray())
 
     @cached_property
     def _group_counts(self) -> GroupCounts:
