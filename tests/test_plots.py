@@ -149,7 +149,7 @@ def test_recoded_columns_are_read_and_no_single_persons_end_is_told(people, rele
     assert all(isinstance(value, str) for value in born.rows[2][1:])
     job = release.compare("job")
     assert sum(after for _, _, after in job.rows) == pytest.approx(1)
-    assert job.to_dict()["rows"][0]["what"] == "clerk"
+    assert job.rows[0][0] == "clerk"
     for told in (age, born, job):
         assert len(repr(told)) < 60
         assert "original" in str(told)

@@ -12,7 +12,7 @@ from .. import facade
 from ..display import aligned, cell, notebook_html
 from ..errors import SchemaError, did_you_mean
 from ..measures import Floats, Ints
-from ..notation import moment, number, percent, plain
+from ..notation import moment, number, percent
 from ..texts import refusal
 from ..validation import AXES, takes
 from .pairing import pair_up, released_column
@@ -135,17 +135,6 @@ class Comparison:
     rows: tuple[tuple[str, Any, Any], ...]
     moved: float
     shape: Mapping[str, Any]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the comparison as a plain dict."""
-        return plain(
-            {
-                "column": self.column,
-                "kind": self.kind,
-                "rows": [{"what": what, "before": before, "after": after} for what, before, after in self.rows],
-                "moved": self.moved,
-            }
-        )
 
     @takes(ax=AXES)
     def plot(self, *, ax: Axes | None = None) -> Axes:

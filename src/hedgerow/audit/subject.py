@@ -55,7 +55,6 @@ class UnreadCells(InputError):
 
     def __init__(self, cells: Mapping[str, Mapping[str, int]]) -> None:
         super().__init__(**refusal("unread", cells=named_cells(cells)))
-        self.cells = cells
 
 
 def named_cells(columns: Mapping[str, Mapping[str, int]], most: int = 3) -> str:

@@ -267,7 +267,6 @@ def population_uniques(sizes: Ints, population: float) -> dict[str, Any]:
         have no solution for this sample. ``chosen``: the model that Dankar's rule chooses ("zayatz" if its
         first choice has no solution), ``uniques``: its estimate, ``share``: the estimate as a share of
         the population, ``sample_uniques_unique``: the estimate as a share of the sample's uniques.
-        ``notes``: the models that failed.
 
     References
     ----------
@@ -299,11 +298,6 @@ def population_uniques(sizes: Ints, population: float) -> dict[str, Any]:
         "uniques": estimate,
         "share": estimate / population,
         "sample_uniques_unique": min(estimate * n / population / uniques, 1.0) if uniques else None,
-        "notes": [
-            f"the equations of the model {name} have no solution for this sample"
-            for name, value in estimates.items()
-            if value is None
-        ],
     }
 
 

@@ -110,7 +110,6 @@ def _sizes(groups: Groups) -> dict[str, Any]:
 
 # a number with at most this many distinct values is counted like categories
 CATEGORIES = 20
-QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 
 def sensitive_summary(
@@ -262,7 +261,6 @@ def disclosure_summary(disclosed: Floats, sizes: Ints, by_score: Mapping[str, Fl
     score that the column is judged by. ``shares`` is a histogram of the records by the
     disclosure of their class, in twentieths.
     """
-    quantiles = zip(QUANTILES, np.quantile(disclosed, QUANTILES), strict=True)
     order = np.argsort(disclosed, kind="stable")
     below = np.cumsum(sizes[order])
     middle = disclosed[order[np.searchsorted(below, below[-1] / 2)]] if len(disclosed) else 0.0
@@ -270,7 +268,6 @@ def disclosure_summary(disclosed: Floats, sizes: Ints, by_score: Mapping[str, Fl
         **vars(disclosure.Disclosed.from_classes(disclosed, sizes)),
         "median_over_records": float(middle),
         "shares": twentieths(disclosed, sizes),
-        "quantiles": {f"{q:.2f}": float(v) for q, v in quantiles},
         "scores": {name: float(each.max(initial=0.0)) for name, each in by_score.items()},
     }
 

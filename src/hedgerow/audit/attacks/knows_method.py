@@ -363,8 +363,7 @@ def knows_method(
         sampled groups for which no agreeing assignment was found (``lost``). ``parts`` and ``people``:
         the number measured, and lower and upper bounds of the number above the cap, by a 95% interval
         for each part. ``worst``: the part whose interval has the highest lower end, with intervals
-        that hold for all parts at once. ``mean``: the mean disclosure of the parts by this attack, and by
-        their released groups.
+        that hold for all parts at once.
         None if the attack does not apply: there is no cap, the groups' own values are not released
         (a guard), a person may have several records,
         another promise is not a limit on sums over records, the schema names other columns than
@@ -417,7 +416,7 @@ def _is_class(refused: Refused, pair: Pair) -> bool:
 
 
 def _summed_up(posteriors: list[Posterior], cap: float) -> dict[str, Any]:
-    """Count the parts and people above the cap, and return the worst and the mean disclosure of all parts."""
+    """Count the parts and people above the cap, and return the part that most surely gives most away."""
     counts: dict[str, dict[str, int]] = {"parts": {}, "people": {}}
     over: dict[str, Callable[[Posterior], npt.NDArray[np.bool_]]] = {
         "asked": lambda each: each.low >= 0,
@@ -429,7 +428,7 @@ def _summed_up(posteriors: list[Posterior], cap: float) -> dict[str, Any]:
         counts["parts"][name] = sum(map(len, sides))
         counts["people"][name] = sum(int(some.any(axis=0).sum()) for some in sides)
     if not posteriors:
-        return {**counts, "worst": None, "mean": None}
+        return {**counts, "worst": None}
     # The worst is chosen among all sampled parts, so its interval must hold for all of them at once.
     sampled = sum(len(each.sides) for each in posteriors if not each.exact)
     wide = float(stdtrit(RUNS - 1, 1 - 0.025 / max(sampled, 1))) / STUDENT
@@ -437,7 +436,6 @@ def _summed_up(posteriors: list[Posterior], cap: float) -> dict[str, Any]:
     at = max(range(len(posteriors)), key=lambda i: float(lows[i].max()))
     most, part = posteriors[at], int(lows[at].argmax())
     high = most.disclosure[part] + wide * (most.high[part] - most.disclosure[part])
-    n = counts["parts"]["asked"]
     return {
         **counts,
         "worst": {
@@ -446,9 +444,5 @@ def _summed_up(posteriors: list[Posterior], cap: float) -> dict[str, Any]:
             "people": int(most.sides[part].sum()),
             "shown": most.of_group,
             "group": len(most.rows),
-        },
-        "mean": {
-            "disclosure": sum(float(each.disclosure.sum()) for each in posteriors) / n,
-            "shown": sum(each.of_group * len(each.sides) for each in posteriors) / n,
         },
     }
