@@ -352,11 +352,9 @@ class _Release:
             present = [scale(sensitive.columns[scale.place]) for scale in self.scales]
             pull, density = _moved(np.stack(present, axis=1), moments)
             by_values |= {(KNOWS[1], "pull"): pull, (KNOWS[1], "density"): density}
-        by_distance = {(knows, "nearest"): nearest, (knows, "likelihood"): likelihood}
         # equal scores must stay ties on every machine
-        by_distance, by_values = (
-            {attack: scores.round(9) for attack, scores in each.items()} for each in (by_distance, by_values)
-        )
+        by_values = {attack: scores.round(9) for attack, scores in by_values.items()}
+        by_distance = {(knows, "nearest"): nearest.round(9), (knows, "likelihood"): likelihood.round(9)}
         return by_distance | {attack: scores for attack, (_, scores) in exact.items()} | by_values
 
     def _among(self, distance: Floats, nearest: float, rows: Ints) -> float:
