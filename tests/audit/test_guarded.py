@@ -258,6 +258,21 @@ def test_a_plan_of_another_table_says_nothing_of_groups(rows, tmp_path):
     assert {groups for _, groups, *_ in three_numbers(found.to_dict())} == {"-"}
 
 
+def test_a_missing_value_that_was_drawn_hides_none():
+    """Counts are the same whether rows are paired or not, and those of the table that is read."""
+    people = hr.datasets.make_people(2_000, seed=1)
+    schema = hr.Schema(quasi=["age", "job", "marital"], sensitive=["income"])
+    assert people["job"].null_count > 50
+    release = hr.protect(people, schema, random_state=1)
+    options = {"attacks": False, "learning": False, "inference": False}
+    paired, unpaired = (
+        hr.audit(people, each, plan=release.plan, **more, **options)
+        for each, more in ((release, {}), (release.table, {"paired": False}))
+    )
+    assert (paired.to_dict()["table"]["paired"], unpaired.to_dict()["table"]["paired"]) == (True, False)
+    assert paired.utility["queries"] == unpaired.utility["queries"]
+
+
 def test_figures_of_a_persons_own_row_are_left_out_for_drawn_rows(people, rows):
     found = hr.audit(people, rows, learning=False, inference=False, people=50)
     assert found.risk["linkage"]["scores"] is None

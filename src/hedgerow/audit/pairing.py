@@ -78,10 +78,10 @@ def pair_up(original: Any, subject: Subject, *, key: str | None = None, allow_ou
         raise InputError(**refusal("impossible", cells=named_cells(outside)))
     row_pairs = find_rows(before, subject, [each.column for each in cells], key)
     rows, released_rows = row_pairs.rows, row_pairs.released_rows
-    released = [each.column.paired(rows, released_rows) for each in cells]
+    in_rows = subject.guard is not None and subject.guard.rows  # which no cell of a person's own can cover
+    released = [each.column.paired(rows, released_rows, is_drawn=in_rows) for each in cells]
     quasi = [column.original for column in released]
     sensitive = [of_rows(before.declared_column(schema, n), rows) for n in schema.sensitive]
-    in_rows = subject.guard is not None and subject.guard.rows  # which no cell of a person's own can cover
     groups, notes = None, [] if in_rows else _outside(quasi, released, allow_outside or subject.verified)
     notes += filter(None, [row_pairs.note()])
     after_sensitive = []

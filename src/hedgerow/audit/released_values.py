@@ -151,12 +151,15 @@ class ReleasedColumn:
         m, (cells, members) = self.original.n_values, self.categories
         return Cover(self.lo, self.hi, self.missing, self.anything, cells * m + members, m)
 
-    def paired(self, rows: Ints, released_rows: Ints) -> ReleasedColumn:
-        """Return the column for paired rows; missing cells count as suppressed if the original value is known."""
+    def paired(self, rows: Ints, released_rows: Ints, *, is_drawn: bool = False) -> ReleasedColumn:
+        """Return the column for paired rows; missing cells count as suppressed if the original value is known.
+
+        Where cells are drawn they are somebody else's, so they only do if the original has none.
+        """
         original = of_rows(self.original, rows)
         every = None if original is self.original else self.original
         column = replace(self, original=original, every=every, codes=_codes_of_rows(self.codes, released_rows))
-        return _suppressed_nulls(column)
+        return column if is_drawn and self.original.has_missing else _suppressed_nulls(column)
 
     def covers(self, values: npt.NDArray[Any], cells: npt.NDArray[Any]) -> Bools:
         """Return, element by element, whether a cell can stand for an original value code.

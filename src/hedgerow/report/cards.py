@@ -90,9 +90,19 @@ def cards(audit: Mapping[str, Any], plan: Plan | None, broken: bool, epsilon: fl
         card, notes = _private(epsilon), [*measured, *notes]
     missed = profile is not None and profile["state"] == "does not meet"
     # a standard comes first: somebody chose it
-    notes = [*standard_verdict(profile), *card.notes, *notes]
+    notes = [*standard_verdict(profile), *card.notes, *(_guessed_near(risk) if table["paired"] else ()), *notes]
     tone = "bad" if broken or missed else "open"
     return [replace(card, tone=tone, notes=notes, facts=card.facts[:MOST_FACTS]), _use(audit, plan)]
+
+
+def _guessed_near(risk: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a sentence on how many people's value is guessed to 10% from their group, and without the release."""
+    columns = at(risk, "release", "sensitive") or {}
+    near = {name: tried["0.10"] for name, column in columns.items() if (tried := column["matching"]) and "0.10" in tried}
+    if near:
+        name = max(near, key=lambda n: near[n]["release"] - near[n]["public"])
+        shares = {side: f"{100 * near[name][side]:.0f}" for side in ("release", "public")}
+        yield text("cards", "near", name=name, **shares)
 
 
 def _private(epsilon: float) -> Card:
