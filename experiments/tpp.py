@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from hedgerow.io.read import read
 from hedgerow.measures import Counts, group
 from hedgerow.measures.class_measures import frequency_l
-from hedgerow.methods.tpp import RpartSettings, TreePatternPreserving, TreeSettings
+from hedgerow.methods.tpp import TreePatternPreserving, TreeSettings
 from hedgerow.methods.tpp.builder import BuiltTree, Node
 from hedgerow.methods.tpp.encoding import MOST_SUBSETS, PredictedColumn, Predictor
 from hedgerow.methods.tpp.sanitize import Sanitizer
@@ -280,9 +280,9 @@ def table1() -> dict[str, Any]:
     columns = _columns(frame, names)
     response = PredictedColumn.from_classes(frame["income"].tolist())
     occupation = np.unique(frame["occupation"].to_numpy(dtype=str), return_inverse=True)[1]
-    grown = PreservedModel(RpartSettings("class", maxdepth=3))
+    grown = PreservedModel(TreeSettings("gini", max_depth=3))
     grown.fit(columns, response)
-    full = grown.state(3)[0]
+    full = grown.state(7)[0]
     trees = {
         "tree 1": [full.keep(lambda n: n.path in ("", "R", "RL"))],
         "tree 2": [full.keep(lambda n: n.path in ("", "L", "R"))],

@@ -128,11 +128,7 @@ def calls(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Call]]
         "Plan.to_sql": (release.plan.to_sql, (), {"table": "people", "dialect": "duckdb"}),
         "Release.write": (release.write, ("more",), {"force": True, "escape": True, "measured": None, **none}),
         "Release.verify": (release.verify, (), none),
-        "Audit.report": (
-            measured.report,
-            ("r.html",),
-            {"audience": "steward", "plan": None, "checks": (), "drawings": None},
-        ),
+        "Audit.report": (measured.report, ("r.html",), {"audience": "steward", "plan": None, "checks": ()}),
         "Audit.save": (measured.save, ("a.json",), {}),
         "Audit.broken": (measured.broken, (), {"k": 5, "max_disclosure": 0.5}),
         "Frontier.best": (front.best, (), {}),

@@ -259,7 +259,7 @@ def test_trees_that_stay_are_those_of_memory(file: Path, tmp_path: Path, home: P
     table = people()
     pay = pa.array([0.0 if v is None or v != v else v for v in table["pay"].to_pylist()])
     pq.write_table(table.set_column(1, "pay", pay), file)
-    trees = "tree criterion=variance n_splits=3 min_leaf=300; rpart maxdepth=2 minbucket=300"
+    trees = "tree criterion=variance n_splits=3 min_leaf=300; tree max_depth=2"
     made = [
         digests(
             hr.protect(

@@ -17,7 +17,7 @@ from ..measures.guarantees import Check, Disclosure, grouped, unbounded
 from ..notation import figure, plain
 from ..plan import Plan
 from ..texts import read_toml, texts
-from ..validation import AXES, NUMBER, PATH, TEXT, TEXTS, many, named, one_of, takes
+from ..validation import AXES, NUMBER, PATH, TEXT, TEXTS, many, one_of, takes
 from .profile_result import unmet
 
 if TYPE_CHECKING:
@@ -154,16 +154,7 @@ class Audit:
         """Write the audit as JSON to a file that only its owner can read."""
         write_private(path, self.to_json())
 
-    @takes(
-        path=PATH,
-        plan=_PLAN,
-        checks=_CHECKS,
-        drawings=named(TEXT, "a mapping of file names to SVG"),
-        cautions=TEXTS,
-        name=TEXT,
-        k=NUMBER,
-        max_disclosure=NUMBER,
-    )
+    @takes(path=PATH, plan=_PLAN, checks=_CHECKS, cautions=TEXTS, name=TEXT, k=NUMBER, max_disclosure=NUMBER)
     def report(
         self,
         path: str | Path,
@@ -171,7 +162,6 @@ class Audit:
         audience: str = "steward",
         plan: Any = None,
         checks: Sequence[Any] = (),
-        drawings: Mapping[str, str] | None = None,
         cautions: Sequence[str] = (),
         name: str = "",
         k: int | None = None,
@@ -189,8 +179,6 @@ class Audit:
             The release plan: the page then says how the table was recoded.
         checks : sequence of Check
             The promises as they were verified.
-        drawings : mapping of str to str, optional
-            SVG pictures that the method publishes with its release, by file name.
         cautions : sequence of str
             The warnings of the release (`Release.cautions`).
         name : str, optional
@@ -203,7 +191,6 @@ class Audit:
             audience=audience,
             plan=plan,
             checks=checks,
-            drawings=drawings,
             cautions=cautions,
             name=name,
             examples=self.shown,

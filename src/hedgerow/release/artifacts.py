@@ -73,14 +73,7 @@ def write_records(
     # it holds the hash of the table, which is on the disk by now
     numbers = record(plan, release.summary(), file, release.pseudonyms, figures)
     if measured is not None:
-        measured.report(
-            folder / REPORT,
-            plan=plan,
-            checks=release.checks,
-            cautions=release.cautions,
-            name=file.name,
-            drawings={name: text for name, text in extra.items() if name.endswith(".svg")},
-        )
+        measured.report(folder / REPORT, plan=plan, checks=release.checks, cautions=release.cautions, name=file.name)
     notes = recipient(
         plan,
         {

@@ -101,7 +101,7 @@ class Measured(Protocol):
     def to_dict(self) -> dict[str, Any]:
         """Return the audit as plain JSON data."""
 
-    def report(self, path: Path, *, plan: Any, checks: Any, drawings: Any, **more: Any) -> Any:
+    def report(self, path: Path, *, plan: Any, checks: Any, **more: Any) -> Any:
         """Write the audit report to a file."""
 
 
@@ -115,7 +115,7 @@ MARKS, PUBLIC_MARKS = frozenset({PLAN, AUDIT}), frozenset({RECIPIENT})
 PARTS_MARKS = frozenset({PART_FILE.format(0)})
 OURS = MARKS | PUBLIC_MARKS | {REPORT, MAPPING, "MASKING.md", "model.json", "public.json"}
 # Every name that a release folder may hold: a folder with others is its owner's.
-OURS |= {EVIDENCE, "trees.svg"} | {stem + end for stem in ("release", "sensitive") for end in SUFFIXES}
+OURS |= {EVIDENCE} | {stem + end for stem in ("release", "sensitive") for end in SUFFIXES}
 
 
 def write_folder(
@@ -193,8 +193,7 @@ def write_release(
                 copy = shutil.copytree if (inside / name).is_dir() else shutil.copy
                 copy(inside / name, out / name)
             if measured is not None:
-                drawings = {n: (out / n).read_text() for n in published if n.endswith(".svg")}
-                measured.report(out / REPORT, audience="recipient", drawings=drawings, **contents)
+                measured.report(out / REPORT, audience="recipient", **contents)
 
         # inside, so that a folder to hand out which fails leaves no release behind
         if outer is not None:

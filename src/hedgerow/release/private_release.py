@@ -235,8 +235,8 @@ class PrivateRelease:
             record = {"private": text("private", "stays"), "hedgerow_audit": 1, "release": facts, **figures}
             write_private(inside / AUDIT, json.dumps(record, indent=2, allow_nan=False) + "\n")
             if measured is not None:
-                rest = {"drawings": {}, "cautions": self.cautions, "name": file.name}
-                measured.report(inside / REPORT, plan=None, checks=self.checks, **rest)
+                rest = {"checks": self.checks, "cautions": self.cautions, "name": file.name}
+                measured.report(inside / REPORT, plan=None, **rest)
             return [file.name, PLAN, RECIPIENT]
 
         return write_release(Path(folder), public, fill, force=force, inputs=(self.original.path,))

@@ -33,7 +33,6 @@ def render(
     audience: str = "steward",
     plan: Plan | None = None,
     checks: Sequence[Any] = (),
-    drawings: Mapping[str, str] | None = None,
     cautions: Sequence[str] = (),
     name: str = "",
     examples: Any = None,
@@ -54,8 +53,6 @@ def render(
         The plan of the release.
     checks : sequence of Check or mapping
         The verified promises: name, required, reached, holds.
-    drawings : mapping of str to str, optional
-        SVG pictures that the method publishes with its release, by file name.
     cautions : sequence of str
         The warnings of the release; for the steward alone.
     name : str, optional
@@ -94,7 +91,6 @@ def render(
             cards=first,
             cautions=[line for line in cautions if steward and line not in loud],
             verdict=verdict(audit, plan, checks, loud, k=k, max_disclosure=max_disclosure),
-            drawings=[pictures.Picture(svg, file) for file, svg in (drawings or {}).items()],
             cap_of=partial(cap_of, plan.promises if plan else ()),
             **_people(examples if steward else None),
         )

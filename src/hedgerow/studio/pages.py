@@ -24,7 +24,7 @@ from .worker_client import in_sentences
 # options that stand before the others
 MAIN = ("k", "max_disclosure", "l")
 # the beginnings of the names of files that the recipient gets
-PUBLIC = ("release.", "sensitive.", "RECIPIENT.md", "MASKING.md", "model.json", "public.json", "trees.svg")
+PUBLIC = ("release.", "sensitive.", "RECIPIENT.md", "MASKING.md", "model.json", "public.json")
 _MOST_FILES = 40
 
 

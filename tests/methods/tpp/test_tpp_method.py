@@ -17,16 +17,9 @@ from tests.plan.mapping import mapped
 
 from hedgerow.errors import HedgerowError, InfeasibleError, ParameterError, PlanError, SchemaError, UnsupportedError
 from hedgerow.io.read import read
-from hedgerow.methods.tpp import (
-    BoostingSettings,
-    ForestSettings,
-    RpartSettings,
-    TreePatternPreserving,
-    TreeSettings,
-    verify_model,
-)
+from hedgerow.methods.tpp import BoostingSettings, ForestSettings, TreePatternPreserving, TreeSettings, verify_model
 from hedgerow.methods.tpp.builder import Node
-from hedgerow.methods.tpp.model import dumps, trees_svg
+from hedgerow.methods.tpp.model import dumps
 from hedgerow.methods.tpp.sanitize import Step, groups_of, keeps
 from hedgerow.plan.records import dumps as plan_dumps
 from hedgerow.plan.records import loads as plan_loads
@@ -69,7 +62,6 @@ def test_every_kind_of_frame_comes_back_as_it_came():
         [TreeSettings("entropy", n_splits=3), TreeSettings("gini", n_splits=2, min_leaf=3)],
         ForestSettings(3, seed=4, max_features=3, tree=TreeSettings("gini", n_splits=2)),
         BoostingSettings("logistic", n_trees=3, tree=TreeSettings("variance", n_splits=1)),
-        RpartSettings("class", maxdepth=2),
     ],
 )
 def test_the_written_release_rebuilds_the_model(trees, tmp_path):
@@ -221,9 +213,6 @@ def test_people_not_seen_are_routed_as_the_tree_routes_them():
         (lambda: TreeSettings(pruning="cost_complexity"), "cost-complexity"),
         (lambda: TreeSettings(size="cross_validated"), "cross-validation"),
         (lambda: ForestSettings(3, seed=None), "seed"),
-        (lambda: RpartSettings(cp=0.01), "cost complexity"),
-        (lambda: RpartSettings(xval=10), "cross-validation"),
-        (lambda: RpartSettings("poisson"), "poisson"),
     ],
 )
 def test_what_falls_outside_is_refused_by_name(make, message):
@@ -243,7 +232,6 @@ def test_what_falls_outside_is_refused_by_name(make, message):
         lambda: BoostingSettings("hinge"),
         lambda: BoostingSettings(learning_rate=0),
         lambda: BoostingSettings(tree=TreeSettings("gini")),
-        lambda: RpartSettings(minbucket=0),
     ],
 )
 def test_settings_out_of_range(make):
@@ -307,22 +295,6 @@ def test_clone_keeps_the_fitted_tree_and_get_params_works():
     assert TreePatternPreserving(TreeSettings(), k=4).set_params(k=6).k == 6
 
 
-def test_the_picture_is_the_same_text_for_the_same_model():
-    import xml.etree.ElementTree as ET
-
-    X, y, _ = people()
-    trees = [TreeSettings("entropy", n_splits=3), ForestSettings(15, tree=TreeSettings(n_splits=1))]
-    method = TreePatternPreserving(trees, k=2).fit(X, y)
-    picture = trees_svg(method.model_)
-    assert picture == trees_svg(json.loads(dumps(method.model_)))
-    root = ET.fromstring(picture)
-    drawn = [t.text for t in root.iter("{http://www.w3.org/2000/svg}text")]
-    first = method.model_["models"][0]["trees"][0]["nodes"][0]
-    assert any(first["attribute"] in (text or "") for text in drawn)
-    n_trees = sum(len(m["trees"]) for m in method.model_["models"])
-    assert n_trees <= 12 or any("more trees" in (text or "") for text in drawn)
-
-
 def test_dates_and_booleans():
     rng = np.random.default_rng(2)
     n = 500
@@ -344,7 +316,6 @@ def test_dates_and_booleans():
         (TreeSettings(n_splits=2), "variance", "entropy"),
         ("forest n_trees=2 n_splits=1 bootstrap=false", "variance", "entropy"),
         ("boosting n_trees=2 n_splits=1", "squared", "logistic"),
-        ("rpart maxdepth=2", "anova", "class"),
     ],
 )
 def test_trees_that_say_nothing_of_it_follow_the_response(trees, numbers, classes):
@@ -353,7 +324,7 @@ def test_trees_that_say_nothing_of_it_follow_the_response(trees, numbers, classe
     for y, wanted in ((risk, numbers), (state, classes), ((state == "ill").astype(int), classes)):
         (model,) = TreePatternPreserving(trees, k=2).fit(X, y).model_["models"]
         said = {**model, **model.get("tree", {})}
-        key = {"boosting": "loss", "rpart": "method"}.get(model["kind"], "criterion")
+        key = "loss" if model["kind"] == "boosting" else "criterion"
         assert said[key] == wanted
         assert ("classes" in TreePatternPreserving(trees, k=2).fit(X, y).model_["response"]) == (wanted == classes)
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from tpp_tables import random_columns, random_responses
 
-from hedgerow.methods.tpp import BoostingSettings, ForestSettings, RpartSettings, TreeSettings
+from hedgerow.methods.tpp import BoostingSettings, ForestSettings, TreeSettings
 from hedgerow.methods.tpp.sanitize import Sanitizer
 from hedgerow.methods.tpp.targets import PreservedModel
 
@@ -58,19 +58,6 @@ def test_gradient_boosting():
         tree = TreeSettings("variance", n_splits=2, min_leaf=int(rng.integers(1, 4)))
         boosting = BoostingSettings(loss, n_trees=4, learning_rate=0.5, tree=tree)
         _, found = differences(columns, [boosting], classes, numbers)
-        assert found == [], f"seed {seed}: {found[0]}"
-
-
-def test_rpart_with_smallest_leaf_1():
-    for seed in range(80):
-        rng = np.random.default_rng(seed)
-        n = int(rng.integers(8, 40))
-        columns = [c for c in random_columns(rng, n) if c.numeric or not c.wide]
-        if not columns:
-            continue
-        method = str(rng.choice(["class", "anova"]))
-        settings = RpartSettings(method, minsplit=2, minbucket=1, maxdepth=3)
-        _, found = differences(columns, [settings], *random_responses(rng, n))
         assert found == [], f"seed {seed}: {found[0]}"
 
 

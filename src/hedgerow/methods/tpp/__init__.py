@@ -2,19 +2,17 @@
 
 Read the files in this order: `encoding` (ranks and integer responses), `split_scores` and
 `builder` (the exact builder), `representatives` (what is released), `targets` (what is
-preserved), `sanitize` (the loop), `model` (the published file, its picture and its
-verification), `method` (the public class).
+preserved), `sanitize` (the loop), `model` (the published file and its verification), `method` (the public class).
 """
 
 from .builder import TreeSettings
 from .method import TreePatternPreserving
 from .model import Verification, verify_model
-from .targets import BoostingSettings, ForestSettings, RpartSettings
+from .targets import BoostingSettings, ForestSettings
 
 __all__ = [
     "BoostingSettings",
     "ForestSettings",
-    "RpartSettings",
     "TreePatternPreserving",
     "TreeSettings",
     "Verification",

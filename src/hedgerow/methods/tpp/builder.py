@@ -194,14 +194,12 @@ class ModelSettings:
     """The base class of all builder settings; one field may be left open, to be chosen from the response."""
 
     kind: ClassVar[str]
-    builder: ClassVar[str] = "hedgerow"
     # the name of the field that may be left open, its value for a response of classes, and its value for one of numbers
     by_response: ClassVar[tuple[str, str, str]]
-    # the name of the setting that gives the number of steps, and the fewest steps that it allows
+    # whether a step is a whole tree; else it is a split of the only tree
+    ensemble: ClassVar[bool] = True
+    # the name of the setting that gives the number of steps
     steps: ClassVar[str] = "n_trees"
-    least: ClassVar[int] = 1
-    # the field of a split node that is its step, from 0 on; "" where a step is a whole tree
-    number: ClassVar[str] = ""
 
     @property
     def classes(self) -> bool:
@@ -253,7 +251,7 @@ class TreeSettings(ModelSettings):
 
     kind = "tree"
     by_response = ("criterion", "entropy", "variance")
-    steps, least, number = "n_splits", 0, "order"
+    steps, ensemble = "n_splits", False
 
     criterion: str | None = None
     n_splits: int = 7
@@ -313,10 +311,6 @@ class Builder:
         How often each record counts (bootstrap rows).
     choose : callable, optional
         The predictors allowed at a node, by its path of L and R.
-    min_split : int
-        Fewest records of a node that may be split.
-    ordered_anyway : bool
-        Whether categories are ordered by mean whatever the smallest leaf (rpart).
     """
 
     def __init__(
@@ -326,8 +320,6 @@ class Builder:
         settings: TreeSettings,
         weights: NDArray[np.int64] | None = None,
         choose: Chooser | None = None,
-        min_split: int = 2,
-        ordered_anyway: bool = False,
     ) -> None:
         settings = settings.for_response(response.classes)
         self.columns, self.response, self.settings = columns, response, settings
@@ -337,10 +329,10 @@ class Builder:
         self.weights = np.ones(response.n, np.int64) if weights is None else weights
         n = int(self.weights.sum())
         self.table = xlogx(n) if self.criterion in (ENTROPY, RATIO) else np.zeros(1, np.int64)
-        self.min_split = max(min_split, 2 * settings.min_leaf, 2)
         self.choose = choose or (lambda path: range(len(columns)))
-        self.ordered = self.criterion == VARIANCE or (self.width <= 2 and self.criterion != RATIO)
-        self.ordered = self.ordered and (settings.min_leaf == 1 or ordered_anyway)
+        self.ordered = settings.min_leaf == 1 and (
+            self.criterion == VARIANCE or (self.width <= 2 and self.criterion != RATIO)
+        )
         # min_gain in the units of the integer scores
         shifts = {ENTROPY: xlogx_shift(n), GINI: 0, VARIANCE: 2 * response.shift}
         self.floor = settings.min_gain
@@ -374,7 +366,7 @@ class Builder:
         """Return the gain and the fields of a node's best admissible split; (0, {}) if there is none."""
         max_depth = self.settings.max_depth
         best: Split = (0.0, {})
-        if node.n < self.min_split or (max_depth is not None and node.depth >= max_depth):
+        if node.n < 2 * self.settings.min_leaf or (max_depth is not None and node.depth >= max_depth):
             return best
         statistics: Sequence[float] = node.value
         if self.criterion == VARIANCE:

@@ -23,7 +23,7 @@ from ...validation import NAMES, NUMBER, TEXT, Kind
 from ..base import Method, RecipientNotes, as_array, check_people
 from .builder import ModelSettings, TreeSettings
 from .encoding import Predictor, check_numbers, encode_predictor, encode_response, sensitive_codes
-from .model import dumps, model_to_json, recipient_lines, trees_svg, verify_model
+from .model import dumps, model_to_json, recipient_lines, verify_model
 from .sanitize import Sanitizer, column_map, shrunk
 from .targets import PreservedModel, SklearnTree, is_estimator, parse
 
@@ -43,8 +43,8 @@ class TreePatternPreserving(Method):
     ----------
     trees : settings, text, fitted scikit-learn tree, or a sequence of them, optional
         The trees to preserve: `TreeSettings`, `ForestSettings`, `BoostingSettings`,
-        `RpartSettings`, fitted ``DecisionTreeClassifier`` or ``DecisionTreeRegressor``;
-        or settings as text, ``"tree criterion=gini n_splits=3; forest n_trees=5 seed=1"``.
+        fitted ``DecisionTreeClassifier`` or ``DecisionTreeRegressor``; or settings as text,
+        ``"tree criterion=gini n_splits=3; forest n_trees=5 seed=1"``.
         By default one tree of Hedgerow's own builder. Trees without a criterion predict the mean of
         a numeric response (variance), and the shares of a response with classes or only two
         numbers (entropy).
@@ -275,8 +275,8 @@ class TreePatternPreserving(Method):
         return checks
 
     def release_files(self, release: Any) -> dict[str, str]:
-        """Return the files for the published model and its picture, by file name."""
-        return {"model.json": dumps(self.model_), "trees.svg": trees_svg(self.model_)}
+        """Return the file of the published model, by file name."""
+        return {"model.json": dumps(self.model_)}
 
     def recipient_notes(self, file: str) -> RecipientNotes:
         """Return the notes on the published model for the recipient, who reads the release from `file`."""
@@ -334,8 +334,8 @@ def _target(tree: Any, classes: bool) -> PreservedModel:
         return SklearnTree(tree)
     raise ParameterError(
         f"{type(tree).__name__} is neither builder settings nor a fitted tree",
-        hint="give TreeSettings(...), ForestSettings(...), BoostingSettings(...), "
-        "RpartSettings(...) or a fitted scikit-learn decision tree",
+        hint="give TreeSettings(...), ForestSettings(...), BoostingSettings(...) "
+        "or a fitted scikit-learn decision tree",
     )
 
 

@@ -1,4 +1,4 @@
-"""model.json: the published trees, how they are rebuilt and compared, their picture and notes."""
+"""model.json: the published trees, how they are rebuilt and compared, and their notes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -275,7 +274,7 @@ def _rebuild(
     if model["builder"] == "scikit-learn":
         answers = response(model["kind"] == "decision_tree_classifier")
         return [rebuild_from(model, columns, answers)]
-    if model["builder"] not in ("hedgerow", "rpart"):
+    if model["builder"] != "hedgerow":
         raise PlanError(f"the model names an unknown builder {model['builder']!r}")
     # Here n_splits counts the splits of all trees; only a single tree is set by it.
     none = ("builder", "trees") if model["kind"] == "tree" else ("builder", "trees", "n_splits")
@@ -325,86 +324,6 @@ def _same_means(old: Sequence[float], new: Sequence[float]) -> bool:
     return len(old) == len(new) and all(math.isclose(a, b, rel_tol=1e-12) for a, b in zip(old, new, strict=True))
 
 
-BOX, GAP, LEVEL, MARGIN = 168, 14, 92, 16
-# trees that are drawn; the rest is counted in a line of text
-MOST_TREES = 12
-
-
-def trees_svg(model: Mapping[str, Any]) -> str:
-    """Return an SVG picture of a model's first trees, below each other; the same model gives the same text.
-
-    Parameters
-    ----------
-    model : mapping
-        The data of ``model.json``.
-    """
-    labels = model["response"].get("classes")
-    trees = [
-        (f"Model {m} ({published['builder']}), tree {t}", tree["nodes"], published)
-        for m, published in enumerate(model["models"], 1)
-        for t, tree in enumerate(published["trees"], 1)
-    ]
-    pictures: list[dict[str, Any]] = []
-    top, width = float(MARGIN), 360.0
-    for name, nodes, published in trees[:MOST_TREES]:
-        title = f"{name}: {len(nodes) // 2} splits"
-        places, leaves = _places(nodes)
-        pictures.append({"title": title, "top": top, "nodes": nodes, "places": places, "published": published})
-        width = max(width, 3 * MARGIN + leaves * (BOX + GAP))
-        top += LEVEL * max(len(node["path"]) for node in nodes) + 46 + 36
-
-    def in_words(node: Mapping[str, Any], published: Mapping[str, Any]) -> str:
-        if "threshold" in node:
-            sign = "\u2264" if published["builder"] == "scikit-learn" else "<"
-            return f"{node['attribute']} {sign} {node['threshold']:.6g}"
-        if "attribute" in node:
-            return f"{node['attribute']} in {', '.join(node['left'])}"
-        # A stage of boosting predicts residuals, whatever the response is.
-        return _value(node, labels if published["kind"] != "boosting" else None)
-
-    n_more = len(trees) - MOST_TREES
-    return render(
-        "trees.svg",
-        trees=pictures,
-        width=width,
-        height=top + 30 if n_more > 0 else top,
-        n_more=n_more,
-        in_words=in_words,
-        margin=MARGIN,
-        level=LEVEL,
-        box=BOX,
-    )
-
-
-def _places(nodes: Sequence[Mapping[str, Any]]) -> tuple[dict[str, float], int]:
-    """Return the middle of each node's box by its path, and the number of leaves."""
-    by_path = {node["path"]: node for node in nodes}
-    place: dict[str, float] = {}
-    leaves = 0
-
-    def settle(path: str) -> float:
-        nonlocal leaves
-        if "attribute" in by_path[path]:
-            # Leaves are placed from left to right, and a node above the middle of its children.
-            place[path] = (settle(path + "L") + settle(path + "R")) / 2
-        else:
-            place[path] = MARGIN + BOX / 2 + leaves * (BOX + GAP)
-            leaves += 1
-        return place[path]
-
-    settle("")
-    return place, leaves
-
-
-def _value(node: Mapping[str, Any], labels: Sequence[str] | None) -> str:
-    value = node["value"]
-    if labels is None or len(value) != len(labels):
-        return f"{value[0]:.5g}"
-    best = max(range(len(value)), key=lambda i: (value[i], -i))
-    share = value[best] / sum(value) if sum(value) else 0.0
-    return f"{labels[best]}: {percent(share)}"
-
-
 def recipient_lines(model: Mapping[str, Any], file: str, dialect: Dialect, l: float | None = None) -> list[str]:
     """Return the lines of RECIPIENT.md on the model: what was kept, how to check it, and what it cannot show."""
     settings = [
@@ -417,35 +336,29 @@ def recipient_lines(model: Mapping[str, Any], file: str, dialect: Dialect, l: fl
         file=file,
         settings=settings,
         classes=SKLEARN_CLASSES,
-        reader=partial(_reader, file, dialect),
+        reader=_reader(file, dialect),
         most=None if l is None else percent(round(1 / l, 4), None),
     )
     return text.split("\n")
 
 
-# calls that read a file in R and in Python, by its ending
+# calls that read a file in Python, by its ending
 _READERS = {
-    ".parquet": ("arrow::read_parquet({})", "pd.read_parquet({})"),
-    ".feather": ("arrow::read_feather({})", "pd.read_feather({})"),
-    ".xlsx": ("readxl::read_excel({})", "pd.read_excel({})"),
-    ".sav": ("haven::as_factor(haven::read_sav({}))", "pd.read_spss({})"),
-    ".zsav": ("haven::as_factor(haven::read_sav({}))", "pd.read_spss({})"),
-    ".dta": ("haven::as_factor(haven::read_dta({}))", "pd.read_stata({})"),
-    ".xpt": ("haven::read_xpt({})", 'pd.read_sas({}, encoding="utf-8")'),
+    ".parquet": "pd.read_parquet({})",
+    ".feather": "pd.read_feather({})",
+    ".xlsx": "pd.read_excel({})",
+    ".sav": "pd.read_spss({})",
+    ".zsav": "pd.read_spss({})",
+    ".dta": "pd.read_stata({})",
+    ".xpt": 'pd.read_sas({}, encoding="utf-8")',
 }
 
 
-def _reader(file: str, dialect: Dialect, r: bool = False) -> str:
-    """Return the R or Python call that reads a released file."""
+def _reader(file: str, dialect: Dialect) -> str:
+    """Return the Python call that reads a released file."""
     name = json.dumps(file)
     if file.endswith(".csv"):
-        usual = {"sep": ",", "dec" if r else "decimal": "."}
-        signs = zip(usual, (dialect.delimiter, dialect.decimal), strict=True)
-        equals = " = " if r else "="
-        options = "".join(f", {key}{equals}{json.dumps(sign)}" for key, sign in signs if sign != usual[key])
-        if r:
-            # R would rename columns with spaces, and rpart tells categories by their being factors.
-            return f"read.csv({name}{options}, check.names = FALSE, stringsAsFactors = TRUE)"
+        signs = (("sep", ",", dialect.delimiter), ("decimal", ".", dialect.decimal))
+        options = "".join(f", {key}={json.dumps(sign)}" for key, usual, sign in signs if sign != usual)
         return f"pd.read_csv({name}{options})"
-    in_r, in_python = _READERS[PurePath(file).suffix]
-    return in_r.format(name) if r else in_python.format(name)
+    return _READERS[PurePath(file).suffix].format(name)

@@ -181,84 +181,8 @@ def _newton(tree: BuiltTree, probability: NDArray[np.float64]) -> BuiltTree:
     return BuiltTree(tuple(nodes), tree.leaf, tree.closed_left)
 
 
-@dataclass(frozen=True)
-class RpartSettings(ModelSettings):
-    """A tree with the split rules of R's rpart, grown without its complexity pruning.
-
-    Covered: methods "class" (Gini or information, priors from the data, no
-    losses) and "anova", `minsplit`, `minbucket`, `maxdepth`, no missing
-    predictor values, `cp` below 0, `xval = 0`. A positive `cp` makes rpart cut
-    branches back by cost complexity, which the guarantee does not cover.
-
-    Own implementation of the rules, on exact sums: midpoints and `x < threshold`;
-    two classes and anova order categories by mean whatever `minbucket`, more classes
-    try all subsets; the first of equal variables and the lowest of equal thresholds
-    win; every admissible node is split down to `maxdepth`. One step is one level.
-    With `minbucket` above 1 the ordering may miss the best subset, so the guarantee
-    rests on the verification. rpart adds floats in record order: where two splits
-    are equal to the last bits it may choose the other one.
-
-    Parameters
-    ----------
-    method : {"class", "anova"}, optional
-        Classification or regression; by default as the response is.
-    parms : {"gini", "information"}
-        Impurity of method "class".
-    minsplit, minbucket, maxdepth : int
-        As in ``rpart.control``.
-    cp : float
-        Must be negative.
-    xval : int
-        Must be 0: a size chosen by cross-validation is outside the guarantee.
-    """
-
-    kind = builder = "rpart"
-    by_response = ("method", "class", "anova")
-    steps, number = "maxdepth", "depth"
-
-    method: str | None = None
-    parms: str = "gini"
-    minsplit: int = 20
-    minbucket: int = 7
-    maxdepth: int = 5
-    cp: float = -1.0
-    xval: int = 0
-
-    def __post_init__(self) -> None:
-        if self.method not in (None, "class", "anova"):
-            raise UnsupportedError(f"rpart's method {self.method!r} is not supported", hint='"class" or "anova"')
-        if self.parms not in ("gini", "information"):
-            raise ParameterError("parms must be gini or information")
-        if self.cp >= 0:
-            raise UnsupportedError(
-                "rpart with cp >= 0 prunes by cost complexity, which is outside the guarantee",
-                hint="grow with rpart.control(cp = -1, xval = 0) and limit maxdepth or minbucket",
-            )
-        if self.xval != 0:
-            raise UnsupportedError("a size chosen by cross-validation is outside the guarantee", hint="use xval = 0")
-        check_whole("minsplit", self.minsplit, 1)
-        check_whole("minbucket", self.minbucket, 1)
-        check_whole("maxdepth", self.maxdepth, 1)
-
-    def grow(self, columns: Columns, response: PredictedColumn, step: int) -> Trees:
-        """Grow a tree with at most `step` levels of splits."""
-        if self.classes and len(response.labels) > 2:
-            wide = [c.name for c in columns if not c.numeric and c.wide]
-            if wide:
-                raise UnsupportedError(
-                    "rpart tries all subsets of categories for more than two classes; too many "
-                    f"categories in {', '.join(map(repr, wide))}",
-                    hint="recode those columns to at most 12 categories",
-                )
-        criterion = {"gini": "gini", "information": "entropy"}[self.parms] if self.classes else "variance"
-        # rpart has no limit of splits: depth and sizes end its growth.
-        settings = TreeSettings(criterion, n_splits=max(response.n, 1), min_leaf=self.minbucket, max_depth=step)
-        grower = Builder(columns, response, settings, min_split=self.minsplit, ordered_anyway=True)
-        return (grower.grow(),)
-
-
-Settings = TreeSettings | ForestSettings | BoostingSettings | RpartSettings
-_SETTINGS: dict[str, Any] = {c.kind: c for c in (TreeSettings, ForestSettings, BoostingSettings, RpartSettings)}
+Settings = TreeSettings | ForestSettings | BoostingSettings
+_SETTINGS: dict[str, Any] = {c.kind: c for c in (TreeSettings, ForestSettings, BoostingSettings)}
 
 
 def from_json(data: Mapping[str, Any]) -> Settings:
@@ -330,7 +254,7 @@ def _value(name: str, text: str, kind: str) -> Any:
 class PreservedModel:
     """A model grown by builder settings, which can be cut back to any number of its steps.
 
-    A step is a tree; of a single tree it is a split or a level, in the order in which they were made.
+    A step is a tree; of a single tree it is a split, in the order in which they were made.
     """
 
     # significant bits of a number that the builder sees
@@ -339,45 +263,34 @@ class PreservedModel:
     trees: Trees = ()
 
     def __init__(self, settings: ModelSettings) -> None:
-        self.settings, self.number, self.classes = settings, settings.number, settings.classes
-
-    @property
-    def ensemble(self) -> bool:
-        """Return whether a step is a whole tree."""
-        return not self.number
+        self.settings, self.ensemble, self.classes = settings, settings.ensemble, settings.classes
 
     @property
     def n_steps(self) -> int:
         """Return the number of steps of the fitted model."""
-        if self.ensemble:
-            return len(self.trees)
-        steps = [getattr(node, self.number) for node in self.trees[0].nodes if node.feature >= 0]
-        return max(steps, default=-1) + 1
+        return len(self.trees) if self.ensemble else self.trees[0].n_splits
 
     @property
     def requested(self) -> int:
         """Return the number of steps that the settings name."""
-        # a tree that ends before maxdepth is complete
-        return self.n_steps if self.number == "depth" else int(getattr(self.settings, self.settings.steps))
+        return int(getattr(self.settings, self.settings.steps))
 
     def size_in_words(self, step: int) -> str:
         """Return the size of the model after `step` steps, in words."""
-        more = "s" * (step != 1)
-        trees, levels = f"{step} tree{more}", f"{step} level{more} of splits"
-        return {"": trees, "order": f"{step + 1} leaves", "depth": levels}[self.number]
+        return f"{step} tree{'s' * (step != 1)}" if self.ensemble else f"{step + 1} leaves"
 
     def check_columns(self, names: Sequence[str]) -> None:
         """Accept any predictors; a model that was fitted elsewhere accepts only its own predictors."""
 
     def fit(self, columns: Columns, response: PredictedColumn) -> None:
         """Build the full model and store its trees."""
-        self.trees = self.rebuild(columns, response, getattr(self.settings, self.settings.steps))
+        self.trees = self.rebuild(columns, response, self.requested)
 
     def state(self, step: int) -> Trees:
         """Return the trees after the first `step` steps of the fitted model."""
         if self.ensemble:
             return self.trees[:step]
-        return (self.trees[0].keep(lambda node: getattr(node, self.number) < step),)
+        return (self.trees[0].keep(lambda node: node.order < step),)
 
     def rebuild(self, columns: Columns, response: PredictedColumn, step: int) -> Trees:
         """Build the model with `step` steps from other columns."""
@@ -386,8 +299,9 @@ class PreservedModel:
     def describe(self, step: int) -> dict[str, Any]:
         """Return the settings that a recipient needs to rebuild `step` steps, as plain JSON values."""
         settings: Any = self.settings
-        sized = replace(settings, **{settings.steps: max(step, settings.least)})
-        return {"builder": settings.builder, "kind": settings.kind, **dataclasses.asdict(sized)}
+        # An ensemble has at least one tree, even where its first one has no split.
+        sized = replace(settings, **{settings.steps: max(step, int(self.ensemble))})
+        return {"builder": "hedgerow", "kind": settings.kind, **dataclasses.asdict(sized)}
 
 
 _KINDS = {"DecisionTreeClassifier": "decision_tree_classifier", "DecisionTreeRegressor": "decision_tree_regressor"}
@@ -469,7 +383,7 @@ class SklearnTree(PreservedModel):
     float32 and stay in the hulls of their blocks, so neighbours stay as far apart as they were.
     """
 
-    bits, number = 24, "order"
+    bits, ensemble = 24, False
     requested = PreservedModel.n_steps
 
     def __init__(self, estimator: Any) -> None:
