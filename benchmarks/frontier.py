@@ -1,21 +1,15 @@
-"""The frontier against the clock on Adult, and how near microaggregation comes to its optimum.
+"""The frontier against the clock on Adult.
 
 Twelve settings of MART on the 30,162 complete rows of Adult, for every kind of axis, beside what
-growing their trees takes of it; then the loss of microaggregation on two reference tables beside
-one that no grouping goes below. Seconds of processor time, loading and compiling apart.
+growing their trees takes of it. Seconds of processor time, loading and compiling apart.
 
-    HEDGEROW_DATA=... python benchmarks/frontier.py [--part clock | optimum]
+    HEDGEROW_DATA=... python benchmarks/frontier.py
 """
 
 from __future__ import annotations
 
-import argparse
-import os
 import time
 import warnings
-from pathlib import Path
-
-import pyarrow.parquet as pq
 
 import hedgerow as hr
 from hedgerow.io.read import read
@@ -60,37 +54,7 @@ def clock() -> None:
         )
 
 
-def optimum() -> None:
-    """The loss of microaggregation beside the least of any grouping, in per cent."""
-    print("| table | k | MDAV | V-MDAV | no grouping loses less than | seconds for the bound |")
-    print("|---|---:|---:|---:|---:|---:|")
-    for name in ("casc_tarragona", "casc_census"):
-        people = pq.read_table(Path(os.environ["HEDGEROW_DATA"]) / f"{name}.parquet")
-        schema = hr.Schema(quasi=people.column_names)
-        table = read(people, schema=schema)
-        for k in (3, 5, 10):
-            lost = []
-            for grouping in ("mdav", "v-mdav"):
-                method = hr.Microaggregation(k, grouping=grouping).fit_table(table, schema)
-                busy = time.process_time()
-                bound = method.loss_and_least(table, schema)
-                busy = time.process_time() - busy
-                lost.append(100 * bound[0])
-            print(f"| {name} | {k} | {lost[0]:.1f} | {lost[1]:.1f} | {100 * bound[1]:.1f} | {busy:.2f} |")
-
-
-def main() -> None:
-    """Run and print."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--part", choices=["clock", "optimum"])
-    part = parser.parse_args().part
+if __name__ == "__main__":
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        if part != "optimum":
-            clock()
-        if part != "clock":
-            optimum()
-
-
-if __name__ == "__main__":
-    main()
+        clock()

@@ -66,7 +66,6 @@ COMPARED = {
     "rank swapping, proportion 0.15": RankSwapping(0.15, random_state=1),
     "MDAV, k = 3": Microaggregation(3),
     "PoROP, searched": PoROP(random_state=1),
-    "V-MDAV, k = 5": Microaggregation(5, grouping="v-mdav"),
     "PoROP, k = 7,020, degree 2": PoROP(7_020, degree=2, random_state=1),
     "MDAV, k = 10": Microaggregation(10),
     "rank swapping, proportion 0.05": RankSwapping(0.05, random_state=1),

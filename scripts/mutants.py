@@ -91,7 +91,7 @@ FORMULAS = (
 ANATOMY = "methods/test_anatomy.py::"
 DOMAIN = "methods/test_full_domain.py::"
 LATTICE = (
-    "methods/test_lattice.py::test_optimum_and_minimal_nodes_equal_exhaustive_search "
+    "methods/test_lattice.py::test_the_optimum_equals_exhaustive_search "
     f"{DOMAIN}test_a_small_rest_is_filled_up_so_that_it_too_has_k_records "
     f"{DOMAIN}test_suppressed_rows_are_stars_and_form_a_class_of_their_own"
 )

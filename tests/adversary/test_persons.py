@@ -32,14 +32,13 @@ METHODS: dict[str, Any] = {
     "Datafly with suppression": hr.Datafly(K, suppression=0.2),
     "Incognito": hr.Incognito(K),
     "Incognito with suppression": hr.Incognito(K, suppression=0.2),
-    "Incognito with l": hr.Incognito(K, l=2, diversity="distinct", search="minimal"),
+    "Incognito with l": hr.Incognito(K, l=2, diversity="distinct"),
     "MDAV": hr.Microaggregation(K),
-    "V-MDAV": hr.Microaggregation(K, grouping="v-mdav"),
     "MDAV with Gower's distance": hr.Microaggregation(K, distance="gower"),
     "local suppression": hr.LocalSuppression(K),
     "TPP": hr.TreePatternPreserving(TREE, k=K, response="pay"),
 }
-NUMBERS = ("MDAV", "V-MDAV")
+NUMBERS = ("MDAV",)
 
 
 def patients(n: int = 40, visits: int = 20, seed: int = 0) -> pd.DataFrame:

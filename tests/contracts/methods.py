@@ -92,10 +92,7 @@ CASES = [
     Case("Datafly with suppression", lambda: hr.Datafly(3, suppression=0.2), "datafly -k 3 --suppression 0.2", k=3),
     Case("Incognito", lambda: hr.Incognito(3), "incognito -k 3", k=3),
     Case(
-        "Incognito with suppression",
-        lambda: hr.Incognito(3, suppression=0.2, objective="precision"),
-        "incognito -k 3 --suppression 0.2 --objective precision",
-        k=3,
+        "Incognito with suppression", lambda: hr.Incognito(3, suppression=0.2), "incognito -k 3 --suppression 0.2", k=3
     ),
     Case(
         "Incognito with t",
@@ -148,13 +145,6 @@ CASES = [
         lambda: hr.Microaggregation(3, distance="gower", integers=True),
         "microaggregation -k 3 --distance gower --integers",
         k=3,
-    ),
-    Case(
-        "V-MDAV",
-        lambda: hr.Microaggregation(3, grouping="v-mdav"),
-        "microaggregation -k 3 --grouping v-mdav",
-        k=3,
-        table="numbers",
     ),
     Case(
         "individual ranking",

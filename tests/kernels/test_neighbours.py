@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hedgerow.kernels.masking_loops import mdav, mdav_gower, v_mdav
+from hedgerow.kernels.masking_loops import mdav, mdav_gower
 from hedgerow.kernels.neighbours import build, delete, farthest, nearest, nearest_ties
 
 
@@ -89,26 +89,6 @@ def test_mdav(n, k):
     sizes = np.bincount(groups)
     assert (sizes[:-1] == k).all()
     assert k <= sizes[-1] < 2 * k
-
-
-@pytest.mark.parametrize("gain", [0.0, 0.2, 1.1])
-def test_v_mdav_groups_hold_k_to_twice_k(gain):
-    data = points(200, 2, 8, False)
-    outside_in = np.argsort(-gaps_to(data, data.mean(axis=0)), kind="stable")
-    groups = v_mdav(data, outside_in, 4, gain)
-    assert (groups < 0).sum() < 4
-    sizes = np.bincount(groups[groups >= 0])
-    assert sizes.min() == 4
-    assert sizes.max() <= 7
-    assert (sizes == 4).all() == (gain == 0)
-
-
-def test_v_mdav_keeps_clusters_whole():
-    centres = np.array([[0.0, 0], [50, 0], [0, 50]])
-    data = np.concatenate([c + points(5, 2, i, False) for i, c in enumerate(centres)])
-    outside_in = np.argsort(-gaps_to(data, data.mean(axis=0)), kind="stable")
-    groups = v_mdav(data, outside_in, 3, 1.1)
-    assert [len(set(groups[i : i + 5])) for i in (0, 5, 10)] == [1, 1, 1]
 
 
 def test_gower_without_categories_is_mdav_by_city_blocks():

@@ -21,7 +21,6 @@ WORK = {
     "Mondrian": (200_000, [500] * 8, "n", "Mondrian(2, objective='loss')"),
     "Hedge": (300_000, ["n"] * 4, 40, "Hedge(5, max_disclosure=0.02, screen=False)"),
     "MDAV": (150_000, ["n"] * 8, "n", "Microaggregation(3)"),
-    "V-MDAV": (150_000, ["n"] * 8, "n", "Microaggregation(3, grouping='v-mdav')"),
     "MDAV, categories": (60_000, [9] * 4, "n", "Microaggregation(3)"),
     "Incognito": (100_000, [30] * 8, "n", "Incognito(50)"),
 }

@@ -35,7 +35,6 @@ needs_data = pytest.mark.skipif(
 )
 METHODS = [
     Microaggregation(3),
-    Microaggregation(3, grouping="v-mdav"),
     Microaggregation(3, grouping="individual_ranking"),
     NoiseAddition(0.2, random_state=1),
     NoiseAddition(0.2, correlated=True, random_state=1),
@@ -100,18 +99,17 @@ def test_mdav_loss_equals_the_reference(name, losses):
         assert Microaggregation(k).fit(table).facts_["loss_percent"] == pytest.approx(loss, abs=5e-4)
 
 
-@pytest.mark.parametrize("grouping", ["mdav", "v-mdav"])
 @pytest.mark.parametrize(("n", "k"), [(60, 3), (61, 7), (9, 5), (5, 5)])
-def test_groups_of_k_are_averaged(n, k, grouping):
+def test_groups_of_k_are_averaged(n, k):
     frame = figures(n)
-    method = Microaggregation(k, grouping=grouping).fit(frame)
+    method = Microaggregation(k).fit(frame)
     made = method.transform(frame)
     assert np.bincount(method.groups_).min() >= k
     for g in np.unique(method.groups_):
         mine = method.groups_ == g
         assert np.allclose(made[mine], frame[mine].mean().to_numpy())
         assert made[mine].nunique().max() == 1
-    release = hr.protect(frame, hr.Schema(quasi=list(frame)), Microaggregation(k, grouping=grouping))
+    release = hr.protect(frame, hr.Schema(quasi=list(frame)), Microaggregation(k))
     assert release.summary()["groups"]["smallest"] >= k
 
 
@@ -153,9 +151,8 @@ def test_gower_releases_means_and_most_frequent_categories():
     [
         ({"k": 1}, ParameterError, "at least 2"),
         ({"k": 61}, ParameterError, "only 60 rows"),
-        ({"grouping": "best"}, ParameterError, "grouping must be one of mdav, v-mdav, individual_ranking, not 'best'"),
+        ({"grouping": "best"}, ParameterError, "grouping must be one of mdav, individual_ranking, not 'best'"),
         ({"distance": "far"}, ParameterError, "distance must be one of auto, euclidean, gower, not 'far'"),
-        ({"gain": -1}, ParameterError, "gain"),
     ],
 )
 def test_microaggregation_parameters(parameters, error, words):

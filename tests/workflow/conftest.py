@@ -36,7 +36,7 @@ CHOSEN: dict[str, tuple[dict[str, Any], hr.Schema]] = {
     "incognito": ({"k": 5, "t": 0.6}, WORDS),
     "porop": ({"degree": 2, "clip": True, "random_state": 1}, NUMBERS),
     "lirop": ({"noise": "perturbative", "random_state": 1}, NUMBERS),
-    "microaggregation": ({"k": 4, "grouping": "v-mdav", "gain": 0.5}, NUMBERS),
+    "microaggregation": ({"k": 4, "distance": "gower"}, NUMBERS),
     "noise": ({"scale": 0.2, "integers": True, "random_state": 7}, NUMBERS),
     "rank-swapping": ({"proportion": 0.1, "random_state": 1}, NUMBERS),
     "pram": ({"stay": 0.7, "invariant": False, "random_state": 3}, WORDS),

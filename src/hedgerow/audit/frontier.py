@@ -272,16 +272,12 @@ class Trial:
         return figures
 
     def _optimum(self, method: Any, share: float | None, floor_ratio: float | None) -> dict[str, float | None]:
-        """Compare a release with the best possible one under the same cap or the same k."""
+        """Compare a release with the best possible one under the same cap."""
         cap = cap_of(method.plan_.promises)
-        most = loss = least = reached = None
-        if cap is not None and share is not None and floor_ratio is not None:
-            most = min(cap * floor_ratio, 1.0)
-            reached = share / most
-        elif lost := method.loss_and_least(self.table, self.schema):
-            loss, least = lost
-            reached = least / loss if loss > 0 else 1.0
-        return {"most_explained": most, "loss": loss, "least_loss": least, "of_optimum": reached}
+        if cap is None or share is None or floor_ratio is None:
+            return {"most_explained": None, "of_optimum": None}
+        most = min(cap * floor_ratio, 1.0)
+        return {"most_explained": most, "of_optimum": share / most}
 
 
 def _disclosed(pair: Pair) -> dict[str, float | None]:
@@ -347,12 +343,8 @@ class Point:
         The share of the public loss that the groups explain, averaged over the sensitive columns
         (R squared for numbers, its counterpart by the Brier score for categories), and the most
         that any partition can explain under the same cap (`hedgerow.measures.disclosure`).
-    loss, least_loss : float or None
-        For microaggregation: the share of the sum of squares that is lost within groups, and a lower
-        bound of it for any grouping with the same k (`hedgerow.methods.microaggregation`).
     of_optimum : float or None
-        explained / most_explained, or least_loss / loss: a lower bound of the share of the best
-        possible result that is reached.
+        explained / most_explained: a lower bound of the share of the best possible result that is reached.
     uncapped : float or None
         The utility of the same setting without its cap; measured if the utility is "learning".
     """
@@ -373,8 +365,6 @@ class Point:
     advantage: float | None = None
     explained: float | None = None
     most_explained: float | None = None
-    loss: float | None = None
-    least_loss: float | None = None
     of_optimum: float | None = None
     uncapped: float | None = None
 
@@ -662,7 +652,6 @@ _SHOWN: Mapping[str, Callable[[Point], str]] = {
     "linked": lambda p: figure(p.linkage),
     "inferred": lambda p: figure(p.inferred),
     "advantage": lambda p: figure(p.advantage),
-    "loss": lambda p: figure(p.loss),
     "of optimum": lambda p: "-" if p.of_optimum is None else f">= {p.of_optimum:.2f}",
     "utility": lambda p: figure(p.utility),
     "uncapped": lambda p: figure(p.uncapped),

@@ -18,8 +18,8 @@ Groups = NDArray[np.int64]
 # numbers that may be read between two checks for interrupts
 SLICE = 100_000_000
 # entries of a state: records left, groups formed, whether the next is the second of a round, the record
-# that it is far from, and how many of the order were looked at
-LEFT, FORMED, SECOND, FAR, AT = range(5)
+# that it is far from
+LEFT, FORMED, SECOND, FAR = range(4)
 
 
 def _in_slices(form: Any, state: Groups, cost: int) -> None:
@@ -54,7 +54,7 @@ def mdav(points: Floats, k: int) -> Groups:
     n, d = points.shape
     tree, group, total = build(points), np.full(n, -1), np.zeros(d)
     _add_up(points, total)
-    state = np.array([n, 0, 0, 0, 0])
+    state = np.array([n, 0, 0, 0])
     _in_slices(lambda most: _mdav(tree, points, k, group, total, state, most), state, n * d)
     return group
 
@@ -90,91 +90,6 @@ def _mdav(tree, points, k, group, total, state, most):  # type: ignore[no-untype
     return True
 
 
-def v_mdav(points: Floats, order: NDArray[np.int64], k: int, gain: float) -> Groups:
-    """Return groups of k to 2k - 1 records by V-MDAV (Solanas & Martínez-Ballesté 2006).
-
-    Records are taken from the outside in; each takes its k - 1 nearest, and the
-    group grows by the nearest record left while that one is nearer to the group
-    than `gain` times its distance to any other record left.
-
-    Parameters
-    ----------
-    points : array, shape (n, d)
-    order : array of int, shape (n,)
-        The records by decreasing distance from the centroid of all.
-    k : int
-        Smallest group.
-    gain : float
-        0 gives groups of k; larger values give larger groups.
-
-    Returns
-    -------
-    array of int, shape (n,)
-        Group of every record; -1 for the fewer than k that were left over.
-    """
-    n, d = points.shape
-    tree, group = build(points), np.full(n, -1)
-    state = np.array([n, 0, 0, 0, 0])
-    _in_slices(lambda most: _v_mdav(tree, points, order, k, gain, group, state, most), state, n * d * k)
-    return group
-
-
-@checked
-def _v_mdav(tree, points, order, k, gain, group, state, most):  # type: ignore[no-untyped-def]
-    """Form up to `most` groups; return whether any remain to be formed."""
-    near, gaps = np.empty(k, np.int64), np.empty(k)
-    two, gap_two = np.empty(2, np.int64), np.empty(2)
-    members, next_to, next_gap = np.empty(2 * k, np.int64), np.empty(2 * k, np.int64), np.empty(2 * k)
-    left, formed = state[LEFT], state[FORMED]
-    last = formed + most
-    for at in range(state[AT], order.size):
-        if left < k:
-            break
-        if formed == last:
-            state[LEFT], state[FORMED], state[AT] = left, formed, at
-            return True
-        e = order[at]
-        if group[e] >= 0:
-            continue
-        size = nearest(tree, points[e], k, near, gaps)
-        if not (near[:size] == e).any():  # k copies of e stand before it
-            near[size - 1] = e
-        for j in range(size):
-            group[near[j]] = formed
-            members[j] = near[j]
-            delete(tree, near[j])
-        next_to[:] = -1
-        left -= size
-        while size < 2 * k - 1 and left > 0:
-            closest = -1
-            for j in range(size):
-                # A member's nearest record changes only when somebody took it.
-                if next_to[j] < 0 or group[next_to[j]] >= 0:
-                    nearest(tree, points[members[j]], 1, two[:1], gap_two[:1])
-                    next_to[j], next_gap[j] = two[0], gap_two[0]
-                if (
-                    closest < 0
-                    or next_gap[j] < next_gap[closest]
-                    or (next_gap[j] == next_gap[closest] and next_to[j] < next_to[closest])
-                ):
-                    closest = j
-            candidate, inside = next_to[closest], next_gap[closest]
-            outside = np.inf
-            # Two are asked for, because the candidate is still in the tree and finds itself.
-            if nearest(tree, points[candidate], 2, two, gap_two) == 2:
-                outside = gap_two[1] if two[0] == candidate else gap_two[0]
-            # The distances are squared, so the factor is squared as well.
-            if not inside < gain * gain * outside:
-                break
-            group[candidate] = formed
-            members[size] = candidate
-            delete(tree, candidate)
-            size += 1
-            left -= 1
-        formed += 1
-    return False
-
-
 def mdav_gower(numbers: Floats, codes: NDArray[np.int64], categories: NDArray[np.int64], k: int) -> Groups:
     """Return MDAV groups by Gower's distance: |x - y| over the range, and 1 for unequal categories.
 
@@ -200,7 +115,7 @@ def mdav_gower(numbers: Floats, codes: NDArray[np.int64], categories: NDArray[np
     counts = np.zeros((q, max(1, int(categories.max(initial=1)))), np.int64)
     for c in range(q):
         counts[c] = np.bincount(codes[:, c], minlength=counts.shape[1])
-    state, remaining = np.array([n, 0, 0, 0, 0]), (ids, total, counts, np.empty(n))
+    state, remaining = np.array([n, 0, 0, 0]), (ids, total, counts, np.empty(n))
     cost = n * (numbers.shape[1] + q)
     _in_slices(lambda most: _mdav_gower(numbers, codes, k, group, remaining, state, most), state, cost)
     return group

@@ -232,13 +232,6 @@ class Method(Estimator):
         """Return the finer groups that were refused because they would break a promise; none by default."""
         return []
 
-    def loss_and_least(self, table: Table, schema: Schema) -> tuple[float, float] | None:
-        """Return the loss of detail, and a lower bound on it for any release with the same k.
-
-        Both are shares of the total sum of squares; None if no such bound is known (the default).
-        """
-        return None
-
     def second_table(self) -> pa.Table | None:
         """Return the second released table, or None for methods that release only one."""
         return None

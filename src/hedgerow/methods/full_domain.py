@@ -55,7 +55,6 @@ def build(
     guarantees: Sequence[ColumnGuarantee] = (),
     *,
     limit: int = 0,
-    loss: str = "loss",
     persons: Persons | None = None,
 ) -> Lattice:
     """Build the lattice of a table from its quasi-identifiers, their hierarchies and its counts.
@@ -66,7 +65,7 @@ def build(
         The table and its roles.
     hierarchies : mapping of str to Hierarchy
         A hierarchy per quasi-identifier; for the others, one is built from the data.
-    k, limit, loss
+    k, limit
         See `Lattice`.
     guarantees : sequence of ColumnGuarantee
         Promises beyond k; sensitive columns are counted only if there are such promises.
@@ -103,7 +102,7 @@ def build(
     monotone = not (limit and (guarantees or persons))
     units = None if persons is None else persons.by_class(groups)
     test = accept(sensitive, guarantees)
-    return Lattice(axes, codes, groups.sizes, hist, k, test, limit, loss, monotone, units)
+    return Lattice(axes, codes, groups.sizes, hist, k, test, limit, monotone, units)
 
 
 def _label(value: str) -> str:
@@ -154,8 +153,6 @@ def _counts(table: Table, schema: Schema, names: Sequence[str], groups: Groups) 
 
 
 Diversity = Literal["entropy", "distinct", "recursive"]
-Search = Literal["minimal", "optimal"]
-Objective = Literal["loss", "precision", "height", "discernibility", "average_class"]
 
 
 class _FullDomain(Method):
@@ -164,7 +161,6 @@ class _FullDomain(Method):
     k: int
     hierarchies: Mapping[str, Hierarchy] | None
     suppression: float
-    objective: str = "loss"
     needs_sensitive = False
     supported_fields = ("unit", "household")
     engines = ("memory", "duckdb", "spark")
@@ -175,7 +171,7 @@ class _FullDomain(Method):
         """Return the promises that a class must keep besides its size; none by default."""
         return []
 
-    def _search(self, lattice: Lattice, schema: Schema) -> Outcome | None:
+    def _search(self, lattice: Lattice) -> Outcome | None:
         """Return the chosen node of the lattice, or None if no node can be released."""
         raise NotImplementedError
 
@@ -201,10 +197,9 @@ class _FullDomain(Method):
             self.k,
             guarantees,
             limit=self._limit(table),
-            loss=self.objective,
             persons=persons,
         )
-        best = self._search(lattice, schema)
+        best = self._search(lattice)
         if best is None:
             raise InfeasibleError(
                 "no full-domain generalisation of this table keeps what was asked, not even the top of every hierarchy",
@@ -291,7 +286,7 @@ class Datafly(_FullDomain):
     suppression: float = 0.0
     schema: Schema | None = None
 
-    def _search(self, lattice: Lattice, schema: Schema) -> Outcome | None:
+    def _search(self, lattice: Lattice) -> Outcome | None:
         node = [0] * len(lattice.axes)
         best = lattice.outcome(tuple(node))
         while best is None:
@@ -332,13 +327,6 @@ class Incognito(_FullDomain):
     suppression : float
         Largest share of rows that may be released as ``*`` in every quasi-identifier.
         They form one more class that must keep the criteria.
-    search : {"optimal", "minimal"}
-        "optimal": release the node of least loss among all nodes. "minimal": find all releasable nodes
-        without a releasable node below them (`minimal_`), and release the best of them.
-    objective : {"loss", "precision", "height", "discernibility", "average_class"}
-        The loss that the best node minimises, including suppressed rows: the share of the domain
-        that a released cell covers; Sweeney's precision; the sum of levels; the sum of squared class
-        sizes; the mean class size over k.
     c : float
         The constant of recursive diversity.
     schema : Schema, optional
@@ -348,10 +336,8 @@ class Incognito(_FullDomain):
     ----------
     node_ : dict
         Level of each quasi-identifier.
-    minimal_ : list of dict
-        The minimal nodes with their loss (with ``search="minimal"``).
     loss_, suppressed_
-        Loss of the released node, and number of suppressed rows.
+        The share of the domain that a released cell covers, and the number of suppressed rows.
 
     References
     ----------
@@ -386,24 +372,11 @@ class Incognito(_FullDomain):
     max_disclosure: float | None = None
     hierarchies: Mapping[str, Hierarchy] | None = None
     suppression: float = 0.0
-    search: Search = "optimal"
-    objective: Objective = "loss"
     c: float = 3.0
     schema: Schema | None = None
 
-    @property
-    def title(self) -> str:
-        """Return the class name with the objective, such as "Incognito (loss)"."""
-        return f"{type(self).__name__} ({self.objective})"
-
-    def _search(self, lattice: Lattice, schema: Schema) -> Outcome | None:
-        if self.search == "optimal":
-            return lattice.optimal()
-        outcomes = lattice.minimal()
-        self.minimal_ = [
-            vars(outcome) | {"node": dict(zip(schema.quasi, outcome.node, strict=True))} for outcome in outcomes
-        ]
-        return outcomes[0] if outcomes else None
+    def _search(self, lattice: Lattice) -> Outcome | None:
+        return lattice.optimal()
 
     def _guarantees(self) -> list[ColumnGuarantee]:
         guarantees: list[ColumnGuarantee] = []
@@ -418,8 +391,6 @@ class Incognito(_FullDomain):
         return guarantees
 
     def _fit(self, table: Table, schema: Schema) -> Plan:
-        check_one_of("search", self.search, get_args(Search))
-        check_one_of("objective", self.objective, get_args(Objective))
         check_one_of("diversity", self.diversity, get_args(Diversity))
         if self.l is not None and not (math.isfinite(self.l) and self.l >= 1):
             raise ParameterError(f"l must be at least 1, not {self.l!r}")

@@ -101,17 +101,14 @@ class Outcome:
     node : tuple of int
         Level per quasi-identifier.
     loss : float
-        The chosen loss, suppressed records included.
+        The share of the domain that a released cell covers, suppressed records included.
     suppressed : int
         Number of suppressed records.
-    classes : int
-        Number of released classes, not counting the suppressed one.
     """
 
     node: Levels
     loss: float
     suppressed: int
-    classes: int
 
     @property
     def rank(self) -> tuple[float, int, Levels]:
@@ -143,8 +140,6 @@ class Lattice:
         The further criteria on the classes.
     limit : int
         Most records that may be suppressed.
-    loss : str
-        An objective of `Incognito`.
     monotone : bool
         Whether merging accepted classes gives accepted classes and no record needs
         suppression; else only the class size prunes.
@@ -159,7 +154,6 @@ class Lattice:
     k: int
     accept: Accept
     limit: int = 0
-    loss: str = "loss"
     monotone: bool = True
     units: PeopleByClass | None = None
 
@@ -241,37 +235,25 @@ class Lattice:
         if out is None:
             return None
         total = int(classes.size[out].sum())
-        released = int(np.count_nonzero(~out))
-        return Outcome(node, self._loss(node, classes, ~out, total), total, released)
+        return Outcome(node, self._loss(node, classes, ~out, total), total)
 
     def _loss(self, node: Levels, classes: NodeClasses, released: Bools, total: int) -> float:
         """Return a node's loss if the classes in `released` are released and `total` records are suppressed."""
         m, size = len(self.axes), classes.size[released].astype(float)
-        if self.loss == "loss":
-            share = np.zeros(len(size))
-            for i, (axis, level) in enumerate(zip(self.axes, node, strict=True)):
-                share += axis.share[level][self.codes[classes.row[released], i]]
-            return (float(size @ share) + total * m) / (self.n * m)
-        if self.loss == "precision":
-            tops = [level / (h - 1) if h > 1 else 0.0 for level, h in zip(node, self.heights, strict=True)]
-            return (float(size.sum()) * sum(tops) / m + total) / self.n
-        if self.loss == "height":
-            return float(sum(node))
-        if self.loss == "discernibility":
-            return float(size @ size) + float(total) * self.n
-        return self.n / max(len(size) + (total > 0), 1) / self.k
+        share = np.zeros(len(size))
+        for i, (axis, level) in enumerate(zip(self.axes, node, strict=True)):
+            share += axis.share[level][self.codes[classes.row[released], i]]
+        return (float(size @ share) + total * m) / (self.n * m)
 
     def bounds(self) -> Floats:
-        """Return a lower bound on each node's loss, shape `heights`: the loss without suppression, or 0."""
-        if self.loss not in ("loss", "precision", "height"):
-            return np.zeros(self.heights)
+        """Return a lower bound on each node's loss, shape `heights`: the loss without suppression."""
         base, parts = self._snapshots[0], []
         for i, n in enumerate(self.heights):
             nodes = np.zeros((n, len(self.axes)), np.int64)
             nodes[:, i] = np.arange(n)
             everything = np.ones(len(base), np.bool_)
             parts.append([self._loss(tuple(node), base, everything, 0) for node in nodes.tolist()])
-        # These losses are sums over the columns, so one list a column gives all nodes.
+        # The loss is a sum over the columns, so one list a column gives all nodes.
         return reduce(np.add.outer, map(np.array, parts))
 
     # --- the search
@@ -295,12 +277,11 @@ class Lattice:
             )
         return np.zeros(self.heights, dtype=np.int8)
 
-    def _by_height(self, alive: Callable[[], Bools], *, falling: bool = False) -> Iterator[Levels]:
-        """Yield the nodes height by height, only those that `alive` still marks when their height begins."""
+    def _by_height(self, alive: Callable[[], Bools]) -> Iterator[Levels]:
+        """Yield the nodes from the highest down, only those that `alive` still marks when their height begins."""
         levels = [np.arange(n, dtype=np.int16) for n in self.heights]  # small: one for every node
         height: NDArray[np.int16] = reduce(np.add.outer, levels)
-        top = int(height.max())
-        for level in range(top, -1, -1) if falling else range(top + 1):
+        for level in range(int(height.max()), -1, -1):
             for at in np.flatnonzero(((height == level) & alive()).ravel()):
                 yield tuple(map(int, np.unravel_index(at, self.heights)))
 
@@ -326,28 +307,6 @@ class Lattice:
         at = bisect_left(chain, True, key=self._test)
         return chain[at] if at < len(chain) else None
 
-    def minimal(self) -> list[Outcome]:
-        """Return the releasable nodes without a releasable node below them, best first.
-
-        Nodes are tested along upward chains, by binary search (Kohlmayer 2012).
-        """
-        for start in self._by_height(lambda: self._status == 0):
-            if self._status[start]:
-                continue
-            chain = [start]
-            # Chains go up through nodes that are still open, so that each test decides many.
-            while above := [n for n in _above(chain[-1], self.heights) if not self._status[n]]:
-                chain.append(above[-1])
-            self._lowest(chain)
-        passing = self._status > 0
-        outcomes = []
-        for node in self._by_height(lambda: passing):
-            outcome = self.outcome(node)
-            if outcome is not None:
-                passing[tuple(slice(level, None) for level in node)] = False
-                outcomes.append(outcome)
-        return sorted(outcomes, key=lambda o: o.rank)
-
     def optimal(self) -> Outcome | None:
         """Return the releasable node with the least loss, or None if no node can be released.
 
@@ -362,7 +321,7 @@ class Lattice:
             most = np.inf if best is None else best.loss + 1e-12
             return (status >= 0) & (bound <= most)
 
-        for node in self._by_height(alive, falling=True):
+        for node in self._by_height(alive):
             if status[node] < 0 or (best is not None and bound[node] > best.loss + 1e-12):
                 continue
             if self._test(node):

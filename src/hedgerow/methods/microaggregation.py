@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
@@ -10,86 +9,17 @@ import numpy as np
 
 from ..columns.numbers import numeric_matrix, standardise
 from ..columns.table import Table
-from ..errors import ParameterError, SchemaError, UnsupportedError
-from ..kernels.masking_loops import mdav, mdav_gower, v_mdav
+from ..errors import ParameterError, SchemaError
+from ..kernels.masking_loops import mdav, mdav_gower
 from ..kernels.neighbours import build, nearest
 from ..measures import Counts, Floats, Ints, Persons, group
 from ..measures.guarantees import KAnonymity
 from ..schema import Schema
-from ..validation import check_one_of, is_number
+from ..validation import check_one_of
 from .base import check_people
 from .masking import Masked, Masking, change_by_rank, mask_categories, mask_numbers
 
-# Relative rounding of the sums; a bound that is lower by this much is still a bound.
-_ROUNDING = 1e-9
-
-
-def least_loss(points: Floats, k: int) -> float:
-    """Return a lower bound on the within-group sum of squares of any partition into groups of at least k.
-
-    Two bounds hold for all such partitions, and the larger is taken:
-
-    - In a group S of s >= k records the sum of squares is that of the squared distances between
-      all ordered pairs, over 2s. A record has s - 1 partners in it, none nearer than its s - 1
-      nearest records of the table: it adds at least (s - 1) / s times half their mean squared
-      distance, which does not fall as s grows. So the loss is at least the sum over all records of
-      the squared distances to their k - 1 nearest, over 2k.
-    - The loss of all columns is the sum of the losses of each, none of which is below that of the
-      best partition for that column alone: runs of its sorted values (Hansen & Mukherjee 2003),
-      which are found exactly.
-
-    Parameters
-    ----------
-    points : float array of shape (n, d)
-    k : int
-        At least 1.
-
-    Examples
-    --------
-    >>> round(least_loss(np.array([[0.0], [1.0], [5.0], [7.0]]), 2), 6)
-    2.5
-    """
-    if not points.size:
-        return 0.0
-    points = np.ascontiguousarray(points[np.lexsort(points.T[::-1])])  # one sum in any order
-    if len(points) < 2 * k:
-        return float(((points - points.mean(axis=0)) ** 2).sum() * (1 - _ROUNDING))
-    runs = sum(best_runs(np.sort(column), k) for column in points.T)
-    bound = runs if points.shape[1] == 1 else max(runs, near_sum(points, k) / (2 * k))
-    return float(bound * (1 - _ROUNDING))
-
-
-def near_sum(points: Floats, k: int) -> float:
-    """Return the sum, over all records, of squared distances to their k - 1 nearest other records."""
-    # Each record itself, or one that is equal, is among its k nearest.
-    return sum(float(gaps.sum()) for _, gaps in _nearest(points, points, k))
-
-
-def _nearest(points: Floats, records: Floats, k: int) -> Iterator[tuple[Ints, Floats]]:
-    """Yield the k points nearest to each record, and their squared distances; the arrays are reused."""
-    tree, near, gaps = build(points), np.empty(k, np.int64), np.empty(k)
-    for record in records:
-        nearest(tree, record, k, near, gaps)
-        yield near, gaps
-
-
-def best_runs(values: Floats, k: int) -> float:
-    """Return the least within-run sum of squares when ascending values are cut into runs of at least k."""
-    n = len(values)
-    deviations = values - values.mean()
-    sums = np.concatenate([[0.0], np.cumsum(deviations)])
-    squares = np.concatenate([[0.0], np.cumsum(deviations * deviations)])
-    best = np.full(n + 1, np.inf)
-    best[0] = 0.0
-    for end in range(k, n + 1):
-        begin = np.arange(max(end - 2 * k + 1, 0), end - k + 1)  # longer runs are better halved
-        total = sums[end] - sums[begin]
-        loss = np.maximum(squares[end] - squares[begin] - total * total / (end - begin), 0.0)
-        best[end] = (best[begin] + loss).min()
-    return float(best[n])
-
-
-GROUPINGS = ("mdav", "v-mdav", "individual_ranking")
+GROUPINGS = ("mdav", "individual_ranking")
 DISTANCES = ("auto", "euclidean", "gower")
 
 
@@ -101,18 +31,15 @@ class Microaggregation(Masking):
     ----------
     k : int
         Smallest group, at least 2 and at most the number of rows.
-    grouping : {"mdav", "v-mdav", "individual_ranking"}
-        Groups of exactly k (the last one of k to 2k - 1); groups of k to 2k - 1; or
-        every column by itself, which does not make whole records equal.
+    grouping : {"mdav", "individual_ranking"}
+        Groups of exactly k (the last one of k to 2k - 1), or every column by itself, which does not
+        make whole records equal.
     distance : {"auto", "euclidean", "gower"}
-        Euclidean is for numbers, exact with search trees. Gower also accepts categories (only with
-        MDAV): means and most frequent categories are released, and time grows with the
-        square of the number of rows. "auto" uses Euclidean if all columns are numeric.
+        Euclidean is for numbers, exact with search trees. Gower also accepts categories: means and
+        most frequent categories are released, and time grows with the square of the number of rows.
+        "auto" uses Euclidean if all columns are numeric.
     standardise : bool
         Divide numbers by their standard deviations first (Gower: always by ranges).
-    gain : float
-        V-MDAV's gain factor, at least 0: 0.2 for scattered records, about 1.1 for
-        clustered ones.
     integers : bool
         Round columns of integers to integers.
     schema : Schema, optional
@@ -135,9 +62,7 @@ class Microaggregation(Masking):
     Notes
     -----
     Domingo-Ferrer & Torra (2005), "Ordinal, continuous and heterogeneous
-    k-anonymity through microaggregation"; Solanas & Martínez-Ballesté (2006),
-    "V-MDAV: a multivariate microaggregation with variable group size". A missing
-    category counts as a category of its own.
+    k-anonymity through microaggregation". A missing category counts as a category of its own.
 
     Examples
     --------
@@ -155,7 +80,6 @@ class Microaggregation(Masking):
     grouping: str = "mdav"
     distance: str = "auto"
     standardise: bool = True
-    gain: float = 0.2
     integers: bool = False
     schema: Schema | None = None
 
@@ -169,18 +93,11 @@ class Microaggregation(Masking):
         k = int(self.k)
         check_one_of("grouping", self.grouping, GROUPINGS)
         check_one_of("distance", self.distance, DISTANCES)
-        if not is_number(self.gain) or not 0 <= self.gain < np.inf:
-            raise ParameterError("gain must be a number of at least 0")
         kinds = {name: table.declared_kind(schema, name) for name in schema.quasi}
         words = [name for name, kind in kinds.items() if kind not in ("numeric", "date")]
         if self.grouping == "individual_ranking":
             return self._rank(table, schema, k)
         gower = self.distance == "gower" or (self.distance == "auto" and bool(words))
-        if gower and (self.grouping != "mdav" or self.distance == "euclidean"):
-            raise UnsupportedError(
-                "categories are aggregated by MDAV with Gower's distance alone",
-                hint='set grouping="mdav" and distance="gower"',
-            )
         if gower and (dates := [name for name, kind in kinds.items() if kind == "date"]):
             raise SchemaError(
                 f"dates cannot be averaged here: {', '.join(map(repr, dates))}",
@@ -188,7 +105,13 @@ class Microaggregation(Masking):
             )
         figures = [n for n in schema.quasi if n not in words] if gower else list(schema.quasi)
         encoded = [table.declared_column(schema, n) for n in words] if gower else []
-        before = self._complete(table, schema, figures)
+        before = numeric_matrix(table, figures, schema.kinds)
+        missing = [name for name, column in zip(figures, before.T, strict=True) if np.isnan(column).any()]
+        if missing:
+            raise ParameterError(
+                f"missing numbers (NaN) in: {', '.join(map(repr, missing))}",
+                hint='fill them, leave these rows out, or set grouping="individual_ranking"',
+            )
         codes = np.array([c.codes for c in encoded], np.int64).reshape(-1, table.n_rows).T
         rows = self._rows(table)
         values, categories = rows.sorted(before), rows.sorted(codes)
@@ -203,10 +126,8 @@ class Microaggregation(Masking):
         points = np.ascontiguousarray(scaled[canonical])
         if gower:
             chosen = mdav_gower(points, np.ascontiguousarray(categories[canonical]), widths, k)
-        elif self.grouping == "mdav":
-            chosen = mdav(points, k)
         else:
-            chosen = variable_groups(points, k, float(self.gain))
+            chosen = mdav(points, k)
         groups = np.empty_like(chosen)
         groups[canonical] = chosen
         if persons is not None:
@@ -233,30 +154,6 @@ class Microaggregation(Masking):
             facts["loss_percent"] = group_loss(values, groups)
         return Masked(cells, facts, (KAnonymity.from_schema(k, schema),))
 
-    def loss_and_least(self, table: Table, schema: Schema) -> tuple[float, float] | None:
-        """Return the loss of the groups, and a lower bound for any groups of at least k records.
-
-        Both count numbers alone, and are shares of their total sum of squares.
-        """
-        lost = self.facts_.get("loss_percent")
-        kinds = ("numeric", "date")
-        figures = [n for n in schema.quasi if table.declared_kind(schema, n) in kinds]
-        if lost is None or not figures:
-            return None
-        points = standardise(self._complete(table, schema, figures))
-        total = float((points**2).sum())
-        return lost / 100, least_loss(points, int(self.k)) / total if total else 0.0
-
-    def _complete(self, table: Table, schema: Schema, names: list[str]) -> Floats:
-        values = numeric_matrix(table, names, schema.kinds)
-        missing = [name for c, name in enumerate(names) if np.isnan(values[:, c]).any()]
-        if missing:
-            raise ParameterError(
-                f"missing numbers (NaN) in: {', '.join(map(repr, missing))}",
-                hint='fill them, leave these rows out, or set grouping="individual_ranking"',
-            )
-        return values
-
     def _rank(self, table: Table, schema: Schema, k: int) -> Masked:
         def averaged(values: Floats, name: str) -> Floats:
             n = len(values)
@@ -272,17 +169,6 @@ class Microaggregation(Masking):
         return Masked(cells, {"k": k, "columns_ranked_alone": len(cells)})
 
 
-def variable_groups(points: Floats, k: int, gain: float) -> Ints:
-    """Return V-MDAV groups of sorted points; points left over join the group with the nearest average."""
-    from_mean = ((points - points.mean(axis=0)) ** 2).sum(axis=1)
-    groups = v_mdav(points, np.argsort(-from_mean, kind="stable"), k, gain)
-    rest = np.flatnonzero(groups < 0)
-    if len(rest):
-        centres = _centres(points[groups >= 0], groups[groups >= 0])
-        groups[rest] = [int(near[0]) for near, _ in _nearest(centres, points[rest], 1)]
-    return groups
-
-
 def joined_groups(groups: Ints, points: Floats, k: int, persons: Persons) -> Ints:
     """Join each group of fewer than k people to the group with the nearest average, until all have k."""
     from scipy.sparse import coo_array
@@ -295,8 +181,10 @@ def joined_groups(groups: Ints, points: Floats, k: int, persons: Persons) -> Int
         if not len(small):
             return groups
         centres = _centres(points, groups)
-        pairs = zip(small, _nearest(centres, centres[small], 2), strict=True)
-        other = [int(near[near != g][0]) for g, (near, _) in pairs]
+        tree, near, gaps, other = build(centres), np.empty(2, np.int64), np.empty(2), []
+        for g in small:
+            nearest(tree, centres[g], 2, near, gaps)  # the group itself is among the two
+            other.append(int(near[near != g][0]))
         # Nearest groups may point at each other or on to a third: all of a chain become one.
         joins = coo_array((np.ones(len(small)), (small, other)), (n, n))
         groups = connected_components(joins, directed=False)[1][groups].astype(np.int64)
