@@ -98,7 +98,7 @@ def test_shares_of_persons_are_what_k_is_asked_of(kinds: str) -> None:
     rng = np.random.default_rng(5)
     given = predictors(rng, 400, "ooc", missing=True)
     made = responses(rng, given, kinds)
-    apart = StatisticsLayout.of(made.responses, separate=("persons",))
+    apart = StatisticsLayout.of(made.responses, persons=True)
     half = np.full(400, apart.person // 2, np.int32)
     rows = made.rows(given, persons=half)
     grown = grow(rows, made.responses, apart, rules(made, min_leaf=8, cap=0.7))

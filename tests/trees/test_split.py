@@ -82,23 +82,21 @@ def test_the_same_choice_as_the_grower_at_every_node(kinds: str, missing: bool, 
 
 @pytest.mark.parametrize("columns", ["oc", "w", "ow"])
 @pytest.mark.parametrize("gain", ["squares", "entropy"])
-def test_persons_and_divisor_are_asked_of_the_layout(columns: str, gain: str) -> None:
-    """Every row half a person, of weight 1: more than 29 persons are 30, so groups need 59 rows."""
+def test_persons_are_asked_of_the_layout(columns: str, gain: str) -> None:
+    """Every row half a person: more than 29 persons are 30, so groups need 59 rows."""
     rng = np.random.default_rng(3)
     given = predictors(rng, 300, columns, n_codes=5, missing=True)
     made = responses(rng, given, "nnc" if gain == "squares" else "c")
     kind = {} if gain == "squares" else {"gain": ENTROPY}
     shared = StatisticsLayout.of(made.responses, **kind)
-    apart = StatisticsLayout.of(made.responses, separate=("persons", "divisor"), **kind)
-    assert {apart.persons, apart.divisor, apart.sums} == {1, 2, 3}
+    apart = StatisticsLayout.of(made.responses, persons=True, **kind)
+    assert (apart.persons, apart.sums) == (1, 2)
     rows = np.arange(300)
 
     def chosen(layout: StatisticsLayout, min_leaf: int, persons: int = 1) -> Split | None:
         added = vectors(made, layout)
         if layout.persons:
             added[:, layout.persons] = layout.person // persons
-            added[:, layout.divisor] = 1
-            added[:, 0] = 1_000_000  # nobody may take the records for either of them
         terms = Terms.of(rules(made, min_leaf=min_leaf, cap=0.6, **kind), layout, 300)
         hist = counted(given, rows, added)
         return _best(hist, added.sum(axis=0), given.predictors, layout, terms)
@@ -107,7 +105,7 @@ def test_persons_and_divisor_are_asked_of_the_layout(columns: str, gain: str) ->
     assert one is not None
     assert two is not None
     assert replace(two, left=one.left) == replace(one, left=one.left)
-    assert two.left[3:].tolist() == one.left[1:].tolist()
+    assert two.left[2:].tolist() == one.left[1:].tolist()
     assert one.left[0] >= 59
 
 

@@ -307,10 +307,11 @@ class PartitionMethod(Method):
         limit = 1.0 if cap is None else float(self.max_disclosure or 1.0)
         scored = isinstance(cap, Disclosure)
         responses = Responses.of([c.value_counts for c in sensitive], scored=scored)
-        weights = ("persons",) if persons is not None else ()
         # Pruning reads listed classes off the rows; a cluster's are not here, so it counts all classes.
         listed_from = None if pruned and quasi.table.record_source is not None else COUNTED
-        layout = StatisticsLayout.of(responses, gain, limit < 1, weights, floored=scored, counted=listed_from)
+        layout = StatisticsLayout.of(
+            responses, gain, limit < 1, persons is not None, floored=scored, counted=listed_from
+        )
         # A split exactly at the cap must not be lost to rounding: `_merged` decides exactly.
         rules = self._rules(responses, min_leaf, gain, limit * (1 + _ROUNDING * scored), scored)
         grown = grow(quasi.rows(responses, sensitive, persons), responses, layout, rules, depth)

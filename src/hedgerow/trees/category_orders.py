@@ -28,10 +28,10 @@ def category_means(codes, t, means):  # type: ignore[no-untyped-def]
     for j in range(t.layout.orders):
         if t.layout.weight[r + j] > 0.0:
             n_channels += t.layout.starts[j + 1] - t.layout.starts[j]
-    n = total[t.layout.divisor]
+    n = total[0]
     for k in range(codes.last - codes.first):
         row = np.int64(codes.rows[codes.first + k]) * t.layout.stride
-        here = hist[row + t.layout.divisor]
+        here = hist[row]
         for j in range(r):
             at = t.layout.missing_at[j]
             n_known = here - hist[row + at] if at > 0 else here
@@ -54,17 +54,18 @@ def category_means(codes, t, means):  # type: ignore[no-untyped-def]
 
 
 @inner
-def write_order(codes, sequence, n_channels, stride, divisor, search):  # type: ignore[no-untyped-def]
+def write_order(codes, sequence, n_channels, stride, search, plain):  # type: ignore[no-untyped-def]
     """Order the categories' histogram rows by the mean of one response, or by their main axis.
 
-    Write them to `search.rows` and return their number.
+    Write them to `search.rows` and return their number. `plain` is None for similarity trees, which
+    go by no axis.
     """
     key, order, m = search.key, search.order, codes.last - codes.first
     if sequence < n_channels:
         for k in range(m):
             key[k] = search.means[k * n_channels + sequence]
-    else:
-        _principal_axis(codes, n_channels, stride, divisor, search.means, key)
+    elif plain is not None:
+        _principal_axis(codes, n_channels, stride, search.means, key)
         # Scores on the axis are sums of many products: rounding must not order equal categories.
         level(key, m)
     sort_places(key, m, order)
@@ -85,7 +86,7 @@ def level(key, m):  # type: ignore[no-untyped-def]
 
 
 @inner
-def _principal_axis(codes, d, stride, divisor, means, key):  # type: ignore[no-untyped-def]
+def _principal_axis(codes, d, stride, means, key):  # type: ignore[no-untyped-def]
     """Write each category's score on the first principal axis of their scatter (power iteration).
 
     The scatter matrix, the axis and its next step are stored in `means` after the m rows of d means.
@@ -97,7 +98,7 @@ def _principal_axis(codes, d, stride, divisor, means, key):  # type: ignore[no-u
     for i in range(d * d):
         scatter[i] = 0.0
     for k in range(m):
-        n = codes.hist[codes.rows[codes.first + k] * stride + divisor]
+        n = codes.hist[codes.rows[codes.first + k] * stride]
         for a in range(d):
             for b in range(d):
                 scatter[a * d + b] += n * means[k * d + a] * means[k * d + b]

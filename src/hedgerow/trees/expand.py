@@ -236,7 +236,7 @@ def expand(branch, policy, keep, max_depth, budget):  # type: ignore[no-untyped-
                     count_cells_by_code(cells, bounds, first, last, a, b, counter)
                 if may_split:
                     span = first, last
-                    state[SPENT] += choose(hist, rows, span, total, t, search, policy.sums, policy.classes)
+                    state[SPENT] += choose(hist, rows, span, total, t, search, policy.sums, policy.classes, t.plain)
                 if judging:
                     for i in range(bounds[first], bounds[last]):
                         for j in range(rows[i] * n_cells, (rows[i] + 1) * n_cells):

@@ -93,7 +93,8 @@ class Terms(NamedTuple):
     """
 
     layout: StatisticsLayout
-    plain: Plain
+    # None for similarity trees
+    plain: Plain | None
     gain: int
     # in the units of the entry `persons`
     min_leaf: int
@@ -111,7 +112,7 @@ class Terms(NamedTuple):
         r, w = layout.r, layout.n_listed
         return cls(
             layout,
-            Plain.of(rules, layout),
+            None if layout.alone else Plain.of(rules, layout),
             rules.gain,
             (rules.min_leaf - 1) * layout.person + 1,  # more than k - 1 people are k
             np.concatenate([rules.cap[:r], rules.cap[r + w :]]),
@@ -128,7 +129,7 @@ def admissible(s, t):  # type: ignore[no-untyped-def]
     # the cheapest question first
     if s[t.layout.persons] < t.min_leaf:
         return False
-    n = s[t.layout.divisor]
+    n = s[0]
     for j in range(t.layout.r):
         if t.cap[j] < 1.0:
             at = t.layout.missing_at[j]
@@ -178,7 +179,7 @@ def xlogx(count, table):  # type: ignore[no-untyped-def]
 
 @inner
 def _entropy_gain(left, total, t):  # type: ignore[no-untyped-def]
-    n, nl, table = total[t.layout.divisor], left[t.layout.divisor], t.xlogx
+    n, nl, table = total[0], left[0], t.xlogx
     value = 0.0
     for j in range(t.layout.weight.shape[0] - t.layout.r):
         if t.layout.weight[t.layout.r + j] > 0.0:
@@ -204,8 +205,8 @@ def gain_of(left, total, t):  # type: ignore[no-untyped-def]
     """
     if t.gain == ENTROPY:
         return _entropy_gain(left, total, t)
-    n = total[t.layout.divisor]
-    nl = left[t.layout.divisor]
+    n = total[0]
+    nl = left[0]
     nr = n - nl
     value = 0.0
     both = 0.0

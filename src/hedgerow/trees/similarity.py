@@ -111,8 +111,7 @@ class Likeness:
         r = len(numbers)
         responses = Responses((), n, tuple(numbers), (*classes, *flags), (-1,) * r, np.zeros(r, np.int64))
         # No cap acts while cells grow, so squares are not needed.
-        people = ("persons",) if persons else ()
-        layout = StatisticsLayout.of(responses, squares=False, separate=people)._replace(
+        layout = StatisticsLayout.of(responses, squares=False, persons=persons)._replace(
             weight=weight, alone=True, orders=sum(x.source < len(sensitive) for x in classes)
         )
 

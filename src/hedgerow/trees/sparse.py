@@ -106,13 +106,13 @@ def walk_sums(codes, extra, is_alone, best, t, sums):  # type: ignore[no-untyped
     """
     hist, total, base = codes.hist, codes.total, codes.base
     left, weight, weighted = sums.left, sums.weight, sums.weighted
-    n, whole = float(total[t.layout.divisor]), sums.whole[0]
+    n, whole = float(total[0]), sums.whole[0]
     m = codes.last - codes.first
     nl = persons = total[0] - total[0]
     square = cross = 0.0
     best_step = 0
     if extra != NOWHERE:
-        nl, persons = hist[extra * t.layout.stride + t.layout.divisor], hist[extra * t.layout.stride + t.layout.persons]
+        nl, persons = hist[extra * t.layout.stride], hist[extra * t.layout.stride + t.layout.persons]
         for e in range(sums.begins[extra - base], sums.begins[extra - base + 1]):
             i, value = sums.at[e], sums.value[e]
             left[i] = value
@@ -123,7 +123,7 @@ def walk_sums(codes, extra, is_alone, best, t, sums):  # type: ignore[no-untyped
         if is_alone:
             nl, persons = nl - nl, persons - persons
             square = cross = 0.0
-        nl += hist[row * t.layout.stride + t.layout.divisor]
+        nl += hist[row * t.layout.stride]
         persons += hist[row * t.layout.stride + t.layout.persons]
         for e in range(sums.begins[row - base], sums.begins[row - base + 1]):
             i, value = sums.at[e], sums.value[e]
@@ -478,7 +478,7 @@ def should_swap_listed(codes, goes_left, nl, t, classes):  # type: ignore[no-unt
     for k in range(codes.last - codes.first):
         if goes_left[k]:
             bring(codes.rows[codes.first + k] - codes.base, 1, t, classes)
-    left, right, difference = float(nl), float(codes.total[t.layout.divisor] - nl), 0.0
+    left, right, difference = float(nl), float(codes.total[0] - nl), 0.0
     for h in range(classes.state[CLASSES]):
         place = classes.present[h]
         if place >= classes.blocks.starts[1] or difference != 0.0:
@@ -495,7 +495,7 @@ STEPS, MOST_STEPS = 1 << 8, 1 << 25
 
 
 @inner
-def list_holders(codes, n_channels, stride, divisor, classes):  # type: ignore[no-untyped-def]
+def list_holders(codes, n_channels, stride, classes):  # type: ignore[no-untyped-def]
     """List the codes that have each class; return the number of orders other than those by means.
 
     There is one for every class that occurs, one for all other classes (the codes stay in place),
@@ -512,11 +512,11 @@ def list_holders(codes, n_channels, stride, divisor, classes):  # type: ignore[n
             first[classes.at[classes.place[e]] + 1] += 1
     for h in range(n_present):
         first[h + 1] += first[h]
-    n = codes.total[divisor]
+    n = codes.total[0]
     for k in range(m):
         row = np.int64(codes.rows[begin + k])
         code = row - base
-        here = codes.hist[row * stride + divisor]
+        here = codes.hist[row * stride]
         for e in range(classes.begins[code], classes.ends[code]):
             place = classes.place[e]
             h = classes.at[place]
@@ -537,7 +537,7 @@ def list_holders(codes, n_channels, stride, divisor, classes):  # type: ignore[n
 def write_class_order(codes, sequence, n_channels, t, search, classes):  # type: ignore[no-untyped-def]
     """Write the codes in the order of one response or class, or their main axis; return how many to walk."""
     if sequence < n_channels:
-        return write_order(codes, sequence, n_channels, t.layout.stride, t.layout.divisor, search)
+        return write_order(codes, sequence, n_channels, t.layout.stride, search, None)
     key, order, present = search.key, search.order, classes.present
     m = codes.last - codes.first
     n_present = classes.state[CLASSES]
@@ -601,11 +601,11 @@ def _main_axis(codes, r, t, search, classes):  # type: ignore[no-untyped-def]
     axis, moved = classes.axis[0], classes.axis[1]
     n_present = classes.state[CLASSES]
     d = r + n_present
-    n = float(total[t.layout.divisor])
+    n = float(total[0])
     for a in range(d):
         moved[a] = 0.0
     for k in range(m):
-        here = codes.hist[codes.rows[codes.first + k] * t.layout.stride + t.layout.divisor]
+        here = codes.hist[codes.rows[codes.first + k] * t.layout.stride]
         for a in range(r):
             moved[a] += here * means[k * r + a] * means[k * r + a]
     for h in range(n_present):
@@ -615,7 +615,7 @@ def _main_axis(codes, r, t, search, classes):  # type: ignore[no-untyped-def]
         rest = n
         for e in range(classes.first[h], classes.first[h + 1]):
             row = codes.rows[codes.first + classes.holder[e]]
-            here = codes.hist[row * t.layout.stride + t.layout.divisor]
+            here = codes.hist[row * t.layout.stride]
             moved[r + h] += here * classes.share[e] * classes.share[e]
             rest -= here
         moved[r + h] = weight[j] * (moved[r + h] + rest * in_node * in_node)
@@ -643,7 +643,7 @@ def _main_axis(codes, r, t, search, classes):  # type: ignore[no-untyped-def]
             moved[a] = 0.0
         every = 0.0
         for k in range(m):
-            score = codes.hist[codes.rows[codes.first + k] * t.layout.stride + t.layout.divisor] * key[k]
+            score = codes.hist[codes.rows[codes.first + k] * t.layout.stride] * key[k]
             every += score
             for a in range(r):
                 moved[a] += score * means[k * r + a]
@@ -653,7 +653,7 @@ def _main_axis(codes, r, t, search, classes):  # type: ignore[no-untyped-def]
             inside = 0.0
             for e in range(classes.first[h], classes.first[h + 1]):
                 k = classes.holder[e]
-                here = codes.hist[codes.rows[codes.first + k] * t.layout.stride + t.layout.divisor]
+                here = codes.hist[codes.rows[codes.first + k] * t.layout.stride]
                 inside += here * key[k] * (classes.share[e] + in_node)
             moved[r + h] = np.sqrt(weight[j]) * (inside - in_node * every)
         if not next_axis(moved, d, axis):

@@ -122,12 +122,12 @@ class Search(NamedTuple):
 
 
 @inner
-def choose(hist, present, span, total, t, search, sums, classes):  # type: ignore[no-untyped-def]
+def choose(hist, present, span, total, t, search, sums, classes, plain):  # type: ignore[no-untyped-def]
     """Update the best split of a node with the best splits of the given columns, whose rows are listed.
 
     `search.best` and `search.split` hold the result of earlier columns, or 0 and LEAF. `span` is the
-    first column and the end of the last. `sums` (likeness) and `classes` (listed ones) are None
-    if there are none: then numba leaves out the code that needs them.
+    first column and the end of the last. `sums` (likeness), `classes` (listed ones) and `plain`
+    (`Terms.plain`) are None if there are none: then numba leaves out the code that needs them.
 
     Every column offers one sequence of its codes or a few: ordered columns their own,
     with missing values on either side; categories all subsets in Gray code, or, when they
@@ -163,7 +163,7 @@ def choose(hist, present, span, total, t, search, sums, classes):  # type: ignor
             n_channels = category_means(codes, t, search.means)
             sequences = n_channels + (n_channels > 1 or t.layout.alone)
             if classes is not None:
-                sequences = n_channels + list_holders(codes, n_channels, t.layout.stride, t.layout.divisor, classes)
+                sequences = n_channels + list_holders(codes, n_channels, t.layout.stride, classes)
             rows, first, last = search.rows, zero, m
         for sequence in range(sequences):
             # Missing values have the largest code. They are tried on the left first, where ties
@@ -175,17 +175,18 @@ def choose(hist, present, span, total, t, search, sums, classes):  # type: ignor
                     search.rows[k] = present[begin + k]
             elif in_order:
                 if classes is None:
-                    last = write_order(codes, sequence, n_channels, t.layout.stride, t.layout.divisor, search)
+                    last = write_order(codes, sequence, n_channels, t.layout.stride, search, plain)
                 else:
                     last = write_class_order(codes, sequence, n_channels, t, search, classes)
             walked = CodeSums(hist, rows, first, last, base, c, ordered, total)
             if sums is not None:
                 gain, step = walk_sums(walked, extra, is_alone, best[0], t, sums)
-            # Cells are counted in arrays, so the walk in registers cannot judge them.
-            elif t.plain.second > 0 and search.is_judging[0] == 0:
-                gain, step = _plain_walk(walked, extra, is_gray, best[0], t.layout.stride, t.plain)
-            else:
-                gain, step = _walk(walked, extra, is_gray, best[0], t, search, classes)
+            if plain is not None:
+                # Cells are counted in arrays, so the walk in registers cannot judge them.
+                if plain.second > 0 and search.is_judging[0] == 0:
+                    gain, step = _plain_walk(walked, extra, is_gray, best[0], t.layout.stride, plain)
+                else:
+                    gain, step = _walk(walked, extra, is_gray, best[0], t, search, classes)
             if step == 0:
                 continue
             best[0] = gain
@@ -239,9 +240,7 @@ def _take(codes, t, search, classes):  # type: ignore[no-untyped-def]
     # a subset and the rest are one split: which side is called left must not depend on the search
     flip = not codes.ordered and _should_swap_sides(chosen, total, t.layout)
     if classes is not None:
-        flip = flip or (
-            not codes.ordered and should_swap_listed(codes, goes_left, chosen[t.layout.divisor], t, classes)
-        )
+        flip = flip or (not codes.ordered and should_swap_listed(codes, goes_left, chosen[0], t, classes))
     if flip:
         for i in range(size):
             chosen[i] = total[i] - chosen[i]
@@ -252,7 +251,7 @@ def _take(codes, t, search, classes):  # type: ignore[no-untyped-def]
 @inner
 def _should_swap_sides(left, total, layout):  # type: ignore[no-untyped-def]
     """Return whether a subset split should swap its sides, so that the smaller summed mean goes left."""
-    nl, nr = float(left[layout.divisor]), float(total[layout.divisor] - left[layout.divisor])
+    nl, nr = float(left[0]), float(total[0] - left[0])
     difference = 0.0
     if layout.r > 0:
         for j in range(layout.sums, layout.sums + layout.r):
@@ -286,7 +285,7 @@ def _walk(codes, extra, is_gray, best, t, search, classes):  # type: ignore[no-u
         search.sides[LEFT, i] = search.cells[extra, i] if extra != NOWHERE else 0
     if classes is not None and extra != NOWHERE:
         bring(extra - codes.base, 1, t, classes)
-    n, walked = total[t.layout.divisor], first
+    n, walked = total[0], first
     # In Gray code a subset costs one row instead of all of its own. The last row stays on the
     # right, because a subset and the rest are one split.
     for step in range(1, (1 << (m - 1)) if is_gray else m):
@@ -311,7 +310,7 @@ def _walk(codes, extra, is_gray, best, t, search, classes):  # type: ignore[no-u
             break
         gain = gain_of(left, total, t)
         if classes is not None:
-            gain += gain_of_listed(n, left[t.layout.divisor], t, classes)
+            gain += gain_of_listed(n, left[0], t, classes)
         # limits cost more to check than the gain: only a candidate that is better is checked
         if gain > best * (1.0 + TIE) and gain > 0.0:
             for i in range(size):
@@ -320,7 +319,7 @@ def _walk(codes, extra, is_gray, best, t, search, classes):  # type: ignore[no-u
                 search.sides[RIGHT, i] = search.sides[BEST, i] - search.sides[LEFT, i]
             if not (admissible(left, t) and admissible(right, t)):
                 continue
-            if classes is not None and not admits_listed(n, left[t.layout.divisor], classes):
+            if classes is not None and not admits_listed(n, left[0], classes):
                 continue
             if is_judging and not (is_within_caps(search.sides[LEFT], t) and is_within_caps(search.sides[RIGHT], t)):
                 continue
@@ -529,4 +528,4 @@ def _choose_of_all(hist, rows, listed, total, t, search, sums):  # type: ignore[
     """Run `choose` over all columns of a node whose histograms are counted."""
     p = search.columns.shape[0]
     keep_counted(hist, t.layout.stride, rows, listed, 0, p, search.bounds)
-    choose(hist, rows, (0, p), total, t, search, sums, None)
+    choose(hist, rows, (0, p), total, t, search, sums, None, t.plain)

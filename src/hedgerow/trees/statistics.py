@@ -1,13 +1,12 @@
 """Node statistics: one vector per node, and the positions of its entries.
 
 Every entry of the vector is a sum over the node's rows. First come plain sums:
-the records, the persons that k counts, the divisor of means (each its own
-entry only where it differs from the records), then sum z and, if a cap on
-disclosure needs it, sum z^2 of each numeric response, with no record's z^2 below a floor.
-Then the counts of each class of each class column. Everything is a 64-bit integer,
-so sums are exact and do not depend on the order of the rows. The layout gives the position
-of each entry. Columns of more than `COUNTED` classes are not in the vector:
-a node has at most as many of their classes as it has records, so these are listed (`sparse.py`).
+the records, the persons that k counts (an entry of its own only where they
+differ from the records), then sum z and, if a cap on disclosure needs it, sum z^2
+of each numeric response, with no record's z^2 below a floor. Then the counts of each
+class of each class column. Everything is a 64-bit integer, so sums are exact and do not
+depend on the order of the rows. The layout gives the position of each entry. Columns of
+more than `COUNTED` classes are not in the vector: a node has at most as many of their classes as it has records, so these are listed (`sparse.py`).
 
 The cells of judged columns are counted separately: no gain needs them, and few candidates do.
 
@@ -17,7 +16,6 @@ a judged column (`Responses.judged`) here, and its check to `objective.py`, whic
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -94,9 +92,6 @@ class StatisticsLayout(NamedTuple):
         Class columns that are counted in the vector.
     persons
         Entry that k limits; the number of records unless rows are shares of persons.
-    divisor
-        Entry that means and shares are divided by; the number of records unless rows have
-        weights.
     sums
         First of the r entries sum z.
     squares
@@ -134,7 +129,6 @@ class StatisticsLayout(NamedTuple):
     r: int
     q: int
     persons: int
-    divisor: int
     sums: int
     squares: int
     starts: Ints
@@ -194,7 +188,7 @@ class StatisticsLayout(NamedTuple):
         responses: Responses,
         gain: int = SSE,
         squares: bool = True,
-        separate: Sequence[str] = (),
+        persons: bool = False,
         floored: bool = False,
         counted: int | None = None,
     ) -> StatisticsLayout:
@@ -210,8 +204,8 @@ class StatisticsLayout(NamedTuple):
         gain : {SSE, ENTROPY}
         squares : bool
             Whether sum z^2 is kept.
-        separate : sequence of {"persons", "divisor"}
-            Names of those that differ from the number of records and so have their own entry.
+        persons : bool
+            Whether persons differ from records and so have their own entry.
         floored : bool
             Whether a record's public loss counts for no less than a quarter of the average one.
         counted : int, optional
@@ -222,9 +216,7 @@ class StatisticsLayout(NamedTuple):
         n_listed = len(responses.categorical)
         if counted is None or all(len(c.counts) <= counted for c in responses.classes):
             n_listed = 0
-        extra = [name for name in ("persons", "divisor") if name in separate]
-        at = {name: 1 + i for i, name in enumerate(extra)}
-        sums = 1 + len(extra)
+        sums = 1 + persons
         first = sums + r * (2 if squares else 1)
         counts = ClassBlocks.of(responses, slice(n_listed, None), first, gain, floored)
         listed = ClassBlocks.of(responses, slice(n_listed), 0, gain, floored) if n_listed else None
@@ -249,8 +241,7 @@ class StatisticsLayout(NamedTuple):
         return cls(
             r,
             q - n_listed,
-            at.get("persons", 0),
-            at.get("divisor", 0),
+            int(persons),
             sums,
             sums + r if squares and r else -1,
             counts.starts,
@@ -293,7 +284,7 @@ def _squares(shift: int, floor: int, z: Ints) -> Ints:
 def root_statistics(responses: Responses, layout: StatisticsLayout) -> Ints:
     """Return the statistics vector of the whole table, from the value counts of its columns.
 
-    Entries that value counts do not give (`StatisticsLayout.persons`, `divisor`) stay 0: the caller fills them.
+    The persons, which value counts do not give, stay 0: the caller fills them.
     """
     stats = np.zeros(layout.size, np.int64)
     stats[0] = responses.n_rows

@@ -60,7 +60,7 @@ def scatters(tree: Grown, layout: StatisticsLayout) -> Floats:
     r = layout.r
     between = tree.products.between(*_leaves_below(tree))
     sums = tree.stats[:, layout.sums : layout.sums + r] / float(1 << UNIT_BITS)
-    n = tree.stats[:, layout.divisor].astype(float)
+    n = tree.stats[:, 0].astype(float)
     matrices = np.zeros((tree.n_nodes, r, r))
     pairs = ((j, k) for j in range(r) for k in range(j, r))
     for at, (j, k) in enumerate(pairs):
@@ -140,7 +140,7 @@ def _listed_counts(tree: Grown, j: int, n_classes: int) -> tuple[npt.NDArray[np.
 
 def measure(tree: Grown, responses: Responses, layout: StatisticsLayout) -> NodeMeasures:
     """Return all measures of every node of a tree."""
-    n = tree.stats[:, layout.divisor].astype(float)
+    n = tree.stats[:, 0].astype(float)
     r, q_classes = layout.r, len(responses.categorical)
     unit = float(1 << UNIT_BITS)
     scatter = scatters(tree, layout)
@@ -171,7 +171,7 @@ def explained(tree: Grown, responses: Responses, layout: StatisticsLayout, scatt
     columns = []
     for j in range(layout.r):
         at = layout.missing_at[j]
-        n = np.maximum(tree.stats[:, layout.divisor], 1)
+        n = np.maximum(tree.stats[:, 0], 1)
         n_known = n - (tree.stats[:, at] if at else 0)
         total = tree.stats[:, layout.sums + j] / unit
         center = tree.stats[0, layout.sums + j] / max(n_known[0], 1) / unit
