@@ -198,8 +198,8 @@ def _by_datafly(data: Experiment, fold: Fold, k: int) -> Release:
     ages = data.people.column("age").values
     hierarchies = {**data.hierarchies, "age": age_hierarchy(ages)}
     # Published: generalise until at most k records are left over, and suppress those.
-    method = Datafly(k=k, hierarchies=hierarchies, suppression=k / fold.table.n_rows)
-    method.fit_table(fold.table, data.schema)
+    method = Datafly(k=k, suppression=k / fold.table.n_rows)
+    method.fit_table(fold.table, data.schema.replace(hierarchies=hierarchies))
     recoded = transform(method.plan_, data.people).columns
     table = data.table
     features = []

@@ -284,9 +284,10 @@ def diversity_shares(part: Part, l: float) -> tuple[Floats, dict[str, int]]:
     """The estimate from the entropy l-diverse full-domain table: classes spread evenly."""
     quasi, sensitive = ESGRO
     hierarchies = load_adult_hierarchies()
-    method = Incognito(k=1, l=l, diversity="entropy", hierarchies={n: hierarchies[n] for n in quasi})
+    method = Incognito(k=1, l=l, diversity="entropy")
     table = read(load_adult(part))
-    method.fit_table(table, Schema(quasi=quasi, sensitive=[sensitive]))
+    levels = {n: hierarchies[n] for n in quasi}
+    method.fit_table(table, Schema(quasi=quasi, sensitive=[sensitive], hierarchies=levels))
     found = data("ESGRO", part)
     shares = found.shares
     for axis, name in enumerate(quasi):
@@ -434,7 +435,7 @@ def _inverting(found: CodedTable, best: Optimum) -> Making:
 def _smoothing(found: CodedTable, best: Optimum) -> Making:
     """The same with early-stopped EM."""
     whole = channel(found, best.t)
-    return lambda seed: em(whole, randomized(found, best.p, seed)).share.reshape(found.dims)
+    return lambda seed: em(whole, randomized(found, best.p, seed)).reshape(found.dims)
 
 
 def _anatomizing(found: CodedTable, l: int) -> Making:

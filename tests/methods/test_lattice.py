@@ -188,7 +188,7 @@ def test_adult_optimum_equals_all_12960_nodes(share):
         name: Hierarchy.from_csv(folder / "hierarchies" / "adult" / f"{file}.csv") for name, file in files.items()
     }
     limit = int(share * people.num_rows)
-    lattice = build(read(people), Schema(quasi=ADULT), hierarchies, 5, limit=limit)
+    lattice = build(read(people), Schema(quasi=ADULT, hierarchies=hierarchies), 5, limit=limit)
     assert np.prod(lattice.heights) == 12_960
     best = lattice.optimal()
     want = None

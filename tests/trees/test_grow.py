@@ -37,7 +37,7 @@ def left_codes(grown: Grown, given: Given, i: int) -> set[int]:
     """The codes that go left at node i, whatever the kind of column."""
     c = grown.column[i]
     if not given.ordered[c]:
-        return set(grown.subset(i).tolist())
+        return set(grown.subset_codes[grown.subset_at[i] :][: grown.last_left[i]].tolist())
     codes = set(range(int(grown.last_left[i]) + 1))
     return codes | ({int(given.n_codes[c])} if grown.missing_left[i] else set())
 

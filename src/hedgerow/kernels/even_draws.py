@@ -160,11 +160,11 @@ def order_within(sizes, scores, out):  # type: ignore[no-untyped-def]
 
 @checked
 def _faults(u, row, pairs, place, unit, coarse, impossible):  # type: ignore[no-untyped-def]
-    """Count the impossible pairs of a row that unit u takes part in; with u = -1 all of them."""
+    """Count the impossible pairs of a row that unit u takes part in; with u beyond the last unit all of them."""
     n = 0
     for p in range(pairs.shape[0]):
         a, b, start, width = pairs[p, 0], pairs[p, 1], pairs[p, 2], pairs[p, 3]
-        if u < 0 or unit[a] == u or unit[b] == u:
+        if u == place.shape[0] or unit[a] == u or unit[b] == u:
             n += impossible[start + coarse[a, place[unit[a], row]] * width + coarse[b, place[unit[b], row]]]
     return n
 
@@ -197,7 +197,7 @@ def swap_impossible(sizes, place, unit, coarse, pairs, impossible):  # type: ign
             n_faulty, swapped = 0, 0
             for i in range(n):
                 # most rows have no impossible pair, so units are looked at one by one only where there is one
-                if _faults(-1, begin + i, pairs, place, unit, coarse, impossible) == 0:
+                if _faults(n_units, begin + i, pairs, place, unit, coarse, impossible) == 0:
                     continue
                 n_faulty += 1
                 for u in range(n_units):
@@ -292,10 +292,9 @@ def _swap(u, a, b, keep, errors):  # type: ignore[no-untyped-def]
             here, there = pairs[c, d, 1] + one * pairs[c, d, 2], pairs[c, d, 1] + two * pairs[c, d, 2]
             first, second = bins[a, d] * pairs[c, d, 3], bins[b, d] * pairs[c, d, 3]
             if keep:
-                _count(here + first, -1, counts, gains)
-                _count(there + second, -1, counts, gains)
-                _count(here + second, 1, counts, gains)
-                _count(there + first, 1, counts, gains)
+                for step in range(-1, 2, 2):  # no constants: one type is compiled
+                    _count(here + (first if step < 0 else second), step, counts, gains)
+                    _count(there + (second if step < 0 else first), step, counts, gains)
             else:
                 change += gains[here + first, 1] + gains[there + second, 1]
                 change += gains[here + second, 0] + gains[there + first, 0]
@@ -321,7 +320,7 @@ def swap_towards(sizes, place, errors, turns):  # type: ignore[no-untyped-def]
         How many of the rows that follow in its group each row is compared with.
     """
     for cell in range(errors.counts.shape[0]):
-        _count(cell, 0, errors.counts, errors.gains)
+        _count(cell, cell - cell, errors.counts, errors.gains)
     for turn in range(1, turns + 1):
         begin = 0
         for g in range(sizes.shape[0]):
@@ -330,7 +329,8 @@ def swap_towards(sizes, place, errors, turns):  # type: ignore[no-untyped-def]
             for i in range(n if turn < n else 0):
                 a, b = begin + i, begin + (i + turn) % n
                 for u in range(place.shape[0]):
-                    if _swap(u, a, b, False, errors) < 0:
-                        _swap(u, a, b, True, errors)
+                    # comparisons instead of constants, for each of which numba would compile all of it
+                    if _swap(u, a, b, turn < 0, errors) < 0:
+                        _swap(u, a, b, turn > 0, errors)
                         place[u, a], place[u, b] = place[u, b], place[u, a]
             begin += n

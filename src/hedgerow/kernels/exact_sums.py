@@ -8,7 +8,6 @@ squares in two limbs, are exact in 64 bits.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -21,41 +20,31 @@ UNIT_BITS = 30
 _EPS = float(np.finfo(np.float64).eps)
 
 
-class Scale(NamedTuple):
-    """The scale of a column: value = low + span * (unit + middle) / 2^30.
-
-    `units` are the centred units of every distinct value, and 0 for the missing code at the end.
-    """
-
-    units: npt.NDArray[np.int32]
-    middle: int
-    low: float
-    span: float
-
-
-def scale(values: npt.NDArray[np.float64], counts: npt.NDArray[np.int64]) -> Scale:
-    """Return the scale of a column from its ascending distinct values and how often each occurs.
+def scale(values: npt.NDArray[np.float64], counts: npt.NDArray[np.int64]) -> npt.NDArray[np.int32]:
+    """Return the centred units of a column's values, and 0 for the missing code at the end.
 
     Parameters
     ----------
     values : float64 array of shape (d,), ascending, finite
+        The distinct values.
     counts : int64 array of shape (d,)
+        How often each occurs.
 
     Examples
     --------
-    >>> scale(np.array([0.0, 1.0]), np.array([1, 1])).units.tolist()
+    >>> scale(np.array([0.0, 1.0]), np.array([1, 1])).tolist()
     [-536870912, 536870912, 0]
     """
     low = float(values[0])
     half = float(values[-1]) / 2 - low / 2  # halves: the span of two huge doubles may overflow
     if half <= 0.0:
-        return Scale(np.zeros(len(values) + 1, np.int32), 0, low, 0.0)
+        return np.zeros(len(values) + 1, np.int32)
     units = np.rint((values / 2 - low / 2) / half * (1 << UNIT_BITS)).astype(np.int64)
     n_known = int(counts.sum())
     total = int(units @ counts)  # at most n * 2^30
     # the rounded mean, in integers of any size
     middle = (2 * total + n_known) // (2 * n_known)
-    return Scale(np.append(units - middle, 0).astype(np.int32), middle, low, 2 * half)
+    return np.append(units - middle, 0).astype(np.int32)
 
 
 @inlined

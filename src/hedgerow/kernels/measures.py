@@ -244,7 +244,7 @@ def squared_sums(starts, values, counts, deviation, floor):  # type: ignore[no-u
 
 @checked
 def cell_counts(starts, values, counts, cell, n_cells):  # type: ignore[no-untyped-def]
-    """Return the non-zero counts of each class's cells, as arrays of class, cell and count.
+    """Return the non-zero counts of each class's cells, as three rows: class, cell and count.
 
     Parameters
     ----------
@@ -272,7 +272,7 @@ def cell_counts(starts, values, counts, cell, n_cells):  # type: ignore[no-untyp
                 sparse[0, at], sparse[1, at], sparse[2, at] = group, c, here[c]
                 at += 1
                 here[c] = 0
-    return sparse[0, :at].copy(), sparse[1, :at].copy(), sparse[2, :at].copy()
+    return sparse[:, :at].copy()
 
 
 @checked

@@ -49,9 +49,9 @@ def stable_sort(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArr
         small = np.argsort(numbers, kind="stable").astype(np.uint32)
         return numbers[small], small
     keys = numbers.view(np.uint64)
-    _to_keys(keys)
+    keys ^= (numbers.view(np.int64) >> 63).view(np.uint64) | _TOP
     order = _sort(keys)
-    _from_keys(keys)
+    keys ^= ((keys >> np.uint64(63)) - np.uint64(1)) | _TOP
     return keys.view(np.float64), order
 
 
@@ -69,18 +69,6 @@ def _sort(keys: NDArray[np.uint64]) -> NDArray[np.uint32]:
     bounds = _scatter(pairs, 0, len(keys))
     in_parts(lambda part: _sort_buckets(pairs, bounds[part.start : part.stop + 1]), len(bounds) - 1, len(keys))
     return order
-
-
-@checked
-def _to_keys(keys: NDArray[np.uint64]) -> None:
-    for i in range(keys.size):
-        keys[i] = ~keys[i] if keys[i] & _TOP else keys[i] | _TOP
-
-
-@checked
-def _from_keys(keys: NDArray[np.uint64]) -> None:
-    for i in range(keys.size):
-        keys[i] = keys[i] & ~_TOP if keys[i] & _TOP else ~keys[i]
 
 
 @inlined

@@ -20,8 +20,8 @@ from ..measures.guarantees import Check, ColumnGuarantee, Disclosure, KAnonymity
 from ..notation import quote
 from ..plan import ColumnMap, Maps, Plan
 from ..schema import Schema
-from ..validation import MAPPING, NUMBER, Kind, check_one_of
-from .base import Method, check_columns, check_named, check_people
+from ..validation import NUMBER, Kind, check_one_of
+from .base import Method, check_columns, check_people
 from .lattice import Accept, Axis, Lattice, Outcome
 
 # Most cells of a column's table of counts, eight bytes each.
@@ -50,7 +50,6 @@ def accept(sensitive: Sequence[CountedColumn], guarantees: Sequence[ColumnGuaran
 def build(
     table: Table,
     schema: Schema,
-    hierarchies: Mapping[str, Hierarchy],
     k: int,
     guarantees: Sequence[ColumnGuarantee] = (),
     *,
@@ -62,9 +61,7 @@ def build(
     Parameters
     ----------
     table, schema
-        The table and its roles.
-    hierarchies : mapping of str to Hierarchy
-        A hierarchy per quasi-identifier; for the others, one is built from the data.
+        The table, its roles and hierarchies; where the schema has none, one is built from the data.
     k, limit
         See `Lattice`.
     guarantees : sequence of ColumnGuarantee
@@ -83,7 +80,7 @@ def build(
         column = table.column(name, kind="categorical", categories=schema.categories.get(name))
         if is_number:  # texts of numbers, sorted by their exact values
             column = ordered(column, "categorical", sorted(column.values, key=Decimal))
-        hierarchy, values = hierarchies.get(name), column.values
+        hierarchy, values = schema.hierarchies.get(name), column.values
         if hierarchy is None:
             values = list(map(_label, values))
             hierarchy = Hierarchy.from_values(values, column.counts()[: column.n_values].tolist(), numbers=is_number)
@@ -159,13 +156,11 @@ class _FullDomain(Method):
     """Base class of Datafly and Incognito: both search a lattice and plan its best node as column maps."""
 
     k: int
-    hierarchies: Mapping[str, Hierarchy] | None
     suppression: float
     needs_sensitive = False
     supported_fields = ("unit", "household")
     engines = ("memory", "duckdb", "spark")
-    kinds: ClassVar[Mapping[str, Kind]] = {"hierarchies": MAPPING, "suppression": NUMBER}
-    hidden_parameters = (*Method.hidden_parameters, "hierarchies")  # the maps say what became of each value
+    kinds: ClassVar[Mapping[str, Kind]] = {"suppression": NUMBER}
 
     def _guarantees(self) -> list[ColumnGuarantee]:
         """Return the promises that a class must keep besides its size; none by default."""
@@ -189,16 +184,7 @@ class _FullDomain(Method):
         guarantees = self._guarantees()
         if guarantees and not schema.sensitive:
             raise ParameterError("l and t are about sensitive columns, and the schema has none")
-        check_named("hierarchies", self.hierarchies or (), schema)
-        lattice = build(
-            table,
-            schema,
-            {**schema.hierarchies, **(self.hierarchies or {})},
-            self.k,
-            guarantees,
-            limit=self._limit(table),
-            persons=persons,
-        )
+        lattice = build(table, schema, self.k, guarantees, limit=self._limit(table), persons=persons)
         best = self._search(lattice)
         if best is None:
             raise InfeasibleError(
@@ -250,13 +236,11 @@ class Datafly(_FullDomain):
     ----------
     k : int
         Smallest class of equal quasi-identifiers.
-    hierarchies : mapping of str to Hierarchy, optional
-        Per quasi-identifier; built from the data if none is given.
     suppression : float
         Largest share of rows that may be released as ``*``, in [0, 1); by default none. As
         published it is k / n.
     schema : Schema, optional
-        Kinds, category orders and hierarchies for `fit(X, y)`.
+        Kinds, category orders and hierarchies for `fit(X, y)`; hierarchies that it lacks are built from the data.
 
     Attributes
     ----------
@@ -275,14 +259,13 @@ class Datafly(_FullDomain):
     >>> from hedgerow import Schema
     >>> people = pa.table({"zip": ["111", "112", "121", "122"], "ill": ["a", "b", "c", "d"]})
     >>> places = Hierarchy.from_prefixes(["111", "112", "121", "122"])
-    >>> method = Datafly(k=2, hierarchies={"zip": places})
-    >>> method.fit_table(Table(people), Schema(quasi=["zip"], sensitive=["ill"])).node_
+    >>> schema = Schema(quasi=["zip"], sensitive=["ill"], hierarchies={"zip": places})
+    >>> Datafly(k=2).fit_table(Table(people), schema).node_
     {'zip': 1}
     """
 
     k: int = 5
     _: KW_ONLY
-    hierarchies: Mapping[str, Hierarchy] | None = None
     suppression: float = 0.0
     schema: Schema | None = None
 
@@ -322,15 +305,13 @@ class Incognito(_FullDomain):
         t-closeness: largest earth mover's distance of a class from the table, in [0, 1].
     max_disclosure : float, optional
         Largest disclosure of any class and sensitive column, in (0, 1], as in `MART`.
-    hierarchies : mapping of str to Hierarchy, optional
-        Per quasi-identifier; built from the data if none is given.
     suppression : float
         Largest share of rows that may be released as ``*`` in every quasi-identifier.
         They form one more class that must keep the criteria.
     c : float
         The constant of recursive diversity.
     schema : Schema, optional
-        Kinds, category orders and hierarchies for `fit(X, y)`.
+        Kinds, category orders and hierarchies for `fit(X, y)`; hierarchies that it lacks are built from the data.
 
     Attributes
     ----------
@@ -351,8 +332,8 @@ class Incognito(_FullDomain):
     >>> from hedgerow import Schema
     >>> people = pa.table({"zip": ["111", "112", "121", "122"], "ill": ["a", "b", "c", "c"]})
     >>> places = Hierarchy.from_prefixes(["111", "112", "121", "122"])
-    >>> method = Incognito(k=2, l=2, diversity="distinct", hierarchies={"zip": places})
-    >>> method.fit_table(Table(people), Schema(quasi=["zip"], sensitive=["ill"])).node_
+    >>> schema = Schema(quasi=["zip"], sensitive=["ill"], hierarchies={"zip": places})
+    >>> Incognito(k=2, l=2, diversity="distinct").fit_table(Table(people), schema).node_
     {'zip': 2}
     """
 
@@ -370,7 +351,6 @@ class Incognito(_FullDomain):
     diversity: Diversity = "entropy"
     t: float | None = None
     max_disclosure: float | None = None
-    hierarchies: Mapping[str, Hierarchy] | None = None
     suppression: float = 0.0
     c: float = 3.0
     schema: Schema | None = None

@@ -86,7 +86,7 @@ def _explained(column: Column, levels: Ints, sizes: Ints, sensitive: Sequence[Co
         if other.is_number:
             # Whole numbers of 22 bits, whose sums doubles hold exactly.
             counts = other.value_counts
-            units = (scale(counts.deviations, counts.counts).units >> 8).astype(np.float64)
+            units = (scale(counts.deviations, counts.counts) >> 8).astype(np.float64)
             square = float((units * units) @ np.append(counts.counts, counts.missing))
             weighted = units[code] if count is None else units[code] * count
             sums = np.bincount(level, weighted, n_levels)[:, None]

@@ -152,7 +152,7 @@ class Reconstruction:
         self._observed = counts.reshape(channel.dims)
         check_one_of("estimator", estimator, get_args(Estimator))
         if estimator == "em":
-            shares = em(channel, counts).share
+            shares = em(channel, counts)
         else:
             raw = channel.inverse(counts / self.n)
             shares = projected(raw) if estimator == "projection" else clipped(raw)

@@ -235,8 +235,8 @@ def expand(branch, policy, keep, max_depth, budget):  # type: ignore[no-untyped-
                 if judging:
                     count_cells_by_code(cells, bounds, first, last, a, b, counter)
                 if may_split:
-                    span = first, last
-                    state[SPENT] += choose(hist, rows, span, total, t, search, policy.sums, policy.classes, t.plain)
+                    search.span[0], search.span[1] = first, last
+                    state[SPENT] += choose(hist, rows, total, t, search, policy.sums, policy.classes, t.plain)
                 if judging:
                     for i in range(bounds[first], bounds[last]):
                         for j in range(rows[i] * n_cells, (rows[i] + 1) * n_cells):
@@ -269,7 +269,7 @@ def expand(branch, policy, keep, max_depth, budget):  # type: ignore[no-untyped-
         if left >= 0:
             _write_split(node, left, branch, rows, listed, search)
         if slot >= 0 and (left < 0 or max(middle - a, b - middle) < policy.big):
-            clear(slots[slot], stride, rows, 0, listed[p])  # nobody below needs the histograms
+            clear(slots[slot], stride, rows, listed[0], listed[p])  # nobody below needs the histograms
             free[0] += 1
             free[free[0]] = slot
             slot = -1

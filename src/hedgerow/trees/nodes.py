@@ -49,20 +49,15 @@ class Products:
 
     def between(self, first: Ints, last: Ints) -> Floats:
         """Return the sums over the groups first..last as floats, in which 2^60 becomes 1."""
-        unit = float(1 << UNIT_BITS)
-        # The leaves below a node are neighbours, so one running sum serves all nodes.
-        limbs = [_running(part) for part in (self.high, self.low)]  # exact: integers
-        high, low = (part[last] - part[first] for part in limbs)
-        return np.asarray(high / unit + low / unit**2, np.float64)
+        unit, sums = float(1 << UNIT_BITS), self.merged(first, last)
+        return np.asarray(sums.high / unit + sums.low / unit**2, np.float64)
 
     def merged(self, first: Ints, last: Ints) -> Products:
         """Return the products after merging each range of groups first..last into one."""
-        high, low = (_running(part) for part in (self.high, self.low))
+        # The leaves below a node are neighbours, so one running sum serves all nodes; integers are exact.
+        none = np.zeros((1, self.high.shape[1]), np.int64)
+        high, low = (np.concatenate([none, np.cumsum(part, axis=0)]) for part in (self.high, self.low))
         return Products(high[last] - high[first], low[last] - low[first])
-
-
-def _running(part: Ints) -> Ints:
-    return np.concatenate([np.zeros((1, part.shape[1]), np.int64), np.cumsum(part, axis=0)])
 
 
 def products(rows: NodeRows, r: int, start: Ints, end: Ints) -> Products:
@@ -206,7 +201,7 @@ class Grown:
     Node i holds `rows[start[i]:end[i]]`; its left child is i + 1, its right
     child `right[i]`; `column[i]` is LEAF for leaves. Ordered columns split
     between the codes `last_left[i]` and `first_right[i]`; for categorical ones
-    `last_left[i]` is the number of codes in `subset(i)`, which go left. `products`
+    `last_left[i]` is the number of codes from `subset_at[i]` on, which go left. `products`
     are the exact sums of products of the numeric responses in every leaf.
     """
 
@@ -232,11 +227,6 @@ class Grown:
     def n_nodes(self) -> int:
         """Return the number of nodes."""
         return len(self.column)
-
-    def subset(self, node: int) -> Ints:
-        """Return the category codes that go left at a node."""
-        at = self.subset_at[node]
-        return self.subset_codes[at : at + self.last_left[node]]
 
 
 def joined_nodes(top: Nodes, branches: Mapping[int, Nodes]) -> Nodes:

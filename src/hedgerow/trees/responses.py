@@ -26,15 +26,12 @@ MOST_ROWS = (1 << (63 - UNIT_BITS)) - 1
 
 @dataclass(frozen=True)
 class Response:
-    """A sensitive column as a response of the tree: name, kind, classes and scale."""
+    """A sensitive column as a response of the tree."""
 
     name: str
     # "numeric" or "categorical"
     kind: str
-    classes: tuple[str, ...] = ()
-    low: float = 0.0
-    span: float = 1.0
-    n_missing: int = 0
+    n_missing: int
     # true if a categorical response has an order; its judged cells are then its classes
     ordered: bool = False
 
@@ -150,8 +147,6 @@ class Responses:
         missing) for every numeric response with missing values.
     missing_of : tuple of int
         For every numeric response its indicator among `classes`, or -1.
-    center : int array
-        The middle subtracted from the scaled values of each numeric response, in units.
     judged : tuple of ScoredColumn
         The columns that only a cap on disclosure needs; none without a cap.
     """
@@ -161,7 +156,6 @@ class Responses:
     numbers: tuple[Quantity, ...]
     classes: tuple[ClassColumn, ...]
     missing_of: tuple[int, ...]
-    center: Ints
     judged: tuple[ScoredColumn, ...] = ()
 
     @property
@@ -197,7 +191,6 @@ class Responses:
         numbers: list[Quantity] = []
         classes: list[ClassColumn] = []
         indicators: list[ClassColumn] = []
-        center: list[int] = []
         missing: list[int] = []
         described: list[Response] = []
         n_categorical = sum(not c.is_number for c in columns)
@@ -206,10 +199,8 @@ class Responses:
             counts = np.append(column.counts, absent)
             if column.is_number:
                 check_rows(n)
-                scaled = scale(column.deviations, column.counts)
-                numbers.append(Quantity(source, scaled.units, counts))
-                center.append(scaled.middle)
-                described.append(Response(column.name, "numeric", (), scaled.low, scaled.span, absent))
+                numbers.append(Quantity(source, scale(column.deviations, column.counts), counts))
+                described.append(Response(column.name, "numeric", absent))
                 # Indicators follow all categorical responses, in any order of the columns.
                 missing.append(n_categorical + len(indicators) if absent else -1)
                 if absent:
@@ -217,24 +208,23 @@ class Responses:
                     both = np.array([absent, column.known])
                     indicators.append(ClassColumn(source, is_known, both))
             else:
-                labels = [str(v) for v in column.values] + ([""] if absent else [])
+                n_classes = values + bool(absent)
                 # a record holds a class in 16 bits
-                if len(labels) > np.iinfo(np.uint16).max:
+                if n_classes > np.iinfo(np.uint16).max:
                     raise ParameterError(
-                        f"sensitive column {column.name!r} has {len(labels):,} categories",
+                        f"sensitive column {column.name!r} has {n_classes:,} categories",
                         hint="coarsen it to at most 65,535",
                     )
                 codes = np.arange(values + 1, dtype=np.uint16)
-                classes.append(ClassColumn(source, codes, counts[: len(labels)]))
+                classes.append(ClassColumn(source, codes, counts[:n_classes]))
                 ordered = scored and column.is_ordered
-                described.append(Response(column.name, "categorical", tuple(labels), n_missing=absent, ordered=ordered))
+                described.append(Response(column.name, "categorical", absent, ordered))
         return cls(
             tuple(described),
             n,
             tuple(numbers),
             (*classes, *indicators),
             tuple(missing),
-            np.array(center, np.int64),
             tuple(j for s, c in enumerate(columns) for j in ScoredColumn.all_of(s, c)) if scored else (),
         )
 

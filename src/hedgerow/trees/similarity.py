@@ -86,7 +86,7 @@ class Likeness:
             if column.is_number:
                 # A constant has no sum of squares to be scaled by.
                 if column.n_values > 1:
-                    units = scale(column.deviations, column.counts).units
+                    units = scale(column.deviations, column.counts)
                     counts = np.append(column.counts, column.missing)
                     numbers.append(Quantity(source, units, counts))
                 if column.missing and column.known and source >= len(sensitive):
@@ -109,7 +109,7 @@ class Likeness:
         weight = np.where(foreign, LG, 1.0) * share / spread
         joining = np.where(foreign, LJ, 1.0) * share / spread
         r = len(numbers)
-        responses = Responses((), n, tuple(numbers), (*classes, *flags), (-1,) * r, np.zeros(r, np.int64))
+        responses = Responses((), n, tuple(numbers), (*classes, *flags), (-1,) * r)
         # No cap acts while cells grow, so squares are not needed.
         layout = StatisticsLayout.of(responses, squares=False, persons=persons)._replace(
             weight=weight, alone=True, orders=sum(x.source < len(sensitive) for x in classes)

@@ -53,6 +53,8 @@ class Search(NamedTuple):
         See `Histograms.columns`.
     bounds
         Offset of each column's listed rows, with the end of the last.
+    span
+        The first column to search, and the end of the last; at first all of them.
     best
         The best gain so far.
     split
@@ -75,6 +77,7 @@ class Search(NamedTuple):
 
     columns: Any
     bounds: Any
+    span: Any
     best: Any
     split: Any
     subset: Any
@@ -106,6 +109,7 @@ class Search(NamedTuple):
         return cls(
             histograms.columns,
             np.zeros(len(n_codes) + 1, np.int64),
+            np.array([0, len(n_codes)]),
             np.zeros(1),
             np.zeros(4, np.int64),
             np.zeros(widest, np.uint8),
@@ -122,12 +126,12 @@ class Search(NamedTuple):
 
 
 @inner
-def choose(hist, present, span, total, t, search, sums, classes, plain):  # type: ignore[no-untyped-def]
-    """Update the best split of a node with the best splits of the given columns, whose rows are listed.
+def choose(hist, present, total, t, search, sums, classes, plain):  # type: ignore[no-untyped-def]
+    """Update the best split of a node with the best splits of the columns in `search.span`, whose rows are listed.
 
-    `search.best` and `search.split` hold the result of earlier columns, or 0 and LEAF. `span` is the
-    first column and the end of the last. `sums` (likeness), `classes` (listed ones) and `plain`
-    (`Terms.plain`) are None if there are none: then numba leaves out the code that needs them.
+    `search.best` and `search.split` hold the result of earlier columns, or 0 and LEAF. `sums`
+    (likeness), `classes` (listed ones) and `plain` (`Terms.plain`) are None if there are none: then
+    numba leaves out the code that needs them.
 
     Every column offers one sequence of its codes or a few: ordered columns their own,
     with missing values on either side; categories all subsets in Gray code, or, when they
@@ -136,7 +140,7 @@ def choose(hist, present, span, total, t, search, sums, classes, plain):  # type
 
     Return the number of steps taken for listed classes.
     """
-    best, split, bounds, columns = search.best, search.split, search.bounds, search.columns
+    best, split, bounds, columns, span = search.best, search.split, search.bounds, search.columns, search.span
     pending = at = span[0] - span[0] + NOWHERE  # no constant: one type is compiled
     for c in range(span[0], span[1]):
         begin, end = bounds[c], bounds[c + 1]
@@ -528,4 +532,4 @@ def _choose_of_all(hist, rows, listed, total, t, search, sums):  # type: ignore[
     """Run `choose` over all columns of a node whose histograms are counted."""
     p = search.columns.shape[0]
     keep_counted(hist, t.layout.stride, rows, listed, 0, p, search.bounds)
-    choose(hist, rows, (0, p), total, t, search, sums, None, t.plain)
+    choose(hist, rows, total, t, search, sums, None, t.plain)

@@ -6,7 +6,8 @@ differ from the records), then sum z and, if a cap on disclosure needs it, sum z
 of each numeric response, with no record's z^2 below a floor. Then the counts of each
 class of each class column. Everything is a 64-bit integer, so sums are exact and do not
 depend on the order of the rows. The layout gives the position of each entry. Columns of
-more than `COUNTED` classes are not in the vector: a node has at most as many of their classes as it has records, so these are listed (`sparse.py`).
+more than `COUNTED` classes are not in the vector: a node has at most as many of their
+classes as it has records, so these are listed (`sparse.py`).
 
 The cells of judged columns are counted separately: no gain needs them, and few candidates do.
 

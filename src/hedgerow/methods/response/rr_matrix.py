@@ -136,16 +136,7 @@ def projected(estimate: Floats) -> Floats:
     return np.maximum(estimate - excess[last] / (last + 1), 0.0)
 
 
-@dataclass(frozen=True)
-class Likeliest:
-    """The proportions that `em` estimates, the steps it took, and whether its stopping rule ended it."""
-
-    share: Floats
-    steps: int
-    stopped: bool
-
-
-def em(channel: Channel, counts: Floats, gain: float = GAIN, steps: int = _STEPS) -> Likeliest:
+def em(channel: Channel, counts: Floats, gain: float = GAIN, steps: int = _STEPS) -> Floats:
     """Estimate the original proportions by iterative Bayes (EM), stopped early because convergence overfits noise.
 
     Parameters
@@ -163,15 +154,15 @@ def em(channel: Channel, counts: Floats, gain: float = GAIN, steps: int = _STEPS
     occupied = counts > 0
     share = np.full(cells, 1.0 / cells)
     before = -np.inf
-    for step in range(1, steps + 1):
+    for _ in range(steps):
         expected = channel.forward(share)
         # Empty cells take no part: log 0 would stand where a count of 0 weighs nothing.
         likelihood = float(counts[occupied] @ np.log(expected[occupied]))
         if likelihood - before < gain * cells:
-            return Likeliest(share, step - 1, True)
+            break
         before = likelihood
         ratio = np.zeros(cells)
         np.divide(counts, n * expected, out=ratio, where=occupied)
         share = share * channel.forward(ratio)
         share /= share.sum()
-    return Likeliest(share, steps, False)
+    return share
