@@ -70,7 +70,6 @@ COMPARED = {
     "MDAV, k = 10": Microaggregation(10),
     "rank swapping, proportion 0.05": RankSwapping(0.05, random_state=1),
     "LiROP, k = 5,000": LiROP(5_000, random_state=1),
-    "individual ranking, k = 10": Microaggregation(10, grouping="individual_ranking"),
     "noise, scale 0.1": NoiseAddition(0.1, random_state=1),
     "top and bottom coding, 5% each": TopBottomCoding(top_share=0.05, bottom_share=0.05),
     "correlated noise, scale 0.1": NoiseAddition(0.1, correlated=True, random_state=1),

@@ -57,7 +57,6 @@ METHODS: dict[str, Callable[[str], Any]] = {
     "PoROP": lambda y: hr.PoROP(12, degree=2, random_state=1),
     "LiROP": lambda y: hr.LiROP(10, random_state=1),
     "MDAV": lambda y: hr.Microaggregation(3, distance="gower"),
-    "individual ranking": lambda y: hr.Microaggregation(3, grouping="individual_ranking"),
     "noise": lambda y: hr.NoiseAddition(0.2, random_state=1),
     "rank swapping": lambda y: hr.RankSwapping(0.1, random_state=1),
     "PRAM": lambda y: hr.PRAM(0.8, random_state=1),

@@ -27,7 +27,7 @@ def folder(tmp_path, monkeypatch):
     [
         ("wage,rent", "porop --block-size 200 --degree 2 --clip --random-state 1"),
         ("wage,rent", "lirop --block-size 150 --noise perturbative"),
-        ("wage,rent", "microaggregation -k 4 --grouping mdav"),
+        ("wage,rent", "microaggregation -k 4 --distance euclidean"),
         ("wage,sex", "microaggregation -k 4 --distance gower"),
         ("wage,rent", "noise --scale 0.2 --correlated"),
         ("wage,rent", "rank-swapping --proportion 0.1"),

@@ -279,7 +279,6 @@ MASKS: dict[str, Any] = {
     "noise": lambda: hr.NoiseAddition(0.5, random_state=1),
     "rank swapping": lambda: hr.RankSwapping(0.1, random_state=1),
     "top and bottom": lambda: hr.TopBottomCoding(top_share=0.05),
-    "individual ranking": lambda: hr.Microaggregation(K, grouping="individual_ranking"),
     "PoROP": lambda: hr.PoROP(40, degree=1, random_state=1),
 }
 

@@ -146,12 +146,6 @@ CASES = [
         "microaggregation -k 3 --distance gower --integers",
         k=3,
     ),
-    Case(
-        "individual ranking",
-        lambda: hr.Microaggregation(3, grouping="individual_ranking"),
-        "microaggregation -k 3 --grouping individual_ranking",
-        table="numbers",
-    ),
     Case("noise", lambda: hr.NoiseAddition(0.2, random_state=1), "noise --scale 0.2 --random-state 1", table="numbers"),
     Case(
         "correlated noise",

@@ -35,7 +35,6 @@ needs_data = pytest.mark.skipif(
 )
 METHODS = [
     Microaggregation(3),
-    Microaggregation(3, grouping="individual_ranking"),
     NoiseAddition(0.2, random_state=1),
     NoiseAddition(0.2, correlated=True, random_state=1),
     RankSwapping(0.1, random_state=1),
@@ -121,15 +120,6 @@ def test_microaggregation_does_not_depend_on_row_order():
     pd.testing.assert_frame_equal(other.loc[frame.index], made, check_exact=True)
 
 
-def test_individual_ranking_by_hand():
-    frame = pd.DataFrame({"x": [5.0, 1.0, 3.0, None, 9.0, 7.0], "y": [1.0, 2, 3, 4, 5, 6]})
-    made = Microaggregation(2, grouping="individual_ranking").fit_transform(frame)
-    assert made["x"].tolist()[:3] == [7.0, 2.0, 2.0]
-    assert np.isnan(made["x"][3])
-    assert made["x"].tolist()[4:] == [7.0, 7.0]
-    assert made["y"].tolist() == [1.5, 1.5, 3.5, 3.5, 5.5, 5.5]
-
-
 def test_gower_releases_means_and_most_frequent_categories():
     frame = jobs(90).assign(age=np.arange(90) % 40, member=True)
     frame.loc[[4, 9], "job"] = None
@@ -151,7 +141,6 @@ def test_gower_releases_means_and_most_frequent_categories():
     [
         ({"k": 1}, ParameterError, "at least 2"),
         ({"k": 61}, ParameterError, "only 60 rows"),
-        ({"grouping": "best"}, ParameterError, "grouping must be one of mdav, individual_ranking, not 'best'"),
         ({"distance": "far"}, ParameterError, "distance must be one of auto, euclidean, gower, not 'far'"),
     ],
 )

@@ -80,26 +80,6 @@ def finish_128(v0, v1, v2, v3):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def word_128(m, k0, k1):  # type: ignore[no-untyped-def]
-    """Return the 128-bit hash of one 64-bit word."""
-    v0, v1, v2, v3 = k0 ^ C0, k1 ^ C1 ^ _EE, k0 ^ C2, k1 ^ C3
-    v0, v1, v2, v3 = block(v0, v1, v2, v3, m)
-    # SipHash ends with a word that has the length, here 8 bytes, on top.
-    v0, v1, v2, v3 = block(v0, v1, v2, v3, _8 << _56)
-    return finish_128(v0, v1, v2, v3)
-
-
-@inlined
-def pair_128(m0, m1, k0, k1):  # type: ignore[no-untyped-def]
-    """Return the 128-bit hash of two 64-bit words."""
-    v0, v1, v2, v3 = k0 ^ C0, k1 ^ C1 ^ _EE, k0 ^ C2, k1 ^ C3
-    v0, v1, v2, v3 = block(v0, v1, v2, v3, m0)
-    v0, v1, v2, v3 = block(v0, v1, v2, v3, m1)
-    v0, v1, v2, v3 = block(v0, v1, v2, v3, (_8 + _8) << _56)
-    return finish_128(v0, v1, v2, v3)
-
-
-@inlined
 def unit_interval(word):  # type: ignore[no-untyped-def]
     """Return the leading 53 bits of a 64-bit word as a number in [0, 1)."""
     # 53 bits are what a double holds, so no draw is rounded up to 1.
@@ -172,7 +152,11 @@ def draw(
 def hash_words(words, k0, k1, first, second):  # type: ignore[no-untyped-def]
     """Hash every 64-bit word with SipHash-2-4-128; write the two halves of each hash into two arrays."""
     for i in range(words.shape[0]):
-        first[i], second[i] = word_128(words[i], k0, k1)
+        v0, v1, v2, v3 = k0 ^ C0, k1 ^ C1 ^ _EE, k0 ^ C2, k1 ^ C3
+        v0, v1, v2, v3 = block(v0, v1, v2, v3, words[i])
+        # SipHash ends with a word that has the length, here 8 bytes, on top.
+        v0, v1, v2, v3 = block(v0, v1, v2, v3, _8 << _56)
+        first[i], second[i] = finish_128(v0, v1, v2, v3)
 
 
 @checked
@@ -216,7 +200,11 @@ def sum_rows(first, second, k0, k1):  # type: ignore[no-untyped-def]
     Each row's hash overwrites the two words that it is computed from.
     """
     for i in range(first.shape[0]):
-        first[i], second[i] = pair_128(first[i], second[i], k0, k1)
+        v0, v1, v2, v3 = k0 ^ C0, k1 ^ C1 ^ _EE, k0 ^ C2, k1 ^ C3
+        v0, v1, v2, v3 = block(v0, v1, v2, v3, first[i])
+        v0, v1, v2, v3 = block(v0, v1, v2, v3, second[i])
+        v0, v1, v2, v3 = block(v0, v1, v2, v3, (_8 + _8) << _56)
+        first[i], second[i] = finish_128(v0, v1, v2, v3)
     low, high = np.uint64(0), np.uint64(0)
     for i in range(first.shape[0]):
         low += first[i]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from ..display import notebook_html
 from ..errors import ParameterError
@@ -22,10 +22,8 @@ OUTPUTS = ("default", "pandas", "polars")
 class Estimator:
     """An object with scikit-learn's estimator methods; its parameters are the arguments of `__init__`."""
 
-    @property
-    def allows_missing(self) -> bool:
-        """Return whether X may hold missing numbers."""
-        return True
+    # Whether X may hold missing numbers.
+    allows_missing: ClassVar[bool] = True
 
     @classmethod
     def _parameter_names(cls) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal, NamedTuple
@@ -379,26 +379,15 @@ class RankSwapping(NumberMasking):
         key = self._release_key(rows, schema)
         rows = rows.under(key)  # the order of equal values is drawn as well
 
-        def swapped(values: Floats, name: str) -> Floats:
+        ordered = np.asfortranarray(rows.sorted(before))  # column by column in memory
+        after = np.full_like(ordered, np.nan)
+        for c, name in enumerate(schema.quasi):
+            there = np.flatnonzero(~np.isnan(ordered[:, c]))
+            # Equal values are ranked in the order of the rows.
+            values, ranked = stable_sort(ordered[there, c])
             window = max(1, int(proportion * len(values)))
-            return values[swap_ranks(len(values), window, *key.words(f"swap {name}"))]
-
-        after = change_by_rank(rows.sorted(before), schema.quasi, swapped)
+            after[there[ranked], c] = values[swap_ranks(len(values), window, *key.words(f"swap {name}"))]
         return rows.back(after), {"proportion": proportion}
-
-
-def change_by_rank(ordered: Floats, names: Sequence[str], change: Callable[[Floats, str], Floats]) -> Floats:
-    """Return numbers whose columns were changed by rank: `change` gets the sorted values and the name of each.
-
-    Missing cells stay missing, and equal values are ranked in the order of the rows.
-    """
-    ordered = np.asfortranarray(ordered)  # column by column in memory
-    after = np.full_like(ordered, np.nan)
-    for c, name in enumerate(names):
-        there = np.flatnonzero(~np.isnan(ordered[:, c]))
-        values, ranked = stable_sort(ordered[there, c])
-        after[there[ranked], c] = change(values, name)
-    return after
 
 
 CATEGORICAL = ("categorical", "ordinal", "boolean")

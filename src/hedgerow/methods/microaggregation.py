@@ -17,9 +17,8 @@ from ..measures.guarantees import KAnonymity
 from ..schema import Schema
 from ..validation import check_one_of
 from .base import check_people
-from .masking import Masked, Masking, change_by_rank, mask_categories, mask_numbers
+from .masking import Masked, Masking, mask_categories, mask_numbers
 
-GROUPINGS = ("mdav", "individual_ranking")
 DISTANCES = ("auto", "euclidean", "gower")
 
 
@@ -30,10 +29,7 @@ class Microaggregation(Masking):
     Parameters
     ----------
     k : int
-        Smallest group, at least 2 and at most the number of rows.
-    grouping : {"mdav", "individual_ranking"}
-        Groups of exactly k (the last one of k to 2k - 1), or every column by itself, which does not
-        make whole records equal.
+        Size of a group (MDAV), at least 2 and at most the number of rows; the last one has up to 2k - 1.
     distance : {"auto", "euclidean", "gower"}
         Euclidean is for numbers, exact with search trees. Gower also accepts categories: means and
         most frequent categories are released, and time grows with the square of the number of rows.
@@ -48,7 +44,7 @@ class Microaggregation(Masking):
     Attributes
     ----------
     groups_ : array of int, shape (n,)
-        Group of every row (not for individual ranking).
+        Group of every row.
     facts_ : dict
         Number of groups, their sizes, and for numbers the loss: the within-group sum of squares as a
         percentage of the total, for standardised columns.
@@ -57,7 +53,7 @@ class Microaggregation(Masking):
     ------
     ParameterError
         k above the number of rows; numbers missing (a group's average would not be
-        the same in all its records), except for individual ranking, which leaves them.
+        the same in all its records).
 
     Notes
     -----
@@ -73,30 +69,22 @@ class Microaggregation(Masking):
     """
 
     supported_fields = ("unit", "household")
+    allows_missing = False
     words: ClassVar[str] = "microaggregation"
 
     k: int = 3
     _: KW_ONLY
-    grouping: str = "mdav"
     distance: str = "auto"
     standardise: bool = True
     integers: bool = False
     schema: Schema | None = None
 
-    @property
-    def allows_missing(self) -> bool:
-        """Return whether X may hold missing numbers: only with individual ranking."""
-        return self.grouping == "individual_ranking"
-
     def _mask(self, table: Table, schema: Schema) -> Masked:
         persons = check_people(self.k, table, schema)
         k = int(self.k)
-        check_one_of("grouping", self.grouping, GROUPINGS)
         check_one_of("distance", self.distance, DISTANCES)
         kinds = {name: table.declared_kind(schema, name) for name in schema.quasi}
         words = [name for name, kind in kinds.items() if kind not in ("numeric", "date")]
-        if self.grouping == "individual_ranking":
-            return self._rank(table, schema, k)
         gower = self.distance == "gower" or (self.distance == "auto" and bool(words))
         if gower and (dates := [name for name, kind in kinds.items() if kind == "date"]):
             raise SchemaError(
@@ -109,8 +97,7 @@ class Microaggregation(Masking):
         missing = [name for name, column in zip(figures, before.T, strict=True) if np.isnan(column).any()]
         if missing:
             raise ParameterError(
-                f"missing numbers (NaN) in: {', '.join(map(repr, missing))}",
-                hint='fill them, leave these rows out, or set grouping="individual_ranking"',
+                f"missing numbers (NaN) in: {', '.join(map(repr, missing))}", hint="fill them, or leave these rows out"
             )
         codes = np.array([c.codes for c in encoded], np.int64).reshape(-1, table.n_rows).T
         rows = self._rows(table)
@@ -153,20 +140,6 @@ class Microaggregation(Masking):
         if figures:
             facts["loss_percent"] = group_loss(values, groups)
         return Masked(cells, facts, (KAnonymity.from_schema(k, schema),))
-
-    def _rank(self, table: Table, schema: Schema, k: int) -> Masked:
-        def averaged(values: Floats, name: str) -> Floats:
-            n = len(values)
-            if n < k:
-                raise ParameterError(f"column {name!r} has {n} values that are not missing, k is {k}")
-            # The last run takes the remainder, so that none is shorter than k.
-            groups = np.minimum(np.arange(n) // k, n // k - 1)
-            return _centres(values[:, None], groups)[groups, 0]
-
-        before, rows = numeric_matrix(table, schema.quasi, schema.kinds), self._rows(table)
-        after = rows.back(change_by_rank(rows.sorted(before), schema.quasi, averaged))
-        cells = mask_numbers(table, schema.quasi, before, after, integers=self.integers)
-        return Masked(cells, {"k": k, "columns_ranked_alone": len(cells)})
 
 
 def joined_groups(groups: Ints, points: Floats, k: int, persons: Persons) -> Ints:

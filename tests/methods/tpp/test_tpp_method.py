@@ -61,7 +61,6 @@ def test_every_kind_of_frame_comes_back_as_it_came():
         None,
         [TreeSettings("entropy", n_splits=3), TreeSettings("gini", n_splits=2, min_leaf=3)],
         ForestSettings(3, seed=4, max_features=3, tree=TreeSettings("gini", n_splits=2)),
-        BoostingSettings("logistic", n_trees=3, tree=TreeSettings("variance", n_splits=1)),
     ],
 )
 def test_the_written_release_rebuilds_the_model(trees, tmp_path):
@@ -229,7 +228,6 @@ def test_what_falls_outside_is_refused_by_name(make, message):
         lambda: TreeSettings(max_depth=0),
         lambda: TreeSettings(min_gain=-1),
         lambda: TreeSettings(n_splits=True),
-        lambda: BoostingSettings("hinge"),
         lambda: BoostingSettings(learning_rate=0),
         lambda: BoostingSettings(tree=TreeSettings("gini")),
     ],
@@ -268,8 +266,7 @@ def test_bad_input_is_told_clearly():
         (X.assign(rate=np.inf), y, {}, "infinite"),
         (X[["age"]].assign(age=1), y, {}, "no tree has a split"),
         (X, risk.where(risk > 0, np.inf), {"trees": numeric}, "infinite"),
-        (X, y, {"trees": BoostingSettings("squared")}, "needs numbers"),
-        (X, pd.Series(list("abc") * 200), {"trees": BoostingSettings("logistic")}, "two classes"),
+        (X, y, {"trees": BoostingSettings()}, "needs numbers"),
     ]
     for frame, response, changes, message in cases:
         method = TreePatternPreserving(**{"trees": tree, "k": 2, **changes})
@@ -315,7 +312,6 @@ def test_dates_and_booleans():
         ("tree n_splits=2", "variance", "entropy"),
         (TreeSettings(n_splits=2), "variance", "entropy"),
         ("forest n_trees=2 n_splits=1 bootstrap=false", "variance", "entropy"),
-        ("boosting n_trees=2 n_splits=1", "squared", "logistic"),
     ],
 )
 def test_trees_that_say_nothing_of_it_follow_the_response(trees, numbers, classes):
@@ -324,8 +320,7 @@ def test_trees_that_say_nothing_of_it_follow_the_response(trees, numbers, classe
     for y, wanted in ((risk, numbers), (state, classes), ((state == "ill").astype(int), classes)):
         (model,) = TreePatternPreserving(trees, k=2).fit(X, y).model_["models"]
         said = {**model, **model.get("tree", {})}
-        key = "loss" if model["kind"] == "boosting" else "criterion"
-        assert said[key] == wanted
+        assert said["criterion"] == wanted
         assert ("classes" in TreePatternPreserving(trees, k=2).fit(X, y).model_["response"]) == (wanted == classes)
 
 

@@ -54,9 +54,8 @@ def test_gradient_boosting():
         n = int(rng.integers(8, 40))
         columns = random_columns(rng, n)
         classes, numbers = random_responses(rng, n)
-        loss = "logistic" if len(classes.labels) == 2 else "squared"
         tree = TreeSettings("variance", n_splits=2, min_leaf=int(rng.integers(1, 4)))
-        boosting = BoostingSettings(loss, n_trees=4, learning_rate=0.5, tree=tree)
+        boosting = BoostingSettings(n_trees=4, learning_rate=0.5, tree=tree)
         _, found = differences(columns, [boosting], classes, numbers)
         assert found == [], f"seed {seed}: {found[0]}"
 

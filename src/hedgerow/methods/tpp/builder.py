@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
 from math import fsum
-from typing import Any, ClassVar, Self, cast
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -191,11 +191,9 @@ def best_first(
 
 
 class ModelSettings:
-    """The base class of all builder settings; one field may be left open, to be chosen from the response."""
+    """The base class of all builder settings; those of a regression by default."""
 
     kind: ClassVar[str]
-    # the name of the field that may be left open, its value for a response of classes, and its value for one of numbers
-    by_response: ClassVar[tuple[str, str, str]]
     # whether a step is a whole tree; else it is a split of the only tree
     ensemble: ClassVar[bool] = True
     # the name of the setting that gives the number of steps
@@ -204,15 +202,11 @@ class ModelSettings:
     @property
     def classes(self) -> bool:
         """Return whether the settings are for a response of classes."""
-        field, _, numbers = self.by_response
-        return bool(getattr(self, field) != numbers)
+        return False
 
     def for_response(self, classes: bool) -> Self:
-        """Return the settings with the field that depends on the response filled in, if it was left open."""
-        field, of_classes, of_numbers = self.by_response
-        if getattr(self, field):
-            return self
-        return replace(cast(Any, self), **{field: of_classes if classes else of_numbers})
+        """Return the settings with the criterion that depends on the response filled in, if it was left open."""
+        return self
 
     def grow(self, columns: Columns, response: PredictedColumn, step: int) -> Trees:
         """Return the trees of the first `step` steps."""
@@ -250,7 +244,6 @@ class TreeSettings(ModelSettings):
     """
 
     kind = "tree"
-    by_response = ("criterion", "entropy", "variance")
     steps, ensemble = "n_splits", False
 
     criterion: str | None = None
@@ -290,6 +283,15 @@ class TreeSettings(ModelSettings):
             check_whole("max_depth", self.max_depth, 1)
         if not 0 <= self.min_gain < float("inf"):
             raise ParameterError("min_gain must be a finite number of at least 0")
+
+    @property
+    def classes(self) -> bool:
+        """Return whether the tree predicts classes."""
+        return self.criterion != "variance"
+
+    def for_response(self, classes: bool) -> Self:
+        """Return the settings with the criterion filled in, if it was left open."""
+        return self if self.criterion else replace(self, criterion="entropy" if classes else "variance")
 
     def grow(self, columns: Columns, response: PredictedColumn, step: int) -> Trees:
         """Grow a tree with `step` splits."""

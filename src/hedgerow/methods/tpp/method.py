@@ -112,14 +112,10 @@ class TreePatternPreserving(Method):
 
     needs_sensitive = False
     guardable = False  # its trees are those of exact values
+    allows_missing = False  # these numbers fall on neither side of a threshold
     supported_fields = ("unit", "household")
     engines = ("memory", "duckdb", "spark")
     kinds: ClassVar[Mapping[str, Kind]] = {"l": NUMBER, "response": TEXT, "sensitive": TEXT | NAMES}
-
-    @property
-    def allows_missing(self) -> bool:
-        """Return False: X must have no missing numbers, because these fall on neither side of a threshold."""
-        return False
 
     trees: Any = None
     _: KW_ONLY

@@ -9,7 +9,7 @@ import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from math import fsum, log
+from math import fsum
 from typing import Any, Self
 
 import numpy as np
@@ -101,16 +101,13 @@ class ForestSettings(ModelSettings):
 
 @dataclass(frozen=True)
 class BoostingSettings(ModelSettings):
-    """Gradient boosting of regression trees by Hedgerow's own builder.
+    """Gradient boosting of regression trees for squared errors, by Hedgerow's own builder.
 
     A stage's response depends on y and the earlier stages' record sets alone,
     so a table that keeps those record sets keeps every residual to the bit.
 
     Parameters
     ----------
-    loss : {"squared", "logistic"}, optional
-        "logistic" needs a response of two classes. By default "squared" if the response is
-        a number, "logistic" if it is a class.
     n_trees : int
         Number of stages.
     learning_rate : float
@@ -120,9 +117,7 @@ class BoostingSettings(ModelSettings):
     """
 
     kind = "boosting"
-    by_response = ("loss", "logistic", "squared")
 
-    loss: str | None = None
     n_trees: int = 10
     learning_rate: float = 0.1
     tree: TreeSettings = dataclasses.field(default_factory=lambda: TreeSettings("variance", n_splits=3))
@@ -131,8 +126,6 @@ class BoostingSettings(ModelSettings):
         check_whole("n_trees", self.n_trees, 1, MOST_TREES)
         # A stage predicts residuals, which are numbers whatever the response is.
         object.__setattr__(self, "tree", self.tree.for_response(False))
-        if self.loss not in (None, "squared", "logistic"):
-            raise ParameterError(f"unknown loss {self.loss!r}", hint="squared or logistic")
         if not 0 < self.learning_rate <= 1:
             raise ParameterError("learning_rate must lie in (0, 1]")
         if self.tree.criterion != "variance":
@@ -140,45 +133,18 @@ class BoostingSettings(ModelSettings):
 
     def grow(self, columns: Columns, response: PredictedColumn, step: int) -> Trees:
         """Grow the first `step` stages; fewer if the residuals allow no further split."""
-        logistic = self.loss == "logistic"
-        if logistic and len(response.labels) != 2:
-            raise ParameterError(f"logistic boosting needs a response of two classes, not {len(response.labels)}")
-        y = response.codes.astype(np.float64) if logistic else response.y
-        score = np.full(len(y), _start(y, logistic))
+        y = response.y
+        score = np.full(len(y), fsum(y) / len(y))
         trees: list[BuiltTree] = []
         for stage in range(step):
             done(stage / step)
-            probability = 1.0 / (1.0 + np.exp(-score)) if logistic else score
-            residual = PredictedColumn.from_numbers(y - probability)
-            tree = Builder(columns, residual, self.tree).grow()
+            tree = Builder(columns, PredictedColumn.from_numbers(y - score), self.tree).grow()
             if tree.n_splits == 0:
                 break
-            if logistic:
-                tree = _newton(tree, probability)
             leaf_value = np.array([node.value[0] for node in tree.nodes])
             score = score + self.learning_rate * leaf_value[tree.leaf]
             trees.append(tree)
         return tuple(trees)
-
-
-def _start(y: NDArray[np.float64], logistic: bool) -> float:
-    """Return the constant score that boosting starts from: the mean response, or its log odds."""
-    mean = fsum(y) / len(y)
-    return log(mean / (1 - mean)) if logistic else mean
-
-
-def _newton(tree: BuiltTree, probability: NDArray[np.float64]) -> BuiltTree:
-    """Return the tree with each leaf value replaced by one Newton step of the logistic loss, summed exactly."""
-    curvature = probability * (1 - probability)
-    nodes = list(tree.nodes)
-    for i, node in enumerate(nodes):
-        if node.feature < 0:
-            rows = tree.leaf == i
-            below = fsum(curvature[rows])
-            # Where every probability is 0 or 1 there is no curvature to step by.
-            step = node.value[0] * node.n / below if below > 1e-12 else 0.0
-            nodes[i] = replace(node, value=(step,))
-    return BuiltTree(tuple(nodes), tree.leaf, tree.closed_left)
 
 
 Settings = TreeSettings | ForestSettings | BoostingSettings
