@@ -98,7 +98,9 @@ def cards(audit: Mapping[str, Any], plan: Plan | None, broken: bool, epsilon: fl
 def _guessed_near(risk: Mapping[str, Any]) -> Iterator[str]:
     """Yield a sentence on how many people's value is guessed to 10% from their group, and without the release."""
     columns = at(risk, "release", "sensitive") or {}
-    near = {name: tried["0.10"] for name, column in columns.items() if (tried := column["matching"]) and "0.10" in tried}
+    near = {
+        name: tried["0.10"] for name, column in columns.items() if (tried := column["matching"]) and "0.10" in tried
+    }
     if near:
         name = max(near, key=lambda n: near[n]["release"] - near[n]["public"])
         shares = {side: f"{100 * near[name][side]:.0f}" for side in ("release", "public")}
