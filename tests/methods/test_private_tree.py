@@ -632,14 +632,62 @@ def test_a_folder_that_was_altered_is_said_to_be(tmp_path: Any, capsys: pytest.C
     plan = json.loads((tmp_path / "out/plan.json").read_text())
     (tmp_path / "out/plan.json").write_text(json.dumps({**plan, "epsilon": "1/1000"}))
     people(300)[["age", "job", "income", "ill"]].to_csv(tmp_path / "out/release.csv", index=False)
-    assert run(words) == 0
+    assert run([*words, "--report", str(tmp_path / "report.html")]) == 0
     said = " ".join(capsys.readouterr().out.split())
     assert "is no longer the table that audit.json tells of" in said
     assert "spends more epsilon than it promises" in said
+    assert "plan.json makes another table than this one" in said
+    page = (tmp_path / "report.html").read_text()
+    assert "Do not share: it does not meet what was asked." in page
+    assert "its odds are at most" not in page
     for wrong in ({"epsilon": "1e999999999"}, {"epsilon": "1/0"}, {"row_key": "xyz"}, {"epsilon": None}):
         (tmp_path / "out/plan.json").write_text(json.dumps({**plan, **wrong}))
         assert run(words) == 2
         assert "damaged" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+@pytest.mark.parametrize("is_alone", [False, True])
+def test_a_report_of_the_folder_says_first_what_epsilon_means(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], kind: str, is_alone: bool
+) -> None:
+    pytest.importorskip("opendp")
+    frame = people(1_000)
+    frame["code"], frame["member"] = "0" + frame.job.str.len().astype(str), frame.age > 50
+    frame["day"] = datetime.date(2020, 3, 5)
+    schema = SCHEMA.replace(
+        quasi=["age", "job", "code", "member", "day"],
+        bounds={**SCHEMA.bounds, "day": ("2020-01-01", "2020-12-31"), "income": (0.0, 1_000_000.0)},
+        categories={**SCHEMA.categories, "code": ["04", "05"]},
+        kinds={"code": "categorical"},
+    )
+    table = tmp_path / f"people.{kind}"
+    frame.to_csv(table, index=False) if kind == "csv" else frame.to_parquet(table, index=False)
+    hr.protect(table, schema, PrivateTree(epsilon=1)).write(tmp_path / "out", public=tmp_path / "public")
+    # what was handed out has no audit.json
+    words = ["--release-only"] if is_alone else [str(table)]
+    words = ["audit", *words, str(tmp_path / "public"), "--no-attacks", "--no-learning"]
+    assert run([*words, "--report", str(tmp_path / "report.html")]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "another table than this one" not in said
+    assert "altered" not in said
+    assert ("no guess who took part beats a coin by more than 0.46" in said) != is_alone
+    page = (tmp_path / "report.html").read_text()
+    assert page.index("its odds are at most <b>2.72 times</b>") < page.index("What is it still good for?")
+    assert "<p>Not private: this compares the release with the original" in page
+    assert "Share: it meets what was asked." in page
+    assert "epsilon: asked at most 1" in page.lower()
+
+
+def test_rows_that_are_nobodys_find_nobody(tmp_path: Path) -> None:
+    frame = people(300)
+    release = hr.protect(frame, SCHEMA, PrivateTree(epsilon=5))
+    # one empty cell would fit everybody whose value is in no other row
+    release.table.loc[0, "income"] = None
+    measured = hr.audit(frame, release, attacks=False, learning=False)
+    assert measured.risk["found"] is None
+    jsonschema = pytest.importorskip("jsonschema")
+    jsonschema.validate(measured.to_dict(), hr.audit.json_schema())
 
 
 def test_a_folder_without_its_original_is_not_read_as_groups(tmp_path: Any, capsys: Any) -> None:

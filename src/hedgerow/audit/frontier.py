@@ -616,7 +616,7 @@ class Frontier:
         cells = [[words(p) for words in _SHOWN.values()] for p in self.points]
         used = [i for i in range(len(_SHOWN)) if i < 2 or any(row[i] != "-" for row in cells)]
         head = tuple(list(_SHOWN)[i] for i in used)
-        marks = [_marks(p) for p in self.points]
+        marks = [", ".join(["dominated"] * p.dominated + ["learning collapses"] * p.collapsed) for p in self.points]
         rows = [(*(row[i] for i in used), m) for row, m in zip(cells, marks, strict=True)]
         return (*head, ""), rows
 
@@ -633,11 +633,6 @@ class Frontier:
         head, rows = self._lines()
         lines = [*self._stays, *(aligned(rows, head) if rows else []), *self._impossible()]
         return "\n".join([*lines, *(f"warning: {text}" for text in self.warnings)])
-
-
-def _marks(point: Point) -> str:
-    marks = {"dominated": point.dominated, "learning collapses": point.collapsed}
-    return ", ".join(mark for mark, is_set in marks.items() if is_set)
 
 
 # the columns of the text, and what stands in them

@@ -316,13 +316,8 @@ def _special(task: Task[Any]) -> dict[str, Any]:
 
 
 def _per_person(task: Task[Pair]) -> PerPerson:
-    special = None if task.options["suda"] is None else task.special
-    return per_person(task.sides, task.journalist, task.options["key"], special)
-
-
-def _composition(task: Task[Pair]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    others = other_releases(task.sides, task.others, task.options["key"])
-    return composition(task.sides, others, k=task.options["k"])
+    # not asked for, special uniques are not counted either
+    return per_person(task.sides, task.journalist, task.options["key"], task.options["suda"] and task.special)
 
 
 def _inference(task: Task[TablePair]) -> dict[str, Any]:
@@ -339,7 +334,8 @@ _WORK: Mapping[str, Callable[[Any], Any]] = {
     "distributions": lambda t: distribution_summary(t.sides.plain),
     "queries": lambda t: query_summary(t.sides.plain, **t.seed),
     "other_columns": lambda t: other_columns(t.what.table, t.what.schema),
-    "found": lambda t: found_by_value(t.sides, t.what.table, **t.seed),
+    # rows that are nobody's find nobody
+    "found": lambda t: None if t.what.is_private else found_by_value(t.sides, t.what.table, **t.seed),
     "special_uniques": _special,
     "linkage": lambda t: linkage_summary(t.sides, t.what.plan, t.linked, **t.seed),
     "regression": lambda t: regression(t.sides, learners=t.learners, **t.attack_options),
@@ -351,7 +347,9 @@ _WORK: Mapping[str, Callable[[Any], Any]] = {
     "membership": lambda t: membership(t.non_members, **t.attack_options),
     "influence": lambda t: influence(t.sides),
     "knows_method": lambda t: knows_method(t.sides, t.what.method, t.what.plan, **t.drawing),
-    "composition": _composition,
+    "composition": lambda t: composition(
+        t.sides, other_releases(t.sides, t.others, t.options["key"]), k=t.options["k"]
+    ),
     "inference": _inference,
     "learning": lambda t: learning(t.sides, **t.drawing),
     "extremes": _extremes,
@@ -771,6 +769,7 @@ def _audit(task: Task[Any]) -> Audit:
                 *([task.sampled.note()] if task.sampled else []),
                 *(extremes_in_words(n, task.options["k"] or 0, e) for n, e in extremes.items()),
             ],
+            **({"epsilon": task.what.epsilon} if task.what.is_private else {}),
         },
         risk=_section("risk", values),
         attacks=values["attacks"],

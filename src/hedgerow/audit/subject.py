@@ -29,7 +29,7 @@ from ..plan import Guard, Plan
 from ..plan.records import RANDOM, RUNS
 from ..release import Release
 from ..release.folder import AUDIT, MAPPING, PLAN, altered, is_table, released_file
-from ..release.private_release import PrivateRelease
+from ..release.private_release import PrivateRelease, made_again, types_of
 from ..release.records import RowMap
 from ..schema import READING, UNSAID, Schema
 from ..texts import refusal, text
@@ -101,6 +101,8 @@ class Subject:
         Whether row i of it belongs to row i of the original.
     is_private : bool
         Whether its rows are nobody's, so that equal rows are no group.
+    epsilon : float, optional
+        What taking part in it costs a person, where a private plan and the table say so.
     """
 
     table: Table
@@ -113,6 +115,7 @@ class Subject:
     notes: tuple[str, ...] = ()
     is_aligned: bool = False
     is_private: bool = False
+    epsilon: float | None = None
 
     def rows_of(self, original: Table) -> Ints | None:
         """Return the original row of each released row, from the row map or the plan.
@@ -197,9 +200,12 @@ def subject(released: Any, schema: Schema | None, plan: Plan | None, holds: Hold
     folder, holds = folder_of(released), holds or Holder()
     if folder is not None and plan is None and is_private(folder / PLAN):
         public = PrivatePlan.load(folder / PLAN)
-        table = holds.released(released_file(folder), schema or Schema())
-        notes = [altered(folder, AUDIT), *(text("note", "overspent") for c in public.checks() if not c.holds)]
-        return replace(of_private(public, table, schema), notes=tuple(filter(None, notes)))
+        schema = schema or private_roles(public)
+        table = holds.released(released_file(folder), schema)
+        checks = [*public.checks(), *made_again(public, table, types_of(public, table))]
+        broken = [text("note", "overspent" if c.name == "epsilon" else "not_remade") for c in checks if not c.holds]
+        what, notes = of_private(public, table, schema), filter(None, [altered(folder, AUDIT), *broken])
+        return replace(what, notes=tuple(notes), epsilon=None if broken else what.epsilon)
     if folder is not None:
         released, note = released_file(folder), altered(folder, AUDIT)
         plan = plan or plan_of(folder)
@@ -332,21 +338,24 @@ def of_release(release: Release, schema: Schema | None = None) -> Subject:
     )
 
 
-def of_private(plan: PrivatePlan, table: Table, schema: Schema | None = None) -> Subject:
+def private_roles(plan: PrivatePlan) -> Schema:
+    """Return the schema in the plan of a private release."""
+    kinds = {c.name: c.kind for c in plan.columns}
+    order = {c.name: c.labels[:-1] for c in plan.columns if c.labels and c.kind != "boolean"}
+    return Schema(quasi=plan.names("quasi"), sensitive=plan.names("sensitive"), kinds=kinds, categories=order)
+
+
+def of_private(plan: PrivatePlan, table: Table, schema: Schema) -> Subject:
     """Build the subject for a release under differential privacy, whose rows are nobody's.
 
     Categories that were not declared say nothing that an original could be compared with, so they are missing.
     """
-    if schema is None:
-        numbers = {c.name: c.kind for c in plan.columns}
-        order = {c.name: c.labels[:-1] for c in plan.columns if c.labels and c.kind != "boolean"}
-        schema = Schema(quasi=plan.names("quasi"), sensitive=plan.names("sensitive"), kinds=numbers, categories=order)
     replaced = {}
     for column in plan.columns:
-        if column.labels and column.kind != "boolean":
+        if column.labels and column.kind != "boolean" and column.name in table.names:
             cells = table.arrow.column(column.name).cast(pa.string())
             replaced[column.name] = pc.if_else(pc.equal(cells, OTHER), pa.scalar(None, pa.string()), cells)
-    return Subject(table.replaced(replaced), schema, is_private=True)
+    return Subject(table.replaced(replaced), schema, is_private=True, epsilon=plan.parameters["epsilon"])
 
 
 def of_fitted(method: Any, table: Table, schema: Schema, guard: GuardOptions | None = None) -> Subject:

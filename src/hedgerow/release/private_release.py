@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
 _TEXT = (".csv", ".xlsx")
 # microseconds since 1970 that a time stamp in nanoseconds can hold
 _NANOSECONDS = 9.2e15
+# of each released column its type, and the unit of its dates
+Types = dict[str, tuple[pa.DataType, str]]
 
 
 def make_private(
@@ -69,8 +72,8 @@ def make_private(
         table.discard_work()
     plan: PrivatePlan = fitted.plan_  # type: ignore[assignment]
     if len(plan.measured.leaves) == 1:
-        epsilon = f"{plan.parameters['epsilon']:g}"
-        warnings.append(text("private", "one_leaf", people=plan.measured.people, epsilon=epsilon))
+        epsilon = plan.parameters["epsilon"]
+        warnings.append(text("private", "one_leaf", people=plan.measured.people, epsilon=f"{epsilon:g}"))
     release = PrivateRelease(plan, schema, fitted, table, people, tuple(warnings))
     step("verifying")
     release.verify()
@@ -102,9 +105,8 @@ class PrivateRelease:
         warned: tuple[str, ...] = (),
     ) -> None:
         self.plan, self.schema, self.method, self.original = plan, schema, method, original
-        declared = {column.name: column for column in plan.columns}
-        self._types = {name: _type_of(declared[name], original) for name in plan.order}
-        self.table = _like(self._wanted(), people)
+        self._types = types_of(plan, original)
+        self.table = _like(_typed(plan.rows(), self._types), people)
         self.cautions = list(warned)
         self.checks: list[Check] = []
 
@@ -116,10 +118,6 @@ class PrivateRelease:
         """Return the released table as read."""
         return read(self.table)
 
-    def _wanted(self) -> pa.Table:
-        """Return the rows as the plan makes them, in the types of the original."""
-        return _typed(self.plan.rows(), self._types)
-
     def verify(self, progress: Progress | None = None) -> list[Check]:
         """Check that no more epsilon was spent than promised, and that the plan makes exactly these rows.
 
@@ -130,19 +128,8 @@ class PrivateRelease:
         PromiseError
             A check does not hold.
         """
-        self.checks = require([*self.plan.checks(), *self._same(self.released.arrow, "rows made again")])
+        self.checks = require([*self.plan.checks(), *made_again(self.plan, self.released, self._types)])
         return self.checks
-
-    def _same(self, table: pa.Table, name: str) -> list[Check]:
-        wanted = self._wanted()
-        columns = Check("columns", wanted.column_names, table.column_names, wanted.column_names == table.column_names)
-        if not columns.holds:
-            return [columns]
-        try:
-            same = _typed(table, self._types).equals(wanted)
-        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-            same = False
-        return [columns, Check(name, wanted.num_rows, table.num_rows, same, "from the plan and its row key")]
 
     def summary(self) -> dict[str, Any]:
         """Return the release in numbers, all of them public: rows, epsilon and its parts, checks."""
@@ -227,12 +214,14 @@ class PrivateRelease:
             write_table(self.released.arrow, file, like=self.original, escape=escape)
             step("reading back")
             again = read(file, unescape_formulas=escape, schema=self.schema)
-            require(self._same(again.arrow, "written rows made again"), f"the written file {file.name}")
+            require(
+                made_again(self.plan, again, self._types, "written rows made again"), f"the written file {file.name}"
+            )
             self.plan.save(inside / PLAN)
             write_private(inside / RECIPIENT, str(self.method.recipient_notes(file.name).about))
             figures = {} if measured is None else measured.to_dict()
-            facts = {"file": file_facts(file), **self.summary()}
-            record = {"private": text("private", "stays"), "hedgerow_audit": 1, "release": facts, **figures}
+            record = {"private": text("private", "stays"), "hedgerow_audit": 1}
+            record |= {"release": {"file": file_facts(file), **self.summary()}, **figures}
             write_private(inside / AUDIT, json.dumps(record, indent=2, allow_nan=False) + "\n")
             if measured is not None:
                 rest = {"checks": self.checks, "cautions": self.cautions, "name": file.name}
@@ -240,6 +229,22 @@ class PrivateRelease:
             return [file.name, PLAN, RECIPIENT]
 
         return write_release(Path(folder), public, fill, force=force, inputs=(self.original.path,))
+
+
+def made_again(plan: PrivatePlan, table: Table, types: Types, name: str = "rows made again") -> list[Check]:
+    """Check that a released table has the columns and the rows that its plan makes, in the given types."""
+    rows, names = plan.rows(), table.names
+    columns = Check("columns", rows.column_names, list(names), rows.column_names == list(names))
+    same = False
+    with suppress(pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        same = columns.holds and _typed(table.arrow, types).equals(_typed(rows, types))
+    remade = Check(name, rows.num_rows, table.n_rows, same, "from the plan and its row key")
+    return [columns, remade] if columns.holds else [columns]
+
+
+def types_of(plan: PrivatePlan, like: Table) -> Types:
+    """Return the types that the released columns have, or should have, in a table like the given one."""
+    return {column.name: _type_of(column, like) for column in plan.columns}
 
 
 def _type_of(column: PublicColumn, original: Table) -> tuple[pa.DataType, str]:
@@ -271,11 +276,11 @@ def _holds(kind: pa.DataType, column: PublicColumn) -> bool:
     return bool(limits.min <= column.edges[0] and column.edges[-1] <= limits.max)
 
 
-def _typed(table: pa.Table, types: dict[str, tuple[pa.DataType, str]]) -> pa.Table:
+def _typed(table: pa.Table, types: Types) -> pa.Table:
     """Return the columns in the given types; dates come as numbers of their units since 1970."""
     columns = {}
-    for name, (kind, unit) in types.items():
-        column = table.column(name)
+    for name in table.column_names:
+        (kind, unit), column = types[name], table.column(name)
         column = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
         if isinstance(column, pa.DictionaryArray):
             column = column.dictionary_decode()

@@ -60,7 +60,7 @@ def html(name: str, /, **parts: Any) -> Markup:
     return Markup(texts("cards")[name]).format(**parts)
 
 
-def cards(audit: Mapping[str, Any], plan: Plan | None, broken: bool, epsilon: float | None = None) -> list[Card]:
+def cards(audit: Mapping[str, Any], plan: Plan | None, broken: bool) -> list[Card]:
     """Return the two cards of the first screen: what an intruder can do, and what the table is still good for.
 
     Parameters
@@ -71,8 +71,6 @@ def cards(audit: Mapping[str, Any], plan: Plan | None, broken: bool, epsilon: fl
         The plan with its promises.
     broken : bool
         True if a promise does not hold.
-    epsilon : float, optional
-        What taking part costs, if the release promises that.
     """
     table, risk, profile = audit["table"], audit["risk"], audit.get("profile")
     most = _surest_attack(audit["attacks"])
@@ -85,7 +83,7 @@ def cards(audit: Mapping[str, Any], plan: Plan | None, broken: bool, epsilon: fl
         card = _grouped(audit, plan)
     else:
         card, notes = _unpaired(audit["attacks"], most), [*others(risk, 0)]
-    if epsilon is not None:
+    if epsilon := table.get("epsilon"):
         measured = [Markup(card.say).striptags()] if most else []
         card, notes = _private(epsilon), [*measured, *notes]
     missed = profile is not None and profile["state"] == "does not meet"

@@ -19,7 +19,7 @@ from ..validation import check_one_of
 from . import figures, pictures, text
 from .cards import Card, cards
 from .tables import stacked, templates
-from .verdict import Line, as_data, lines, not_bounded, verdict
+from .verdict import Line, lines, not_bounded, verdict
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -132,7 +132,7 @@ def _about(audit: Mapping[str, Any], plan: Plan | None, checks: Sequence[Any], s
     parts += ["checked on the written file"] if checks else []
     parts += ["private: for the steward and the auditor"] if steward else []
     line = " · ".join(parts) + "."
-    if steward and any(check["name"] == "epsilon" for check in as_data(checks)):
+    if steward and "epsilon" in table:
         line = f"{texts('private')['stays']} {line}"
     return line
 
@@ -140,8 +140,7 @@ def _about(audit: Mapping[str, Any], plan: Plan | None, checks: Sequence[Any], s
 def answers(audit: Mapping[str, Any], plan: Plan | None, checks: Sequence[Any]) -> tuple[list[Line], list[Card]]:
     """Return the promises, one sentence each, and the two cards of the first screen."""
     promised = lines(audit, plan, checks)
-    epsilon = next((check["required"] for check in as_data(checks) if check["name"] == "epsilon"), None)
-    return promised, cards(audit, plan, any(state == "broken" for _, state in promised), epsilon)
+    return promised, cards(audit, plan, any(state == "broken" for _, state in promised))
 
 
 def _recoding(listed: Plan | None, guard: Guard | None) -> str:

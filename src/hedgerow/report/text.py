@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -102,8 +103,10 @@ def _aligned_figures(rows: Iterable[FigureRow], head: str = "", *, name: int = W
 def _unpaired(audit: Mapping[str, Any]) -> Iterator[str]:
     if audit["table"]["alone"]:  # whose note says why
         return
+    if epsilon := audit["table"].get("epsilon"):
+        yield text("summary", "private", epsilon=f"{epsilon:g}", advantage=figure(math.tanh(epsilon / 2), 2))
     yield text("summary", "unpaired")
-    if not audit["attacks"]:
+    if not audit["attacks"] and not epsilon:
         yield "No attacks were run (--attacks), so nothing is known of its risk."
 
 

@@ -13,7 +13,7 @@ from ..release.guard_words import promise_in_words
 from ..texts import text, texts
 
 # the checks of a method itself that bound a figure
-BOUNDED = ("suppressed rows", "largest share of a value in a group", "inference (measured)", "epsilon")
+BOUNDED = ("suppressed rows", "largest share of a value in a group", "inference (measured)")
 # the share of people that exact values may find beyond strangers or chance before care is advised
 FOUND = 0.05
 
@@ -144,6 +144,10 @@ def _method_verdicts(checks: Sequence[Mapping[str, Any]]) -> Iterator[Verdict]:
 
 def _measured(audit: Mapping[str, Any], k: int | None, max_disclosure: float | None) -> Iterator[Verdict]:
     """Yield verdicts on `k` and `max_disclosure`; none if the audit judges no groups."""
+    if "epsilon" in audit["table"]:
+        epsilon = audit["table"]["epsilon"]
+        reached = "the table or its plan was altered" if epsilon is None else _exactly(epsilon)
+        yield Verdict("epsilon", "as promised" if epsilon is None else f"at most {reached}", reached, bool(epsilon))
     # of drawn rows the groups of the plan are judged
     if audit["table"]["yardstick"] != "classes" and not audit["table"].get("planned_groups"):
         return
