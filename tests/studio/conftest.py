@@ -41,13 +41,18 @@ METHOD = {
     "draws": False,
     "guardable": True,
     "usual_guard": "redraw",
+    "private": False,
 }
 METHODS = {
     "hedge": METHOD,
     "mart": {**METHOD, "usual_guard": None},
     "mondrian": {**METHOD, "title": "Mondrian (median)"},
     "rr": {**METHOD, "title": "Randomized response", "draws": True, "guardable": False, "usual_guard": None},
-}
+    "private-tree": {
+        **METHOD, "title": "PrivateTree", "defaults": {"epsilon": 1.0, "records": 1}, "guardable": False,
+        "usual_guard": None, "private": True,
+    },
+}  # fmt: skip
 
 
 class Idle:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import time
 import tracemalloc
 from collections.abc import AsyncIterator
 from importlib import resources
@@ -270,13 +269,90 @@ def test_exact_values_are_hidden_by_a_field_of_the_form(browser: Browser, desk: 
     assert 'id="guard"' not in browser("GET", "/protect").text
 
 
-def test_a_private_tree_is_grey_and_says_what_to_declare(browser: Browser, desk: Desk) -> None:
-    page = browser("GET", "/protect").text
-    assert '<option value="private-tree" disabled>' in page
-    assert "hedgerow inspect FILE --declare" in page
+PROPOSED = {"columns": {"age": {"is_number": True, "values": [0, 100]},
+                        "job": {"is_number": False, "values": ["cook", "nurse"]}}, "to_do": []}  # fmt: skip
+
+
+def private(desk: Desk, **given: str) -> dict[str, str]:
+    return settings(
+        desk, **{"method": "private-tree", **{name.replace("_", "-"): text for name, text in given.items()}}
+    )
+
+
+def test_a_private_tree_waits_until_what_is_public_is_confirmed(browser: Browser, desk: Desk) -> None:
+    desk.stop()
     browser("POST", "/settings", data=settings(desk, method="private-tree"))
-    assert desk.choices.method != "private-tree"
-    assert "needs bounds of numbers" in browser("GET", "/protect").text
+    assert (desk.choices.method, dict(desk.choices.options)) == ("private-tree", {})
+    browser("GET", "/protect")
+    assert desk.work.asked[-1][0] == "propose"
+    desk.work.answer(PROPOSED)
+    page = browser("GET", "/protect").text
+    assert 'value="0, 100"' in page
+    assert "cook\nnurse</textarea>" in page
+    # what it does not use is not there, and nothing is tried by itself
+    for absent in ("option-k", "option-max_disclosure", "max_inference", "guard", "pseudonyms", "utility", "points",
+                   "option-records", "hierarchies"):  # fmt: skip
+        assert f'id="{absent}"' not in page
+    assert [name for name, _ in desk.work.asked].count("frontier") <= 1
+    asked = len(desk.work.asked)
+    for step in ("compare", "release"):
+        assert "confirm what is public about the columns" in browser("GET", f"/{step}").text
+    assert len(desk.work.asked) == asked
+    # half a form is refused, and what was typed before stays
+    for wrong in ({"public_0": "0"}, {"public_0": "9, 1"}, {"public_0": "0, 100", "public_1": " "},
+                  {"public_0": "0, 100", "option_epsilon": "-1"}, {"public_0": "0, 100", "option_epsilon": "nan"},
+                  ):  # fmt: skip
+        browser("POST", "/settings", data=private(desk, **{"public_1": "cook", "confirmed": "1", **wrong}))
+        assert not desk.choices.confirmed
+        assert desk.notice
+        desk.notice = None
+    confirmed = {"public_0": "0, 120", "public_1": "cook\n\n nurse \ncook", "confirmed": "1", "option_epsilon": "2"}
+    browser("POST", "/settings", data=private(desk, **confirmed))
+    assert desk.choices.public == {"age": {"bounds": [0, 120]}, "job": {"categories": ["cook", "nurse"]}}
+    assert (desk.choices.confirmed, dict(desk.choices.options)) == (True, {"epsilon": 2.0})
+    page = browser("GET", "/protect").text
+    assert "2, chosen" in page
+    assert "7.39" in page
+    assert 'value="0, 120"' in page
+    browser("GET", "/compare")
+    assert desk.work.asked[-1][0] == "measure"
+    desk.work.answer({})
+    # a column more was not confirmed
+    browser("POST", "/roles", data=roles(desk, income="quasi"))
+    assert (desk.choices.confirmed, desk.choices.public) == (False, {})
+
+
+def test_what_a_private_tree_cannot_do_is_said_before_the_work(browser: Browser, desk: Desk) -> None:
+    desk.stop()
+    browser("POST", "/roles", data=roles(desk, income="other"))
+    browser("POST", "/settings", data=settings(desk, method="private-tree"))
+    assert "releases no column as it is" in browser("GET", "/protect").text
+    desk.results["methods"] = {n: {**m, "installed": n != "private-tree"} for n, m in METHODS.items()}
+    page = browser("GET", "/protect").text
+    assert '<option value="private-tree" selected disabled>' in page
+    assert "OpenDP is not installed" in page
+
+
+def test_the_plan_of_a_private_release_is_public(browser: Browser, desk: Desk, tmp_path: Path) -> None:
+    desk.results["write"] = {**written(tmp_path), "standard": None}
+    line = 'href="/download/plan.json"'
+    assert ">private</td>" in browser("GET", "/release").text.partition(line)[2].partition("</tr>")[0]
+    desk.results["methods"] = {n: {**m, "private": True} for n, m in METHODS.items()}
+    assert ">public</td>" in browser("GET", "/release").text.partition(line)[2].partition("</tr>")[0]
+
+
+def test_a_column_goes_with_another_of_its_role(browser: Browser, desk: Desk) -> None:
+    names = list(desk.choices.roles)
+    follows = f"follows-{names.index('age')}"
+    browser("POST", "/roles", data={**roles(desk), follows: "job"})
+    assert desk.choices.follows == {"age": "job"}
+    assert "<option selected>job</option>" in browser("GET", "/table").text
+    # two that follow each other follow nobody
+    browser("POST", "/roles", data={**roles(desk), f"follows-{names.index('job')}": "age"})
+    assert desk.choices.follows == {"age": "job"}
+    assert "follows itself" in browser("GET", "/table").text
+    browser("POST", "/roles", data=roles(desk, job="other"))
+    assert desk.choices.follows == {}
 
 
 def test_a_standard_raises_k_and_holds_it(browser: Browser, desk: Desk) -> None:
@@ -329,30 +405,6 @@ def test_hierarchies_are_taken_by_path_and_by_copy(browser: Browser, desk: Desk,
     # a column that others do not know has no use for one
     browser("POST", "/roles", data=roles(desk, job="other"))
     assert desk.choices.hierarchies == {}
-
-
-def test_an_untried_k_is_estimated_on_the_page_at_once(browser: Browser, desk: Desk) -> None:
-    def point(k: int, utility: float) -> dict[str, Any]:
-        return {"method": "MART", "parameters": {"k": k, "max_disclosure": 0.5}, "k": k, "classes": 9,
-                "disclosure": 0.5, "utility": utility, "collapsed": False, "dominated": False}  # fmt: skip
-
-    desk.need("protect")
-    desk.work.answer({"points": [point(5, 0.7), point(20, 0.5)], "infeasible": [], "title": "MART",
-                      "utility": "certainty kept (1 - NCP)", "disclosure": "disclosure (less)"})  # fmt: skip
-    chosen = settings(desk, **{"option-k": "8", "option-max_disclosure": "0.5"})
-    answer = browser("POST", "/settings", data=chosen)
-    began = time.perf_counter()
-    page = browser("GET", answer.headers["location"]).text
-    assert time.perf_counter() - began < 5  # of work that never answers a tenth of a second is waited for
-    assert "Read between k 5 and 20" in page
-    assert "the exact figure follows" in page
-    assert 'class="point guess"' in page
-    desk.work.answer({"points": [point(5, 0.7), point(8, 0.62), point(20, 0.5)], "infeasible": [],
-                      "title": "MART", "utility": "certainty kept (1 - NCP)",
-                      "disclosure": "disclosure (less)"})  # fmt: skip
-    page = browser("GET", "/protect").text
-    assert "Chosen: groups of at least <b>8</b>" in page
-    assert "the exact figure follows" not in page
 
 
 def test_the_server_starts_lean() -> None:

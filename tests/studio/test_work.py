@@ -24,8 +24,9 @@ ROLES = {"age": "quasi", "education": "quasi", "income": "sensitive", "person_id
 
 def ask(path: Path, **more: Any) -> dict[str, Any]:
     return {"path": str(path), "missing": [], "roles": ROLES, "kinds": {}, "unit": "", "household": "",
-            "weight": "", "grid": {}, "hierarchies": {}, "method": "mart", "utility": "certainty",
-            "guard": "auto", "guard_people": None, "max_inference": None, "profile": "", "key": "", "pseudonyms": False,
+            "weight": "", "follows": {}, "public": {}, "confirmed": False, "grid": {}, "hierarchies": {},
+            "method": "mart", "utility": "certainty", "guard": "auto", "guard_people": None, "max_inference": None,
+            "profile": "", "key": "", "pseudonyms": False,
             "options": {"k": 10, "max_disclosure": 0.5}, **more}  # fmt: skip
 
 
@@ -77,6 +78,42 @@ def test_roles_and_cut_points_are_those_of_the_steward(people: Path) -> None:
     assert list(schema.grid) == ["income"]
     schema = worker._schema(ask(people, household="person_id", weight="hours_per_week"))
     assert (schema.household, schema.weight) == ("person_id", "hours_per_week")
+
+
+def test_a_private_tree_is_proposed_released_and_repeated(people: Path, tmp_path: Path) -> None:
+    pytest.importorskip("opendp")
+    worker, names = Worker(lambda message: None), {"method": "private-tree", "options": {"epsilon": 2.0}}
+    # what was chosen for other methods stays chosen, and is not used
+    names |= {"profile": "ihsn-k3", "max_inference": 0.4, "guard": "runs", "guard_people": 3}
+    proposed = worker.do({**ask(people, **names), "do": "propose"})
+    assert list(proposed["columns"]) == ["age", "education", "income"]
+    assert proposed["columns"]["age"] == {"is_number": True, "values": [0, 100]}
+    public = {
+        name: {"bounds" if each["is_number"] else "categories": each["values"]}
+        for name, each in proposed["columns"].items()
+    }
+    chosen = ask(people, **names, public=public, confirmed=True, attacks=False)
+    measured = worker.do({**chosen, "do": "measure"})
+    assert "its odds are at most <b>7.39 times</b>" in measured["cards"][0]["say"]
+    assert measured["known"] == []
+    written = worker.do({**chosen, "do": "write", "folder": str(tmp_path / "out"), "force": False})
+    assert {"release.csv", "plan.json", "report.html"} <= set(written["files"])
+    assert "--method private-tree --epsilon 2" in written["script"]["command"]
+    assert "[bounds]" in written["script"]["command"]
+    assert "k_anonymity" not in str(written["promised"])
+    again: dict[str, Any] = {}
+    code = written["script"]["python"].replace(str(tmp_path / "out"), str(tmp_path / "again"))
+    exec(code, again)
+    assert (tmp_path / "again/RECIPIENT.md").exists()
+    # new noise, so another release
+    assert (tmp_path / "again/release.csv").read_bytes() != (tmp_path / "out/release.csv").read_bytes()
+
+
+def test_followers_of_the_page_are_in_the_schema(people: Path) -> None:
+    worker = Worker(lambda message: None)
+    asked = ask(people, roles={**ROLES, "assets": "sensitive"}, follows={"assets": "income"})
+    assert worker._schema(asked).follows == {"assets": "income"}
+    assert '"assets" = "income"' in worker.do({**asked, "do": "say"})["script"]["command"]
 
 
 def test_the_first_look_shows_records_and_reasons(people: Path) -> None:

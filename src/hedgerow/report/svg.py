@@ -124,13 +124,7 @@ WIDTH, HEIGHT = 640, 320
 _LEFT, _RIGHT, _TOP, _BASE = 52, 620, 16, 262
 
 
-def choices(
-    points: Sequence[Mapping[str, Any]],
-    title: str,
-    chosen: int | None,
-    k: int | None,
-    guess: Mapping[str, float] | None = None,
-) -> str:
+def choices(points: Sequence[Mapping[str, Any]], title: str, chosen: int | None, k: int | None) -> str:
     """Return an SVG of the points of a frontier: further right is more useful, lower is less disclosure.
 
     Points of the chosen method and k are joined by a line, and all others are faint. Each point
@@ -146,14 +140,11 @@ def choices(
         The number of the point that is the chosen setting.
     k : int, optional
         The chosen k.
-    guess : mapping, optional
-        Estimated ``disclosure`` and ``utility`` of the chosen setting, if it was not tried.
     """
     if not points:
         return ""
-    every = [*points, guess] if guess is not None else points
-    low, high = _ends([p["utility"] for p in every])
-    bottom, top = _ends([p["disclosure"] for p in every])
+    low, high = _ends([p["utility"] for p in points])
+    bottom, top = _ends([p["disclosure"] for p in points])
 
     def place(point: Mapping[str, Any]) -> tuple[float, float]:
         # the largest mark, of 9 pixels, stays off the axes
@@ -187,18 +178,12 @@ def choices(
         kind = "chosen" if i == chosen else "own" if i in strong else "faint" if i in mine else "other"
         labels.block(x, y, 9 if i == chosen else 7)
         marks.append(_mark(i, x, y, kind, points[i]))
-    if guess is not None:
-        x, y = place(guess)
-        labels.block(x, y, 9)
-        marks.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="9" class="point guess"/>')
-        marks += _label(labels, x, y, "about here", True)
     parts += marks
     # the chosen point has its label wherever there is space for one
     named = [] if chosen is None else [chosen]
     for i in [*named, *(i for i in strong if i != chosen)]:
         parts += _label(labels, *place(points[i]), _point_label(points[i], i == chosen), i == chosen)
-    about = "" if guess is None else f": about {_figures(guess)}"
-    choice = f"The chosen one is not among them yet{about}"
+    choice = "The chosen one is not among them yet"
     if chosen is not None:
         choice = f"Chosen: {_named(points[chosen])}"
     return _svg(HEIGHT, parts, f"{len(points)} settings by use and by what they tell. {choice}.", WIDTH)

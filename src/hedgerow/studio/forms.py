@@ -16,8 +16,8 @@ from ..errors import ParameterError
 from ..hierarchy import Hierarchy
 from ..key import Key
 from ..profiles import Profile
-from ..schema import KINDS
-from ..workflow.methods import IN_STUDIO, OPTIONS
+from ..schema import KINDS, Schema
+from ..workflow.methods import METHODS, OPTIONS
 from ..workflow.options import Option, split
 from . import WORDS
 from .state import Choices
@@ -27,6 +27,8 @@ MOST = 1_000_000
 MOST_OF_HIERARCHY = 20_000_000
 # a group that may tell all; a command line can say this, and not "none"
 NO_CAP = 1.0
+# what a page that is typed into must not take; the methods know more
+LIMITS = {"k": (1, 1e18), "max_disclosure": (0, 1), "epsilon": (0.001, 1000), "records": (1, 1e18)}
 
 
 def fields(body: bytes) -> dict[str, str]:
@@ -55,9 +57,7 @@ def _file(text: str, most: int) -> Path:
     if not file.is_file():
         raise ParameterError(f"{file} is a folder or a device, and no file")
     if size > most:
-        raise ParameterError(
-            f"{file.name} has {size:,} bytes, and {most:,} at most are read here", hint="give another file"
-        )
+        raise ParameterError(f"{file.name} has {size:,} bytes, and {most:,} at most are read here: give another file")
     return file
 
 
@@ -76,23 +76,29 @@ def roles(form: Mapping[str, str], before: Choices) -> Choices:
             people[part] = ""
     grid = {n: points for n, points in before.grid.items() if roles[n] == "quasi"}
     files = {n: file for n, file in before.hierarchies.items() if roles[n] == "quasi"}
-    return replace(before, roles=roles, kinds=kinds, grid=grid, hierarchies=files, **people)
+    wanted = {n: form.get(f"follows-{i}", before.follows.get(n, "")) for i, n in enumerate(names)}
+    follows = {n: leader for n, leader in wanted.items() if roles[n] == roles.get(leader) in ("quasi", "sensitive")}
+    measured = {role: [n for n in names if roles[n] == role] for role in ("quasi", "sensitive")}
+    Schema.from_mapping({**measured, "follows": follows})  # no column follows itself, over others either
+    after = replace(before, roles=roles, kinds=kinds, grid=grid, hierarchies=files, follows=follows, **people)
+    # what was confirmed was said of other columns
+    return after if after.table == before.table else replace(after, public={}, confirmed=False)
 
 
-def settings(form: Mapping[str, str], before: Choices, defaults: Mapping[str, Any]) -> Choices:
+def settings(
+    form: Mapping[str, str], before: Choices, defaults: Mapping[str, Any], proposed: Mapping[str, Any]
+) -> Choices:
     """Return the choices with method, options, cut points, standard and utility, from the third step.
 
-    `defaults` holds the default values of the method's options.
+    `defaults` holds the default values of the method's options, `proposed` what was proposed as public.
     """
     method = form.get("method", before.method)
-    if method in WORDS["not_here"]:
-        raise ParameterError(WORDS["not_here"][method]["why"])
-    if method not in IN_STUDIO:
+    if method not in METHODS:
         raise ParameterError("there is no such method")
     values = {row.name: _option(row, form) for row in OPTIONS}
     options = {name: value for name, value in values.items() if value is not None}
-    if options.get("k", 1) < 1 or not 0 <= (options.get("max_disclosure") or 0) <= 1:
-        raise ParameterError("k must be at least 1, and the cap between 0 and 1")
+    if beyond := [n for n, (least, most) in LIMITS.items() if not least <= options.get(n, least) <= most]:
+        raise ParameterError(WORDS["numbers"][beyond[0]])
     if method != before.method:  # what both have is kept: k, the cap
         options = {n: v for n, v in options.items() if n in ("k", "max_disclosure", "l") and n in defaults}
     utility = form.get("utility", before.utility)
@@ -114,30 +120,37 @@ def settings(form: Mapping[str, str], before: Choices, defaults: Mapping[str, An
         grid={name: _points(name, text) for name, text in texts.items() if text},
         # another method may have no groups
         guard=guard if method == before.method else "auto",
-        guard_people=_number(
-            form,
-            "guard_people",
-            int,
-            before.guard_people,
-            lambda least: least >= 2,
-            "how many people share a value must be a whole number of at least 2",
-        ),
-        max_inference=_number(
-            form,
-            "max_inference",
-            float,
-            before.max_inference,
-            lambda most: 0 < most < 1,
-            "what learners may infer at most must be a number between 0 and 1",
-        ),
+        guard_people=_number(form, "guard_people", int, before.guard_people, lambda least: least >= 2),
+        max_inference=_number(form, "max_inference", float, before.max_inference, lambda most: 0 < most < 1),
         profile=profile,
     )
+    if "public-0" in form and method == before.method:
+        choices = replace(choices, public=_public(form, proposed), confirmed=bool(form.get("confirmed")))
     return _with_k_of_profile(choices, before, defaults)
 
 
-def _number(
-    form: Mapping[str, str], name: str, kind: type, before: Any, fits: Callable[[Any], bool], fault: str
-) -> Any:
+def _public(form: Mapping[str, str], proposed: Mapping[str, Any]) -> dict[str, dict[str, list[Any]]]:
+    """Return what the form says is public of each column: two bounds, or categories, one a line."""
+    public: dict[str, dict[str, list[Any]]] = {}
+    for i, (name, what) in enumerate(proposed.items()):
+        text = form.get(f"public-{i}", "").strip()
+        lines = list(dict.fromkeys(line.strip() for line in text.splitlines() if line.strip()))
+        public[name] = {"bounds": list(map(_end, text.split(",")))} if what["is_number"] else {"categories": lines}
+        if not text and form.get("confirmed"):
+            raise ParameterError(f"nothing is said of {name}", hint=WORDS["public"]["empty"])
+        Schema.from_mapping({part: {name: values} for part, values in public[name].items() if text})
+    return public
+
+
+def _end(text: str) -> int | float | str:
+    """Return a bound: a whole number, a number, or the text of a date."""
+    for kind in (int, float):
+        with suppress(ValueError):
+            return kind(text)
+    return text.strip()
+
+
+def _number(form: Mapping[str, str], name: str, kind: type, before: Any, fits: Callable[[Any], bool]) -> Any:
     """Return a number of the form: None if its field is empty, `before` if the form has no such field."""
     text = form.get(name)
     if text is None:
@@ -146,7 +159,7 @@ def _number(
         value = kind(text) if text.strip() else None
         if value is None or fits(value):
             return value
-    raise ParameterError(fault)
+    raise ParameterError(WORDS["numbers"][name])
 
 
 def _with_k_of_profile(choices: Choices, before: Choices, defaults: Mapping[str, Any]) -> Choices:
@@ -157,10 +170,8 @@ def _with_k_of_profile(choices: Choices, before: Choices, defaults: Mapping[str,
         return choices
     # who lowers k below a standard that stays chosen is told, and not overruled
     if choices.profile == before.profile and choices.method == before.method:
-        raise ParameterError(
-            f"{profile.title} takes groups of {profile.k} at least, and {k} was chosen",
-            hint="choose no standard, or another one, to go below",
-        )
+        fault = f"{profile.title} takes groups of {profile.k} at least, and {k} was chosen"
+        raise ParameterError(fault, hint=WORDS["numbers"]["below"])
     return replace(choices, options={**choices.options, "k": profile.k})
 
 
@@ -200,10 +211,8 @@ def fresh(folder: Path) -> Path:
 def check_hierarchy(file: Path) -> None:
     """Raise an error if a hierarchy file is invalid or has only one level."""
     if Hierarchy.from_csv(file).n_levels < 2:
-        raise ParameterError(
-            f"the hierarchy {file.name} has one level, so nothing stands above a value",
-            hint="one line a value, from the value to the top, joined by semicolons: value;group;*",
-        )
+        fault = f"the hierarchy {file.name} has one level, so nothing stands above a value"
+        raise ParameterError(fault, hint=WORDS["numbers"]["levels"])
 
 
 def _option(option: Option, form: Mapping[str, str]) -> Any:
@@ -228,9 +237,7 @@ def _points(name: str, text: str) -> list[float]:
     except ValueError:
         points = []
     if len(points) != 3:
-        raise ParameterError(
-            f"the cut points of {name} are not three numbers", hint="first, last and step, such as 20, 85, 5"
-        )
+        raise ParameterError(f"the cut points of {name} are not three numbers", hint=WORDS["numbers"]["points"])
     return [int(v) if v.is_integer() else v for v in points]
 
 

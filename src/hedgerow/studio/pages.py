@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterator, Mapping
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,9 @@ from .state import PEOPLE, STEPS, StudioState
 from .worker_client import in_sentences
 
 # options that stand before the others
-MAIN = ("k", "max_disclosure", "l")
+MAIN = ("k", "max_disclosure", "l", "epsilon", "records")
+# values of epsilon whose meaning is shown
+EPSILONS = (0.1, 0.5, 1.0, 2.0, 4.0)
 # the beginnings of the names of files that the recipient gets
 PUBLIC = ("release.", "sensitive.", "RECIPIENT.md", "MASKING.md", "model.json", "public.json")
 _MOST_FILES = 40
@@ -49,7 +52,8 @@ ASSETS |= {path.name: path for path in (_HERE / "assets").iterdir()}
 
 # what every page can say of the state, and of its results: None for what is not there
 _OF_STATE = (
-    "job", "free", "version", "turn", "notice", "choices", "ready", "sensitive", "missing", "encoding", "refused",
+    "job", "free", "version", "turn", "notice", "choices", "ready", "private", "sensitive", "missing", "encoding",
+    "refused",
 )  # fmt: skip
 _OF_RESULTS = ("open", "today", "methods", "frontier", "shares", "measure", "write", "script")
 
@@ -143,28 +147,25 @@ def _protect(state: StudioState) -> dict[str, Any]:
     options = [o for o in OPTIONS if o.name in defaults]
     usual = WORDS["methods"]
     labels = {name: each["label"] for name, each in usual.items()} | {n: n for n in methods if n not in usual}
+    proposed = results.get("proposed") or {"columns": {}, "to_do": []}
     grid = [
         (i, c["column"], ", ".join(map(str, chosen.grid.get(c["column"], []))))
         for i, c in enumerate(results["open"]["columns"])
         if chosen.roles.get(c["column"]) == "quasi" and c["attacked_as"] == "number"
     ]
     settings = {**defaults, **chosen.options}
-    k, cap = settings.get("k"), settings.get("max_disclosure")
+    k, cap, epsilon = settings.get("k"), settings.get("max_disclosure"), settings.get("epsilon") or 1.0
     points = frontier["points"] if frontier else []
     point = points[at] if at is not None else None
-    guess = state.guess()
     return {
         "cap": cap if cap is not None and cap < forms.NO_CAP else None,
         "labels": labels,
         "why": usual.get(chosen.method, method)["why"],
-        "main": [o for o in options if o.name in MAIN],
+        "main": [o for o in options if o.name in MAIN and (o.name != "records" or chosen.unit not in ("", "none"))],
         "options": [o for o in options if o.name not in MAIN],
         "defaults": defaults,
         "grid": grid if "grid" in method["heeds"] else [],
-        "guess": guess,
-        "picture": choices(
-            points, state.title, at, k if isinstance(k, int) else None, vars(guess) if guess is not None else None
-        ),
+        "picture": choices(points, state.title, at, k if isinstance(k, int) else None),
         "listed": _listed(points, state.title, at),
         "point": point,
         "impossible": impossible,
@@ -179,7 +180,23 @@ def _protect(state: StudioState) -> dict[str, Any]:
             for i, (name, role) in enumerate(chosen.roles.items())
             if role == "quasi"
         ],
+        "missing_parts": [labels[name] for name, each in methods.items() if not each.get("installed", True)],
+        "public": [(i, *each) for i, each in enumerate(_public(proposed["columns"], chosen.public))],
+        "to_do": proposed["to_do"],
+        "epsilon": epsilon,
+        # as the tree itself decides, from a noisy number of rows
+        "leaves": 2 ** min(7, int(math.log2(max(1, results["open"]["rows"] * epsilon / 300)))),
+        "unfit": [n for n, role in chosen.roles.items() if role == "other" and n != chosen.weight]
+        + [n for n in (*chosen.follows, chosen.household, chosen.weight) if n],
+        "meanings": [(e, math.exp(min(e, 700)), math.tanh(e / 2)) for e in sorted({*EPSILONS, epsilon})],
     }
+
+
+def _public(proposed: Mapping[str, Any], confirmed: Mapping[str, Any]) -> Iterator[tuple[str, bool, str]]:
+    """Yield each column whose bounds or categories must be public, whether it is a number, and the text for it."""
+    for name, column in proposed.items():
+        values = next(iter(confirmed[name].values())) if name in confirmed else column["values"]
+        yield name, column["is_number"], (", " if column["is_number"] else "\n").join(map(str, values))
 
 
 @cache
@@ -219,8 +236,10 @@ def _listed(points: Any, title: str, at: int | None) -> list[tuple[int, Any, boo
 def _release(state: StudioState) -> dict[str, Any]:
     """Return the data for the fifth step's page: the written files, with those that may be published."""
     names = (state.results.get("write") or {"files": []})["files"]
-    about = {name: WORDS["files"].get(name.split(".")[0], "made by the method") for name in names}
-    files = [(name, text, name.startswith(PUBLIC)) for name, text in about.items()]
+    words = WORDS["files"] | (WORDS["private_files"] if state.private else {})
+    about = {name: words.get(name.split(".")[0], "made by the method") for name in names}
+    public = (*PUBLIC, "plan.json") if state.private else PUBLIC
+    files = [(name, text, name.startswith(public)) for name, text in about.items()]
     return {"files": files, "folder": str(Path.cwd() / "release")}
 
 

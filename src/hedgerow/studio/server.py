@@ -34,8 +34,6 @@ MOST = 500_000_000
 LONGEST = 200
 # seconds that an answer waits for work: what takes less is not seen to run
 AT_ONCE = 0.7
-# the same where an estimate can be shown until the figure follows
-GLANCE = 0.1
 
 
 def application(state: StudioState, port: int, leave: Callable[[], None] = lambda: None) -> OwnersOnly:
@@ -74,11 +72,11 @@ def _to(step: str) -> Response:
     return RedirectResponse(f"/{step}", 303)
 
 
-async def _settle(state: StudioState, moment: float = AT_ONCE) -> None:
+async def _settle(state: StudioState) -> None:
     """Wait briefly for the running job to finish."""
     job = state.job
     if job is not None:
-        await asyncio.to_thread(job.done.wait, moment)
+        await asyncio.to_thread(job.done.wait, AT_ONCE)
 
 
 class _Refused(Exception):
@@ -157,9 +155,7 @@ def _reading(app: FastAPI, state: StudioState) -> None:
         if step not in STEPS:
             return HTMLResponse(pages.refusal("No such page", "The studio has five steps."), 404)
         state.need(step)
-        # an estimate can stand in for the figure, so the page need not wait for it
-        guessed = step == "protect" and "methods" in state.results and state.guess() is not None
-        await _settle(state, GLANCE if guessed else AT_ONCE)
+        await _settle(state)
         state.need(step)
         # what has ended meanwhile may be what the next job waited for
         text = pages.page(state, step)
@@ -224,7 +220,8 @@ def _posting(app: FastAPI, state: StudioState) -> None:
     def settings(form: dict[str, str]) -> Choices:
         before, methods = state.choices, state.results.get("methods") or {}
         defaults = methods.get(form.get("method", before.method), {}).get("defaults", {})
-        choices = forms.settings(form, before, defaults)
+        proposed = (state.results.get("proposed") or {"columns": {}})["columns"]
+        choices = forms.settings(form, before, defaults, proposed)
         if choices.profile != before.profile and choices.profile:
             title = Profile.load(choices.profile).title
             k = choices.options.get("k")  # some methods have none
@@ -379,10 +376,7 @@ def serve(path: str | None, *, port: int = 0, ready: Callable[[str], None]) -> N
     # a system that does not tell whose this connection is does not tell it of others
     with socket.create_connection(listening.getsockname()) as test:
         if not is_welcome(test.getsockname(), port):
-            raise UnsupportedError(
-                "this system does not tell whose a connection is, and others may share it",
-                hint="have /proc/net/tcp readable, or use the command line",
-            )
+            raise UnsupportedError(WORDS["refused"]["no_owner"], hint=WORDS["refused"]["owner_hint"])
     with temporary_folder() as folder:
         state = StudioState(folder, path)
 
@@ -442,8 +436,6 @@ def _listening(port: int) -> Listening:
         listening.listen()  # before the address is told: a browser may be faster than the server
     except (OSError, OverflowError) as error:
         listening.close()
-        raise OutputError(
-            f"cannot listen on port {port} of 127.0.0.1: {error}",
-            hint="choose another by --port, or leave it out for one that is free",
-        ) from None
+        fault = f"cannot listen on port {port} of 127.0.0.1: {error}"
+        raise OutputError(fault, hint=WORDS["refused"]["port_hint"]) from None
     return listening

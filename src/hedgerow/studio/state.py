@@ -9,7 +9,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from ..workflow.advice import Estimate, estimated
 from ..workflow.methods import DEFAULT
 from . import WORDS
 from .worker_client import Job, WorkerClient
@@ -20,7 +19,7 @@ PEOPLE = 10_000
 STEPS = tuple(WORDS["steps"])
 # in place of a cap, where a method has none
 _NO_CAP = "none"
-_OF_CHOICES = ("today", "frontier", "shares", "measure", "write", "failed", "script", "cautions")
+_OF_CHOICES = ("today", "proposed", "frontier", "shares", "measure", "write", "failed", "script", "cautions")
 _OF_TABLE = ("path", "missing", "encoding", "choices", "past", "results")
 _VARIED = ("k", "max_disclosure")
 # the settings that the picture shows besides the chosen one; a cap of 1 is none
@@ -42,7 +41,11 @@ class Choices:
     unit: str = ""
     household: str = ""
     weight: str = ""
+    follows: Mapping[str, str] = field(default_factory=dict)
     grid: Mapping[str, list[float]] = field(default_factory=dict)
+    # of each column its bounds or categories, and whether somebody confirmed that all of it is public
+    public: Mapping[str, Mapping[str, list[Any]]] = field(default_factory=dict)
+    confirmed: bool = False
     hierarchies: Mapping[str, str] = field(default_factory=dict)
     method: str = DEFAULT
     options: Mapping[str, Any] = field(default_factory=lambda: {"k": 10, "max_disclosure": 0.5})
@@ -63,7 +66,7 @@ class Choices:
     @property
     def picture(self) -> tuple[Any, ...]:
         """Return the choices that the frontier's points depend on, other than k and cap."""
-        return self.table, dict(self.hierarchies), self.utility
+        return self.table, dict(self.follows), dict(self.hierarchies), self.utility
 
     @property
     def line(self) -> Any:
@@ -190,11 +193,16 @@ class StudioState:
             return "hello", {}, "table"
         if "open" not in results or not self.ready:
             return None
+        if self.private and step != "risk":
+            if "proposed" not in results:
+                return "propose", {}, step
+            if not self.choices.confirmed:
+                return None
         if step == "risk":
             today = results.get("today")
             if today is None or (today["attacks"] is None and self.sensitive):
                 return "today", {"attacks": today is not None}, step
-        elif step == "protect" and self.sensitive:
+        elif step == "protect" and self.sensitive and not self.private:
             k, caps = self._untried()
             if caps:
                 return "frontier", {"tried": [k, [c for c in caps if c is not _NO_CAP]]}, step
@@ -228,6 +236,11 @@ class StudioState:
     def ready(self) -> bool:
         """Return whether the roles allow the next steps."""
         return "quasi" in self.choices.roles.values()
+
+    @property
+    def private(self) -> bool:
+        """Return whether the chosen method promises what taking part costs, so that nothing is tried by itself."""
+        return bool(self.results.get("methods", {}).get(self.choices.method, {}).get("private"))
 
     @property
     def sensitive(self) -> list[str]:
@@ -290,13 +303,6 @@ class StudioState:
         at = next((i for i, p in enumerate(frontier["points"]) if is_chosen(p)), None)
         return at, next((f["reason"] for f in frontier["infeasible"] if is_chosen(f)), None)
 
-    def guess(self) -> Estimate | None:
-        """Return an estimate for the chosen setting; None if it has been tried already."""
-        frontier, (k, cap) = self._points(), self.setting
-        if k is None or frontier is None or self.setting in self._tried():
-            return None
-        return estimated(frontier["points"], self.title, k, None if cap is _NO_CAP else cap)
-
     def again(self, step: str) -> None:
         """Clear a step's failure, so that its job runs again."""
         with self._lock:
@@ -355,7 +361,7 @@ class StudioState:
 
     def _holds_for(self, choices: Choices, name: str) -> bool:
         """Return whether a job's result for earlier choices is still valid for the present ones."""
-        if name == "today":
+        if name in ("today", "proposed", "propose"):
             return choices.table == self.choices.table
         return name == "hello" or (name == "frontier" and choices.picture == self.choices.picture)
 
@@ -380,7 +386,7 @@ class StudioState:
             k, caps = more["tried"]
             tried = [(choices.line, k, cap) for cap in caps or [_NO_CAP]]
             result = _joined(self.results.get("frontier"), result, choices.line, tried)
-        self.results[name] = result
+        self.results["proposed" if name == "propose" else name] = result
 
 
 def _joined(before: Mapping[str, Any] | None, after: dict[str, Any], line: Any, tried: list[Any]) -> dict[str, Any]:

@@ -15,6 +15,7 @@ import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,9 @@ from .worker_client import describe
 
 # records that the first step shows
 PREVIEW = 8
+
+# what a private tree does not use; the page does not show it then
+_UNUSED = {"guard": "auto", "guard_people": None, "max_inference": None, "profile": "", "pseudonyms": False}
 
 Ask = Mapping[str, Any]
 Send = Callable[[dict[str, Any]], None]
@@ -68,6 +72,7 @@ class Worker:
 
     def do(self, ask: Ask) -> dict[str, Any]:
         """Return the answer to one request."""
+        ask = {**ask, **_UNUSED} if ask.get("method") == "private-tree" else ask
         answer: dict[str, Any] = getattr(self, f"_{ask['do']}")(ask)
         session = self._session
         if session is not None and session.result("choose") is not None:
@@ -79,7 +84,7 @@ class Worker:
 
     def _hello(self, ask: Ask) -> dict[str, Any]:
         """Return a description of each method, for the page that offers them."""
-        return {"methods": {name: _described(name) for name in methods.IN_STUDIO}}
+        return {"methods": {name: _described(name) for name in methods.METHODS}}
 
     def _demo(self, ask: Ask) -> dict[str, Any]:
         """Write a table of synthetic people to a file."""
@@ -125,6 +130,9 @@ class Worker:
             **{field: [n for n, r in roles.items() if r == role] for field, role in ROLE_FIELDS.items()},
             kinds={**proposed.kinds, **ask["kinds"]},
             grid={name: tuple(points) for name, points in ask["grid"].items()},
+            follows=ask["follows"],
+            # of other methods categories say an order as well, which nobody chose
+            **(_declared(ask["public"]) if ask["method"] == "private-tree" and ask["confirmed"] else {}),
             hierarchies={n: Hierarchy.from_csv(path) for n, path in ask["hierarchies"].items()},
             unit=unit,
             household=ask["household"] or None,
@@ -156,6 +164,21 @@ class Worker:
             )
             self._choices, self._measures = choices, None
         return session
+
+    def _propose(self, ask: Ask) -> dict[str, Any]:
+        """Return bounds and categories that the table suggests, for somebody to confirm as public knowledge."""
+        session, schema = self._opened(ask), self._schema({**ask, "confirmed": False})
+        inspection, columns = session.inspect(), {}
+        public = inspection.public(schema)
+        for name in (*schema.quasi, *schema.sensitive):
+            column = session.table.declared_column(schema, name)
+            if column.kind != "boolean" and name not in schema.grid:
+                part = public.bounds if column.is_number else public.categories
+                columns[name] = {"is_number": column.is_number, "values": list(part.get(name, ()))}
+        return {
+            "columns": columns,
+            "to_do": [each.replace(*WORDS["public"]["field"]) for each in inspection.unproposed(schema)],
+        }
 
     def _today(self, ask: Ask) -> dict[str, Any]:
         session, schema = self._opened(ask), self._schema(ask)
@@ -209,7 +232,7 @@ class Worker:
             session = self._measured(ask, attacks=False)
         folder = session.write(ask["folder"], force=ask["force"], progress=self._progress)
         release = session.release
-        promised, _ = answers(session.result("measure").to_dict(), release.plan, release.checks)
+        promised, _ = answers(session.result("measure").to_dict(), _plan_of_groups(release), release.checks)
         return {
             "folder": str(Path(folder).resolve()),
             "files": sorted(path.name for path in folder.iterdir()),
@@ -229,6 +252,8 @@ def _described(name: str) -> dict[str, Any]:
         "defaults": plain({o.name: params[o.name] for o in methods.OPTIONS if o.name in params}, other=str),
         "heeds": list(method.supported_fields),
         "draws": bool(method.draws),
+        "private": bool(method.is_private),
+        "installed": not method.is_private or find_spec("opendp") is not None,
         "guardable": bool(method.guardable),
         "usual_guard": method.usual_guard,
     }
@@ -250,8 +275,9 @@ def comparison(session: Session) -> dict[str, Any]:
     """Return the comparison of release and original as data for a page, with pictures as SVG."""
     release, measured = session.release, session.result("measure")
     audit = measured.to_dict()
-    loud = not_bounded(audit, release.plan)
-    promised, cards = answers(audit, release.plan, release.checks)
+    plan = _plan_of_groups(release)
+    loud = not_bounded(audit, plan)
+    promised, cards = answers(audit, plan, release.checks)
     risk, grouped = audit["risk"], audit["table"]["yardstick"] == "classes"
     before, after = risk["original"], risk["release"]
     plots = {}
@@ -264,7 +290,7 @@ def comparison(session: Session) -> dict[str, Any]:
             plots[name] = pictures.before_after(name, shape)
     examples = measured.shown
     return {
-        "verdict": verdict(audit, release.plan, release.checks, _for_page(session, loud)),
+        "verdict": verdict(audit, plan, release.checks, _for_page(session, loud)),
         "cards": [vars(card) for card in cards],
         "promised": promised,
         "risk_rows": [row[:3] for row in risk_rows(before, after)] if grouped else [],
@@ -275,6 +301,17 @@ def comparison(session: Session) -> dict[str, Any]:
         "standard": audit["profile"],
         "warned": _for_page(session, [each for each in release.cautions if each not in loud]),
     }
+
+
+def _plan_of_groups(release: Any) -> Any:
+    """Return the plan of a release; None for a private one, which promises nothing of groups."""
+    return None if release.method.is_private else release.plan
+
+
+def _declared(public: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Return the bounds and categories that were confirmed, as a schema takes them."""
+    parts = ("bounds", "categories")
+    return {part: {name: each[part] for name, each in public.items() if part in each} for part in parts}
 
 
 def _for_page(session: Session, cautions: Sequence[str]) -> list[str]:

@@ -1,12 +1,10 @@
-"""Advice from measured figures, and estimates of settings between those that were tried."""
+"""Advice from measured figures."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import pairwise
-from math import log
 from typing import Any
 
 from ..notation import figure, percent
@@ -182,83 +180,3 @@ def setting(parameters: Mapping[str, Any]) -> str:
         elif value is not None:
             texts.append(f"{name} {value:g}" if isinstance(value, (int, float)) else f"{name} {value}")
     return ", ".join(texts)
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """The estimated disclosure and utility of a setting that may not have been tried.
-
-    Parameters
-    ----------
-    disclosure, utility : float
-    between : tuple of int
-        The nearest tried k below and above the setting's k; just one of them if all tried k lie on one side.
-    """
-
-    disclosure: float
-    utility: float
-    between: tuple[int, ...]
-
-
-def estimated(points: Sequence[Mapping[str, Any]], method: str, k: int, cap: float | None) -> Estimate | None:
-    """Estimate disclosure and utility for k and a cap by interpolation between the settings that were tried.
-
-    Interpolates along the cap for every tried k, then along the logarithm of k; outside the tried
-    range the nearest setting is taken. The estimated disclosure is never above the cap, because no
-    group's is.
-
-    Parameters
-    ----------
-    points : sequence of mapping
-        The points of `Frontier.to_dict`.
-    method : str
-        The title of the method; points of other methods are ignored.
-    k : int
-    cap : float or None
-        The cap on disclosure; None and 1 mean no cap.
-
-    Returns
-    -------
-    Estimate or None
-        None if no point of the method has a k.
-
-    Examples
-    --------
-    >>> tried = [{"method": "MART", "parameters": {"k": k, "max_disclosure": 0.5},
-    ...           "disclosure": 0.5, "utility": u} for k, u in ((5, 0.7), (20, 0.5))]
-    >>> found = estimated(tried, "MART", 10, 0.5)
-    >>> round(found.utility, 6), found.between
-    (0.6, (5, 20))
-    """
-    lines: dict[int, dict[float, Mapping[str, Any]]] = {}
-    for point in points:
-        params = point["parameters"]
-        if point["method"] == method and params.get("k") is not None:
-            lines.setdefault(params["k"], {})[_cap(params.get("max_disclosure"))] = point
-    if not lines:
-        return None
-    limit, tried = _cap(cap), sorted(lines)
-
-    def at_k(axis: str) -> float:
-        at_cap = (
-            _interpolated([(c, line[c][axis]) for c in sorted(line)], limit) for line in map(lines.__getitem__, tried)
-        )
-        # k acts by ratios: from 5 to 10 as much as from 10 to 20
-        return _interpolated([(log(each), v) for each, v in zip(tried, at_cap, strict=True)], log(k))
-
-    between = {*[t for t in tried if t <= k][-1:], *[t for t in tried if t >= k][:1]}
-    return Estimate(min(at_k("disclosure"), limit), at_k("utility"), tuple(sorted(between)))
-
-
-def _cap(cap: float | None) -> float:
-    return 1.0 if cap is None else cap
-
-
-def _interpolated(line: Sequence[tuple[float, float]], at: float) -> float:
-    # numpy's interp does the same, but the studio's server loads nothing heavy
-    if at <= line[0][0]:
-        return line[0][1]
-    for (x, a), (y, b) in pairwise(line):
-        if at <= y:
-            return a + (b - a) * (at - x) / (y - x)
-    return line[-1][1]

@@ -20,8 +20,6 @@ DEFAULT = "hedge"
 # the masking methods of the PoROP paper, which have a help page of their own
 MASKING = ("porop", "lirop", "noise", "rank-swapping", "pram")
 MASKING_PANEL = f"Masking: {', '.join(MASKING)}"
-# the studio's pages compare rows with those they came from
-IN_STUDIO = tuple(name for name in METHODS if name != "private-tree")
 USUAL = tuple(name for name in METHODS if name not in MASKING)
 
 OPTIONS = rows("methods")
