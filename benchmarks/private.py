@@ -1,11 +1,12 @@
 """What a private tree keeps, what it costs in time, and whether its noise is what was paid for.
 
     HEDGEROW_DATA=... python benchmarks/private.py use      at several epsilons, beside exact counts, MART and Hedge
-    HEDGEROW_DATA=... python benchmarks/private.py rivals   the same of MST and AIM, two releases each
+    HEDGEROW_DATA=... python benchmarks/private.py rivals   the same of MST and AIM
     python benchmarks/private.py --time                     1,000,000 people x 10 columns, beside MART
     python benchmarks/private.py --audit [--runs 20000] [--whole 2000]: lower bounds of epsilon from repeated releases
 
 Use: R2 of boosting, ridge and a tree on people who were left out, trained on the release; means of five releases.
+--table takes the tables whose names hold a text alone, --epsilon some epsilons, --releases another number of them.
 MST and AIM are OpenDP's, in an environment that this script makes (build/rivals). They get the bins of numbers that
 a PrivateTree of that epsilon has bought, free of charge.
 """
@@ -38,7 +39,6 @@ from hedgerow.methods.private.made_rows import PublicDraws, values_of
 from hedgerow.methods.private.noise import OpenDP
 from private_losses import bound, of_wholes
 
-RELEASES, OF_RIVALS = 5, 2
 HERE = Path(__file__).parent
 
 
@@ -54,11 +54,14 @@ class Exact(OpenDP):
         return int(np.argmax(scores))
 
 
-def tables() -> list[tuple[str, pd.DataFrame, pd.DataFrame, hr.Schema]]:
-    """Return name, people, strangers and schema of each case."""
+def tables(part: str) -> list[tuple[str, pd.DataFrame, pd.DataFrame, hr.Schema]]:
+    """Return name, people, strangers and schema of each case whose name holds a text."""
     made = hr.datasets.make_people(70_000, seed=5).to_pandas()
     quasi = ["age", "sex", "education", "job", "marital", "hours_per_week"]
-    found = [("made people, income", made[:50_000], made[50_000:], quasi, "income", (0, 10_000_000))]
+    found = [
+        (f"made people {n:,}, income", made[:n], made[50_000:], quasi, "income", (0, 10_000_000))
+        for n in (50_000, 8_000)
+    ]
     if folder := os.environ.get("HEDGEROW_DATA"):
         adult = pq.read_table(Path(folder) / "adult_train.parquet").to_pandas()
         others = pq.read_table(Path(folder) / "adult_test.parquet").to_pandas()
@@ -67,7 +70,7 @@ def tables() -> list[tuple[str, pd.DataFrame, pd.DataFrame, hr.Schema]]:
             people = adult.sample(n, random_state=1)
             found.append((f"Adult {n:,}, hours", people, others, quasi, "hours-per-week", (0, 100)))
     cases = []
-    for name, people, strangers, quasi, target, bounds in found:
+    for name, people, strangers, quasi, target, bounds in (each for each in found if part in each[0]):
         words = [c for c in quasi if not pd.api.types.is_numeric_dtype(people[c])]
         schema = hr.Schema(
             quasi=quasi, sensitive=[target], unit=None,
@@ -104,18 +107,18 @@ def r2(released: pd.DataFrame, strangers: pd.DataFrame, schema: hr.Schema) -> li
     return scores
 
 
-def use() -> None:
+def use(part: str, epsilons: list[float], releases: int) -> None:
     """Print what learners still learn."""
-    for name, people, strangers, schema in tables():
+    for name, people, strangers, schema in tables(part):
         print(f"\n{name} ({len(people):,} people)      R2 of boosting, ridge, tree on strangers")
         line(f"{'original':<24}", [r2(people, strangers, schema)])
         exact = hr.PrivateTree(epsilon=4).measured(read(people), schema, Exact())
         line(f"{'the tree without noise':<24}", [r2(exact.rows().to_pandas(), strangers, schema)])
-        for epsilon in (0.5, 1, 2, 4):
+        for epsilon in epsilons:
             method = hr.PrivateTree(epsilon=epsilon)
-            made = [hr.protect(people, schema, method).table for _ in range(RELEASES)]
+            made = [hr.protect(people, schema, method).table for _ in range(releases)]
             line(f"{f'epsilon {epsilon:g}':<24}", [r2(each, strangers, schema) for each in made])
-        advantage(people, strangers, schema)
+        advantage(people, strangers, schema, releases)
         roles = schema.replace(bounds={})
         line(f"{'Hedge, rows':<24}", [r2(hr.protect(people, roles, hr.Hedge()).table, strangers, schema)])
         means = hr.protect(people, roles, hr.MART(numeric="mean", categorical="weighted"), guard="none").table
@@ -136,15 +139,15 @@ def one_each(table: pd.DataFrame) -> pd.DataFrame:
     return table.apply(lambda column: column.map(draw) if column.dtype == object else column)
 
 
-def rivals() -> None:
+def rivals(part: str, epsilons: list[float], releases: int) -> None:
     """Print what learners learn from MST and AIM, whose packages are installed for this alone."""
     home = Path("build", "rivals")
     python = home / ("Scripts" if os.name == "nt" else "bin") / "python"
     if not python.exists():
         venv.create(home, with_pip=True)
         subprocess.run([python, "-m", "pip", "install", "--quiet", "opendp[mbi]==0.16.0"], check=True)
-    for epsilon in (1, 4):
-        for name, people, strangers, schema in reversed(tables()):
+    for name, people, strangers, schema in tables(part):
+        for epsilon in epsilons:
             print(f"\n{name} ({len(people):,} people)      R2 of boosting, ridge, tree on strangers")
             columns = hr.protect(people, schema, hr.PrivateTree(epsilon=epsilon)).plan.columns
             codes = {c.name: c.bins(c.column_of(read(people))).astype(np.int64) for c in columns}
@@ -152,7 +155,7 @@ def rivals() -> None:
             (home / "sizes.json").write_text(json.dumps({c.name: c.n_bins for c in columns}))
             for method in ("MST", "AIM"):
                 begun, scores = time.perf_counter(), []
-                for run in range(OF_RIVALS):
+                for run in range(releases):
                     words = [home / "codes.parquet", home / "sizes.json", method, str(epsilon), home / "made.parquet"]
                     subprocess.run([python, HERE / "private_rivals.py", *words], check=True, stderr=subprocess.DEVNULL)
                     made = pd.read_parquet(home / "made.parquet")
@@ -162,11 +165,11 @@ def rivals() -> None:
                         for c in columns
                     }
                     scores.append(r2(pd.DataFrame({n: v.to_pandas() for n, v in cells.items()}), strangers, schema))
-                seconds = (time.perf_counter() - begun) / OF_RIVALS
+                seconds = (time.perf_counter() - begun) / releases
                 line(f"{f'{method}, epsilon {epsilon:g} ({seconds:.0f} s)':<24}", scores)
 
 
-def advantage(people: pd.DataFrame, strangers: pd.DataFrame, schema: hr.Schema) -> None:
+def advantage(people: pd.DataFrame, strangers: pd.DataFrame, schema: hr.Schema, releases: int) -> None:
     """Print how much better models do on the table's people than on others, beside models that saw neither."""
     half = len(strangers) // 2
     third, others = strangers[:half], strangers[half:]
@@ -177,7 +180,7 @@ def advantage(people: pd.DataFrame, strangers: pd.DataFrame, schema: hr.Schema) 
         return np.subtract(r2(table, people, schema), r2(table, others, schema))
 
     method = hr.PrivateTree(epsilon=1)
-    made = [beyond(hr.protect(people, schema, method).table) for _ in range(RELEASES)]
+    made = [beyond(hr.protect(people, schema, method).table) for _ in range(releases)]
     line(f"{'advantage, epsilon 1':<24}", [each - beyond(third) for each in made])
 
 
@@ -230,6 +233,9 @@ def main() -> None:
     """Run and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", nargs="?", choices=("use", "rivals"), default="use")
+    parser.add_argument("--table", default="", help="a part of the names of tables, such as 'Adult 8'")
+    parser.add_argument("--epsilon", type=float, nargs="+", default=(0.5, 1, 2, 4))
+    parser.add_argument("--releases", type=int, default=5, help="of each table and epsilon")
     parser.add_argument("--time", action="store_true")
     parser.add_argument("--audit", action="store_true")
     parser.add_argument("--runs", type=int, default=20_000, help="of a part, on each of two tables")
@@ -241,7 +247,7 @@ def main() -> None:
     elif given.audit:
         audit(given.runs, given.whole)
     else:
-        {"use": use, "rivals": rivals}[given.what]()
+        {"use": use, "rivals": rivals}[given.what](given.table, given.epsilon, given.releases)
 
 
 if __name__ == "__main__":
