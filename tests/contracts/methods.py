@@ -94,12 +94,7 @@ CASES = [
     Case(
         "Incognito with suppression", lambda: hr.Incognito(3, suppression=0.2), "incognito -k 3 --suppression 0.2", k=3
     ),
-    Case(
-        "Incognito with t",
-        lambda: hr.Incognito(3, t=0.6, search="minimal"),
-        "incognito -k 3 --t 0.6 --search minimal",
-        k=3,
-    ),
+    Case("Incognito with t", lambda: hr.Incognito(3, t=0.6), "incognito -k 3 --t 0.6", k=3),
     Case(
         "Incognito with l",
         lambda: hr.Incognito(3, l=2, diversity="distinct"),

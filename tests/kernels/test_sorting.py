@@ -54,7 +54,7 @@ def test_threads_do_not_matter(monkeypatch):
 
 @pytest.mark.parametrize(("n", "window"), [(1, 1), (2, 1), (101, 5), (500, 499), (1000, 1)])
 def test_swapping_pairs_ranks_within_the_window(n, window):
-    partner = swap_ranks(n, window, 1, 2)
+    partner = swap_ranks(n, window, np.uint64(1), np.uint64(2))
     assert np.array_equal(partner[partner], np.arange(n))
     assert np.abs(partner - np.arange(n)).max(initial=0) <= window
     alone = np.flatnonzero(partner == np.arange(n))

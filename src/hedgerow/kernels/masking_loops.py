@@ -199,7 +199,22 @@ _TRIES = 32
 
 
 @checked
-def _swap_ranks(n: int, window: int, k0: Any, k1: Any) -> NDArray[np.int64]:
+def swap_ranks(n: int, window: int, k0: Any, k1: Any) -> NDArray[np.int64]:
+    """Return a random pairing of the ranks 0..n-1: each unpaired rank takes a free one above it.
+
+    Parameters
+    ----------
+    n : int
+    window : int
+        Largest difference of paired ranks, at least 1.
+    k0, k1 : uint64
+        The key of the draws.
+
+    Returns
+    -------
+    array of int, shape (n,)
+        The partner of every rank; the rank itself if no free one was in reach.
+    """
     partner = np.full(n, -1)
     n_draws = np.uint64(0)
     for i in range(n):
@@ -232,25 +247,6 @@ def _swap_ranks(n: int, window: int, k0: Any, k1: Any) -> NDArray[np.int64]:
         else:
             partner[i], partner[chosen] = chosen, i
     return partner
-
-
-def swap_ranks(n: int, window: int, first: int, second: int) -> NDArray[np.int64]:
-    """Return a random pairing of the ranks 0..n-1: each unpaired rank takes a free one above it.
-
-    Parameters
-    ----------
-    n : int
-    window : int
-        Largest difference of paired ranks, at least 1.
-    first, second : 64-bit integers
-        The key of the draws.
-
-    Returns
-    -------
-    array of int, shape (n,)
-        The partner of every rank; the rank itself if no free one was in reach.
-    """
-    return _swap_ranks(n, window, np.uint64(first), np.uint64(second))
 
 
 Index = NDArray[np.uint32]

@@ -96,7 +96,8 @@ def recode(grouped: GroupedCodes, style: str, hierarchy: Hierarchy | None = None
     if style == "hierarchy":
         assert hierarchy is not None
         return _sets(grouped, _ancestor(grouped.column, hierarchy))
-    return _sets(grouped, _concatenated(grouped.column))
+    quoted = [*map(quote, grouped.column.values), MISSING]
+    return _sets(grouped, lambda codes: _categories(grouped.column, codes, JOIN.join([quoted[c] for c in codes])))
 
 
 def _ranges(grouped: GroupedCodes) -> tuple[list[Cell], Ints]:
@@ -283,11 +284,6 @@ def _categories(column: Column, codes: list[int], text: str) -> Cell:
         return Cell(None, missing=True)
     names = tuple([column.values[c] for c in present])
     return Cell(text, categories=names, missing=len(present) < len(codes))
-
-
-def _concatenated(column: Column) -> Callable[[list[int]], Cell]:
-    quoted = [*map(quote, column.values), MISSING]
-    return lambda codes: _categories(column, codes, JOIN.join([quoted[c] for c in codes]))
 
 
 def _ancestor(column: Column, hierarchy: Hierarchy) -> Callable[[list[int]], Cell]:

@@ -58,7 +58,10 @@ def telling(column: Column, sensitive: Sequence[Column], people: int | None = No
     n = records if people is None else people
     # Fewer levels for fewer records: a level of few records explains much by chance.
     most = int(np.clip(n // EACH, 2, LEVELS))
-    levels = _levels(column, most)
+    if column.is_number:
+        levels = quantile_bins(column.value_counts, most).lookup.astype(np.int64)
+    else:
+        levels = column.value_counts.frequent(most)
     sizes = np.bincount(levels, column.counts()).astype(np.int64)
     rare = column.n_values > most and not column.is_number
     if rare and 2 * sizes[most] > records:
@@ -69,13 +72,6 @@ def telling(column: Column, sensitive: Sequence[Column], people: int | None = No
     # The mean of chi-squared with p degrees of freedom, and so many of its deviations.
     bar = p + SIGMAS * math.sqrt(2 * p)
     return any(n * share > bar for share in _explained(column, levels, sizes, sensitive))
-
-
-def _levels(column: Column, most: int) -> Ints:
-    """Return the level of each code, with the missing code last."""
-    if column.is_number:
-        return quantile_bins(column.value_counts, most).lookup.astype(np.int64)
-    return column.value_counts.frequent(most)
 
 
 def _explained(column: Column, levels: Ints, sizes: Ints, sensitive: Sequence[Column]) -> Iterator[float]:

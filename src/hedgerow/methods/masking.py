@@ -386,7 +386,8 @@ class RankSwapping(NumberMasking):
             # Equal values are ranked in the order of the rows.
             values, ranked = stable_sort(ordered[there, c])
             window = max(1, int(proportion * len(values)))
-            after[there[ranked], c] = values[swap_ranks(len(values), window, *key.words(f"swap {name}"))]
+            words = map(np.uint64, key.words(f"swap {name}"))
+            after[there[ranked], c] = values[swap_ranks(len(values), window, *words)]
         return rows.back(after), {"proportion": proportion}
 
 

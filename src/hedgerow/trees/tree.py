@@ -541,11 +541,9 @@ class Path:
         -------
         pyarrow.Table
             step, node (the one pruned to get here, null at first), q, groups,
-            smallest (records of the smallest group), error (of the tree), r2
-            (share of the root's error that the groups explain),
-            explained_mean_over_groups, explained_mean_over_records and
-            explained_worst (1 - RSD: 0 explains nothing, 1 everything): the mean over responses of
-            each group, and the worst group and response.
+            smallest (records of the smallest group), error (of the tree),
+            explained_mean_over_groups and explained_worst (1 - RSD: 0 explains nothing, 1
+            everything): the mean over responses of each group, and the worst group and response.
         """
         g, m = self.tree.grown, self.tree.measures
         steps = len(self)
@@ -555,15 +553,9 @@ class Path:
         worst = m.explained.max(axis=1, initial=0.0)
         sums = {
             name: self._over_time(value, born, end)
-            for name, value in (
-                ("groups", np.ones(g.n_nodes)),
-                ("error", m.error),
-                ("told", each),
-                ("weighted", each * n),
-            )
+            for name, value in (("groups", np.ones(g.n_nodes)), ("error", m.error), ("told", each))
         }
         groups = np.rint(sums["groups"])
-        root = max(float(m.error[0]), 1e-300)
         return pa.table(
             {
                 "step": np.arange(steps),
@@ -572,9 +564,7 @@ class Path:
                 "groups": groups.astype(np.int64),
                 "smallest": self._least(n, born, end).astype(np.int64),
                 "error": np.maximum(sums["error"], 0),
-                "r2": 1 - np.maximum(sums["error"], 0) / root,
                 "explained_mean_over_groups": sums["told"] / groups,
-                "explained_mean_over_records": sums["weighted"] / n[0],
                 "explained_worst": -self._least(-worst, born, end),
             }
         )
