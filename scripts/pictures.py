@@ -3,6 +3,7 @@
 python scripts/pictures.py          # writes docs/pictures; prints the rows of the README
 python scripts/pictures.py --rows   # prints the rows alone
 python scripts/pictures.py --methods [NAME ...]   # the first screen of every method's report, or of some
+python scripts/pictures.py --studio # the five steps of the studio, by playwright
 
 The pages are rendered by chromium, which has to be installed; `--chromium` says where it is.
 """
@@ -18,6 +19,8 @@ import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
+
+import pyarrow.csv as pc
 
 import hedgerow as hr
 
@@ -151,13 +154,45 @@ def methods(names: Sequence[str], chromium: str) -> None:
                     smaller(picture, 32, size[0])
 
 
+def studio(chromium: str) -> None:
+    """Walk through the studio as its documentation does, and write a picture of each step."""
+    from playwright.sync_api import sync_playwright
+
+    sys.path.insert(0, str(FOLDER.parent.parent))
+    from tests.studio.browsing import serving
+
+    steps = {"table": "#roles", "risk": "#carries", "protect": "#chosen b", "compare": "#columns", "release": "#same"}
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as found:
+        table = Path(folder) / "people.csv"
+        pc.write_csv(hr.datasets.make_people(5_000, seed=1), table)
+        browser = found.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        with serving(browser, Path(folder), table) as served:
+            for step, part in steps.items():
+                page = served.go(step, part)
+                page.set_viewport_size({"width": 1200, "height": 900})
+                served.rest()
+                if step == "release":
+                    page.get_by_label("Folder of the release").fill("release")
+                    page.get_by_role("button", name="Check and write").click()
+                    page.locator("#files").wait_for()
+                    served.rest()
+                picture = FOLDER / f"studio-{step}.png"
+                page.screenshot(path=picture)
+                smaller(picture)
+        browser.close()
+
+
 def main() -> int:
     """Write every picture."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", action="store_true", help="print the rows of the README alone")
     parser.add_argument("--chromium", default=shutil.which("chromium") or "", help="the browser")
     parser.add_argument("--methods", nargs="*", choices=[*METHODS], help="reports of methods alone")
+    parser.add_argument("--studio", action="store_true", help="the steps of the studio alone")
     asked = parser.parse_args()
+    if asked.studio and asked.chromium:
+        studio(asked.chromium)
+        return 0
     if asked.methods is not None and asked.chromium:
         methods(asked.methods, asked.chromium)
         return 0
