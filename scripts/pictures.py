@@ -176,6 +176,8 @@ def studio(chromium: str) -> None:
                     page.get_by_role("button", name="Check and write").click()
                     page.locator("#files").wait_for()
                     served.rest()
+                if step == "table":  # the columns, below how a file is opened
+                    page.locator(part).evaluate("form => form.scrollIntoView()")
                 picture = FOLDER / f"studio-{step}.png"
                 page.screenshot(path=picture)
                 smaller(picture)

@@ -84,8 +84,8 @@ class ColumnProfile:
     markers : tuple of str
         Words for a missing value, such as k.A., that occur among its texts.
     shape : tuple of int
-        Records in eight equal parts of a number's range (between its 1% and 99% quantiles), or of each of the
-        eight most frequent categories, missing not counted; empty for identifiers.
+        Records in eight equal parts of a number's range (between its 1% and 99% quantiles), of each value if it
+        has ten or fewer, or of the eight most frequent categories, missing not counted; empty for identifiers.
     """
 
     name: str
@@ -272,8 +272,8 @@ def _shape(column: Column) -> tuple[int, ...]:
     counts = column.counts()[:-1]
     if not column.is_ordered:
         return tuple(np.sort(counts)[::-1][:_PARTS].tolist())
-    if len(counts) <= _PARTS or column.infinite:
-        return tuple(counts[:_PARTS].tolist())
+    if len(counts) <= MOST_CODES or column.infinite:
+        return tuple(counts[:MOST_CODES].tolist())
     values = column.doubles if column.is_number else np.arange(len(counts), dtype=float)
     low, high = values[np.searchsorted(np.cumsum(counts), np.array([0.01, 0.99]) * counts.sum())]
     return tuple(np.histogram(np.clip(values, low, high), _PARTS, weights=counts)[0].astype(int).tolist())

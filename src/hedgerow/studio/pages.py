@@ -8,6 +8,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
+from ..display import sparkline
 from ..errors import HedgerowError
 from ..files import SUFFIXES
 from ..notation import figure, percent
@@ -38,7 +39,7 @@ def environment() -> Any:
 
     environment = templates(jinja2.PackageLoader("hedgerow.studio", "templates"))
     environment.filters |= {"percent": partial(percent, digits=0), "figure": partial(figure, digits=2)}
-    environment.filters |= {"listed": listed, "sentences": in_sentences, "setting": setting}
+    environment.filters |= {"listed": listed, "sentences": in_sentences, "setting": setting, "sparkline": sparkline}
     environment.globals |= {"words": WORDS, "kinds": KINDS, "people": PEOPLE, "judged": _judged}
     environment.globals["option_words"] = forms.words
     return environment
