@@ -45,6 +45,7 @@ class TestAudit:
             == 0
         )
         out = capsys.readouterr().out
+        assert out.startswith("Share with care: no threshold was chosen")  # as the page begins
         assert "k (smallest group)" in out
         assert "regression: pay\n  tree " in out
         assert Path("r.html").read_text().startswith("<!DOCTYPE html>")

@@ -101,7 +101,12 @@ def audit(options: Options, source: str | None = None, release: str | None = Non
     if options.get("json"):
         as_json(result.to_dict())
     else:
-        say(str(result))
+        found = result.to_dict()
+        loud = heavy.not_bounded(found, plan)
+        say(heavy.verdict(found, plan, (), loud, k=options.get("k"), max_disclosure=limit)["says"])
+        for text in loud:
+            say(f"- not bounded: {text}")
+        say(f"\n{result}")
         for target in targets:
             say(f"written    {target}")
     broken = result.broken(k=options.get("k"), max_disclosure=limit)

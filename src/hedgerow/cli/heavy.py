@@ -17,6 +17,8 @@ from ..release.folder import check_apart as check_apart
 from ..release.folder import check_target as check_target
 from ..release.records import evidence as evidence
 from ..report.figures import standard_verdict as standard_verdict
+from ..report.verdict import not_bounded as not_bounded
+from ..report.verdict import verdict as verdict
 from ..workflow.inspection import beforehand as beforehand
 from ..workflow.outcome import counts_off as counts_off
 from ..workflow.outcome import outcome as outcome
