@@ -172,3 +172,4 @@ def test_a_folder_that_chance_made_is_paired_where_other_columns_identify(tmp_pa
     assert not found.table["paired"]
     assert any("cannot be paired by a plan" in n for n in found.table["notes"])
     assert any("no longer the table that audit.json tells of" in n for n in found.table["notes"])
+    assert "no longer the table that audit.json tells of" in found.broken()[0]  # so the command ends with 1

@@ -769,6 +769,7 @@ def _audit(task: Task[Any]) -> Audit:
                 *([task.sampled.note()] if task.sampled else []),
                 *(extremes_in_words(n, task.options["k"] or 0, e) for n, e in extremes.items()),
             ],
+            **({"altered": list(task.what.notes)} if task.what.notes else {}),
             **({"epsilon": task.what.epsilon} if task.what.is_private else {}),
         },
         risk=_section("risk", values),

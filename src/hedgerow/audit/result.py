@@ -226,7 +226,7 @@ class Audit:
 
     @takes(k=NUMBER, max_disclosure=NUMBER)
     def broken(self, *, k: int | None = None, max_disclosure: float | None = None) -> list[str]:
-        """Return one sentence for each limit (k, cap, profile) that the release misses.
+        """Return one sentence for each limit (k, cap, profile) that the release misses, and for what was altered.
 
         Parameters
         ----------
@@ -240,7 +240,7 @@ class Audit:
         if k is not None and (people or smallest) < k:
             size = f"{smallest} records" if people is None else f"{people} people"
             lines.append(f"the smallest group has {size}, fewer than {k}")
-        lines += unmet(self.profile) if self.profile else []
+        lines += [*self.table.get("altered", ()), *(unmet(self.profile) if self.profile else [])]
         for name, column in release["sensitive"].items():
             worst = column["disclosure"]["worst"]
             if max_disclosure is not None and worst > max_disclosure + SLACK:

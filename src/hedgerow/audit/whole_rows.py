@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
+from decimal import Decimal
 
 import numpy as np
 import pyarrow as pa
@@ -37,6 +39,8 @@ def row_labels(one: Table, two: Table, names: Collection[str] | None = None) -> 
     >>> import pyarrow as pa
     >>> row_labels(Table(pa.table({"pay": [31.5, 40.0]})), Table(pa.table({"pay": ["*", "31.50"]})))
     array([0, 1, 2, 0])
+    >>> row_labels(Table(pa.table({"id": [2**53 + 1, 1000]})), Table(pa.table({"id": ["*", str(2**53), "1_000"]})))
+    array([1, 0, 2, 2, 2])
     """
     codes = []
     for mine, theirs in shared(one, two, names):
@@ -50,10 +54,7 @@ def _plain_numbers(column: Column) -> Column:
     """Return a text column whose numbers are written without zeros at their end."""
 
     def plain(text: str) -> str:
-        try:
-            return number(float(text))
-        except ValueError:
-            return text
+        return number(Decimal(text)) if re.fullmatch(r"-?\d+(\.\d+)?", text) else text
 
     texts = pa.array([*map(plain, column.values), None], pa.string())
     return encode(column.name, pa.chunked_array([texts.take(pa.array(column.codes))]), "categorical")

@@ -45,7 +45,8 @@ def in_words(guard: Guard) -> str:
             line = _say("followed", name=name, values=values, follows=column.follows)
         elif column.by_moments:
             step = duration(column.step, column.unit)
-            line = _say("by_moments", name=name, values=values, step=step, moved=column.moved)
+            where = "cells" if column.role == "quasi" else "groups"  # whose values are drawn in finer ones
+            line = _say("by_moments", name=name, values=values, step=step, moved=column.moved, where=where)
         else:
             smoothed = _say("smoothed", people=column.smoothed) if column.smoothed else ""
             line = _say("by_shares", name=name, values=values, smoothed=smoothed)

@@ -100,6 +100,7 @@ def verdicts(
         *_method_verdicts(data),
         *_measured(audit, k, max_disclosure),
         *_standard(audit.get("profile")),
+        *(Verdict("files of the folder", "as verified", text, False) for text in audit["table"].get("altered", ())),
     ]
 
 
