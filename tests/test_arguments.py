@@ -83,12 +83,10 @@ def calls(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Call]]
         "score": (hr.score, (numbers, numbers), {}),
         "reconstruct": (hr.reconstruct, ("rr",), {}),
         "Reconstruction.group_by": (counted.group_by, (["education"],), {}),
-        "Reconstruction.cube": (counted.cube, (["education"],), {}),
         "Reconstruction.count": (counted.count, ({},), {}),
         "explode": (hr.explode, (release.table,), {}),
         "verify_model": (hr.verify_model, (model, kept.table), {}),
         "Session": (hr.Session, (people,), {}),
-        "Session.open": (lambda *a: session().open(*a), (people,), {}),
         "Session.choose": (session().choose, (roles, hr.MART(k=5)), {"pseudonym_key": None}),
         "Session.result": (session().result, ("open",), {}),
         "Session.frontier": (
@@ -110,7 +108,6 @@ def calls(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Call]]
             dict.fromkeys(("quasi", "sensitive", "identifiers", "other"), ())
             | {"kinds": {}, "categories": {}, "hierarchies": {}},
         ),
-        "Schema.guess": (hr.Schema.guess, (people,), {}),
         "Schema.from_toml": (hr.Schema.from_toml, ("quasi = ['a']",), {}),
         "Schema.from_mapping": (hr.Schema.from_mapping, ({},), {}),
         "Schema.check": (roles.check, (people.column_names,), {}),

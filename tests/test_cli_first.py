@@ -23,7 +23,7 @@ from experiments import __main__ as experiments
 from experiments import public_data
 from hedgerow.cli import console as showing
 from hedgerow.cli.app import app, run
-from hedgerow.cli.console import set_loudness
+from hedgerow.cli.console import set_quiet
 from hedgerow.progress import compiling, listening, telling
 
 ROLES = ["--quasi", "age,job", "--sensitive", "income", "--identifiers", "name"]
@@ -192,15 +192,6 @@ def test_standard_input_and_output_are_files_called_dash(here: Path) -> None:
     assert {path.name for path in here.iterdir()} == {"people.csv", "out"}
 
 
-def test_how_much_is_said_can_be_chosen(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["protect", "people.csv", *ROLES, "-k", "5", "--no-report", "--out"]
-    assert run([*words, "loud", "-v"]) == 0
-    told = capsys.readouterr().err
-    assert re.search(r"^ +\d+\.\d s  verifying$", told, re.MULTILINE)
-    assert run([*words, "usual"]) == 0
-    assert "verifying" not in capsys.readouterr().err
-
-
 def test_long_work_off_a_terminal_says_where_it_is(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -208,7 +199,7 @@ def test_long_work_off_a_terminal_says_where_it_is(
     monkeypatch.setattr(showing, "_TICK", 0.01)
     monkeypatch.setattr(showing, "_PATIENCE", 0.0)
     monkeypatch.setattr(showing._Lines, "announced", False)
-    set_loudness()
+    set_quiet()
 
     def told(until: str) -> str:
         text = ""
@@ -224,13 +215,13 @@ def test_long_work_off_a_terminal_says_where_it_is(
         assert re.search(r"^protecting: fitting, 0 s so far, about \d+ s left$", told("left"), re.M)
         compiling()
         assert showing.COMPILING in told("compiling")
-    set_loudness(quiet=True)
+    set_quiet(quiet=True)
     with showing.working("protecting") as tell:
         tell("fitting", 0.5)
         compiling()
         time.sleep(0.1)
     assert capsys.readouterr().err == ""
-    set_loudness()
+    set_quiet()
 
 
 def test_a_kernel_that_is_not_at_hand_is_told(tmp_path: Path) -> None:
@@ -395,7 +386,7 @@ def test_a_folder_that_cannot_be_written_to_is_told_before_the_work(
     Path("people.csv").write_text("age,pay\n" + "".join(f"{i},{i % 7}\n" for i in range(40)))
     real = os.access
     monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK and real(path, mode))
-    asked = ["protect", "people.csv", "--quasi", "age", "--sensitive", "pay", "-v"]
+    asked = ["protect", "people.csv", "--quasi", "age", "--sensitive", "pay"]
     assert run([*asked, "--out", "release"]) == 2
     said = capsys.readouterr().err
     assert "cannot be written to" in said

@@ -121,18 +121,6 @@ def test_a_count_of_one_cell_is_the_inverted_cell():
     assert one.se == pytest.approx(se)
 
 
-def test_cube_holds_every_cuboid_and_the_total():
-    counts = np.random.default_rng(2).integers(50, 99, 12).astype(float)
-    made = Reconstruction(parameters(), counts, "em").cube()
-    assert made.num_rows == (2 + 1) * (3 + 1) * (2 + 1)
-    rows = made.to_pylist()
-    total = [r for r in rows if r["grouping"] == ""]
-    assert total[0]["count"] == counts.sum()
-    assert total[0]["se"] == 0
-    assert sum(r["count"] for r in rows if r["grouping"] == "b") == pytest.approx(counts.sum())
-    assert all(r["a"] is None for r in rows if r["grouping"] == "b, c")
-
-
 def test_projection_is_the_nearest_point_of_the_simplex():
     rng = np.random.default_rng(0)
     for _ in range(50):

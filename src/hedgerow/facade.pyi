@@ -8,7 +8,6 @@ if TYPE_CHECKING:  # for mypy such imports make no circles
     from .audit.measure import against as against  # Release.against
     from .audit.profile_result import Judged as Judged
     from .backends.sql import to_sql as to_sql  # Plan.to_sql
-    from .columns.roles import guess_schema as guess_schema  # Schema.guess
     from .release import apply_plan as apply_plan  # Plan.apply
     from .release.explain import explain as explain  # Plan.explain
     from .report.figures import standard_lines as standard_lines  # print(Judged)

@@ -17,8 +17,6 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final, Literal, get_args
 
-from . import facade
-from .display import notebook_html
 from .errors import ParameterError, SchemaError, did_you_mean
 from .files import read_text
 from .hierarchy import Hierarchy
@@ -255,8 +253,6 @@ class Schema:
         The encoding of a CSV file that is not UTF-8 and has no byte order mark, such as
         ``"cp1252"`` (Windows-1252, which is assumed with a caution if it is left out) or
         ``"iso8859-15"``.
-    reasons : mapping of str to str
-        Why `Schema.guess` proposed a role; empty for schemas written by hand.
 
     Raises
     ------
@@ -289,7 +285,6 @@ class Schema:
     missing: Sequence[str] = ()
     decimal: str = ""
     encoding: str = ""
-    reasons: Mapping[str, str] = field(default_factory=dict, compare=False)
 
     def __post_init__(self) -> None:
         faults = []
@@ -311,7 +306,7 @@ class Schema:
         for name, order in self.categories.items():
             if isinstance(order, str) or not isinstance(order, Iterable):
                 raise SchemaError(f"the categories of column {name!r} are not a list")
-        clean |= {part: dict(getattr(self, part)) for part in ("kinds", "hierarchies", "follows", "reasons")}
+        clean |= {part: dict(getattr(self, part)) for part in ("kinds", "hierarchies", "follows")}
         clean |= {
             "categories": {n: tuple(map(str, order)) for n, order in self.categories.items()},
             "grid": {n: points_of(n, points) for n, points in self.grid.items()},
@@ -399,35 +394,9 @@ class Schema:
         for f in fields(self):
             usual = f.default if f.default_factory is MISSING else f.default_factory()
             value = getattr(self, f.name)
-            if f.compare and value != usual:
+            if value != usual:
                 arguments.append(f"{f.name}={list(value) if isinstance(value, tuple) else value!r}")
         return f"Schema({', '.join(arguments)})"
-
-    def _repr_html_(self) -> str:
-        """Return the columns and their roles as HTML for notebooks."""
-        rows = []
-        for attribute, role in ROLE_FIELDS.items():
-            for name in getattr(self, attribute):
-                declared = [self.kinds.get(name, "")]
-                declared += ["declared order"] if name in self.categories else []
-                declared += ["hierarchy"] if name in self.hierarchies else []
-                declared += ["public cut points"] if name in self.grid else []
-                declared += ["public bounds"] if name in self.bounds else []
-                declared += [f"event {event}" for event in self.events.get(name, ())]
-                why = self.reasons.get(name, "")
-                rows.append((name, role, ", ".join(filter(None, declared)), why))
-        people = "" if self.unit is UNSAID else "Every row is a person."
-        if self.person is not None:
-            people = f"A person is one value of {self.person}: k counts people."
-        if self.household is not None:
-            people += f" A household is one value of {self.household}: k counts these as well."
-        if self.together:
-            people += " Its members stay together in one cell."
-        if self.weight is not None:
-            people += f" Records are weighted by {self.weight}."
-        rest = {"drop": "left out", "release": "released as they are"}[self.rest]
-        sentences = [people.strip(), f"Columns that it does not name are {rest}."]
-        return notebook_html("Schema", sentences, ("", ("column", "role", "declared", "why"), rows))
 
     def role(self, name: str) -> Role:
         """Return a column's role; "undeclared" if the schema does not name it.
@@ -473,19 +442,17 @@ class Schema:
             )
 
     @takes(columns=NAMES)
-    def check(self, columns: Sequence[str], *, quasi: bool = True, sensitive: bool = True) -> None:
+    def check(self, columns: Sequence[str]) -> None:
         """Raise one SchemaError that lists all missing or unfit columns, with similar names.
 
         Parameters
         ----------
         columns : sequence of str
             The column names of the table.
-        quasi, sensitive : bool
-            Whether the quasi-identifiers, the sensitive columns must be there.
         """
         wanted = [
-            *(self.quasi if quasi else ()),
-            *(self.sensitive if sensitive else ()),
+            *self.quasi,
+            *self.sensitive,
             *self.identifiers,
             *self.other,
             *(name for name in (self.person, self.household, self.weight) if name is not None),
@@ -514,22 +481,6 @@ class Schema:
     def reading(self) -> Schema:
         """Return a schema with only this schema's settings for reading text files."""
         return Schema(**{name: getattr(self, name) for name in READING})
-
-    @classmethod
-    def guess(cls, table: Any) -> Schema:
-        """Propose roles and kinds for a table's columns, with the reason for each in `reasons`.
-
-        Parameters
-        ----------
-        table : path, pandas, Polars or Arrow table, DuckDB relation
-            The table to profile.
-
-        Returns
-        -------
-        Schema
-            A proposal for a person to correct; `reasons` says why.
-        """
-        return facade.guess_schema(table)
 
     def to_toml(self) -> str:
         """Return the schema as TOML, with one key per field and hierarchies as paths."""

@@ -6,12 +6,10 @@ import gc
 from pathlib import Path
 
 import duckdb
-import pyarrow.parquet as pq
 import pytest
 
 import hedgerow as hr
 from hedgerow.backends import select
-from hedgerow.cli.app import run
 from hedgerow.release import apply_plan
 
 from .conftest import people
@@ -66,23 +64,6 @@ def test_a_relation_without_room_streams(home: Path, monkeypatch: pytest.MonkeyP
         monkeypatch.setattr(select, "_CELL", 1 << 20)  # 3,000 rows of 4 columns: 12.6 GB
         release = hr.protect(relation, SCHEMA, METHOD, memory="8GB")
         assert release.original.engine == "duckdb"
-        assert release.original.engine_reason == ("reading it whole takes some 12.6 GB, and 8.0 GB are allowed")
         plan = release.plan
         monkeypatch.setattr("hedgerow.columns.workspace._of_machine", lambda: 1 << 33)
         assert plan.apply(relation).aggregate("count(*)").fetchall() == [(3000,)]
-
-
-def test_the_command_says_which_engine_and_why(home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "parts").mkdir()
-    pq.write_table(people(), tmp_path / "parts" / "one.parquet")
-    pq.write_table(people(), tmp_path / "one.parquet")
-    roles = ["--quasi", "age,job", "--sensitive", "pay", "--method", "mart", "-k", "8", "--no-report"]
-    assert run(["protect", str(tmp_path / "parts"), *roles, "--out", str(tmp_path / "a")]) == 0
-    assert "engine duckdb: the table is in several files" in capsys.readouterr().err
-    plan = str(tmp_path / "a" / "plan.json")
-    words = ["apply", plan, str(tmp_path / "parts"), "--out", str(tmp_path / "a.csv")]
-    assert run(words) == 0
-    assert "engine duckdb: the table is in several files" in capsys.readouterr().err
-    words = ["protect", str(tmp_path / "one.parquet"), *roles, "--memory", "2GB"]
-    assert run([*words, "--out", str(tmp_path / "b")]) == 0
-    assert "engine duckdb" not in capsys.readouterr().err

@@ -15,7 +15,6 @@ from hedgerow import datasets
 from hedgerow.columns.roles import profile
 from hedgerow.io.file_format import FileLabels, VariableLabels
 from hedgerow.io.read import read
-from hedgerow.schema import Schema
 
 N = 60
 
@@ -60,7 +59,7 @@ def test_roles(name, values, expected):
 
 def test_kinds_are_given_where_the_type_does_not_tell():
     table = pa.table({"zip": [10115, 10117] * 20, "birth": ["2001-02-03", "1999-01-01"] * 20, "age": [1, 2] * 20})
-    assert dict(Schema.guess(table).kinds) == {"zip": "categorical", "birth": "date"}
+    assert dict(hr.inspect(table).schema.kinds) == {"zip": "categorical", "birth": "date"}
 
 
 def test_a_profile_counts_and_shows_no_value():
@@ -72,12 +71,12 @@ def test_a_profile_counts_and_shows_no_value():
 
 
 def test_every_column_has_a_role_and_a_reason():
-    schema = Schema.guess(datasets.make_people(500))
+    people = datasets.make_people(500)
+    schema = hr.inspect(people).schema
     assert schema.identifiers == ("person_id",)
     assert schema.sensitive == ("income", "assets", "diagnosis", "smoker")
     assert len(schema.quasi) == 12
-    assert set(schema.reasons) == {*schema.identifiers, *schema.quasi, *schema.sensitive}
-    assert all(schema.reasons.values())
+    assert all(column.reason for column in profile(people))
 
 
 def test_row_order_does_not_matter():
@@ -160,7 +159,7 @@ def test_keys_of_households_and_sampling_weights_are_proposed() -> None:
             "weight": np.arange(n) % 50 + 50,
         }
     )
-    schema = hr.Schema.guess(survey)
+    schema = hr.inspect(survey).schema
     assert (schema.household, schema.weight) == ("hh_id", "sampling_weight")
     assert schema.unit is hr.Schema().unit
     warned = " ".join(hr.inspect(survey).warnings)
@@ -173,7 +172,7 @@ def test_keys_of_households_and_sampling_weights_are_proposed() -> None:
         told = survey.set_column(at, "sampling_weight", pa.array(weights))
         assert "gives away" not in " ".join(hr.inspect(told).warnings)
     low = survey.set_column(at, "sampling_weight", pa.array(np.full(n, 0.5)))
-    assert hr.Schema.guess(low).weight is None
+    assert hr.inspect(low).schema.weight is None
 
 
 def test_the_shape_of_a_column_is_counted() -> None:

@@ -268,7 +268,7 @@ def _is_refused(name: str, types: pa.Schema, schema: Schema) -> bool:
     flat = [kind for kind in types.types if not pa.types.is_nested(kind)]
     nested = len(flat) < len(types.types) and name != "memory"
     units = any(each is not None for each in (schema.person, schema.household, schema.weight))
-    return nested or not _holds(name, flat) or (units and not engine(name).capabilities.units)
+    return nested or not _holds(name, flat) or (units and not engine(name).capabilities.positions)
 
 
 def _check_columns(name: str, path: Path, equal: Callable[[str, Any, Any], None]) -> None:

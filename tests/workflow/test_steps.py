@@ -50,9 +50,6 @@ def test_going_back_makes_what_follows_undone(session: hr.Session) -> None:
     assert session.done == ("open", "choose", "frontier")
     session.choose(ROLES.replace(quasi=["age"]), hr.Mondrian(k=5))
     assert session.done == ("open", "choose")
-    session.inspect()
-    session.open("people.csv")
-    assert session.done == ("open",)
 
 
 def test_a_point_of_the_frontier_can_be_taken(session: hr.Session) -> None:
@@ -256,7 +253,6 @@ def test_inspect_says_what_to_be_wary_of() -> None:
     table = pd.DataFrame({"age": [31, 40, 52], "note": ["x", "x", "x"], "gone": [None] * 3})
     seen = hr.inspect(table)
     assert seen.rows == 3
-    assert seen.schema == hr.Schema.guess(table)
     told = "\n".join(seen.warnings)
     for words in ("without any value", "gone", "with a single value", "note", "no column looks sens"):
         assert words in told

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from ..backends.base import RemoteEngine
 from ..backends.select import remote_engine
 from ..columns.table import Table
 from ..columns.to_parquet import OpenOptions
@@ -35,7 +34,7 @@ def _table(source: Any) -> Table:
 
 
 def put_there(
-    there: RemoteEngine, original: Any, released: Any, schema: Schema | None, plan: Plan | None, memory: Any = None
+    there: Any, original: Any, released: Any, schema: Schema | None, plan: Plan | None, memory: Any = None
 ) -> tuple[Any, Any, Plan | None, tuple[str, ...]]:
     """Open files on the cluster, and return both tables, the plan of a release folder, and notes.
 

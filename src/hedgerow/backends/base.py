@@ -171,19 +171,13 @@ class Capabilities:
     streams : bool
         Whether tables may be larger than memory: they are read a few rows at a time, and what
         needs all of one at once (attacks, pairs by position) is refused.
-    units : bool
-        Whether columns may identify persons and households and give sampling weights.
-    pseudonyms : bool
-        Whether identifiers may be replaced by pseudonyms.
     positions : bool
         Whether rows have numbers: columns have a code for each row, and a release has the input
-        row of each of its rows.
+        row of each of its rows. Persons, households, sampling weights and pseudonyms need that.
     """
 
     recodings: tuple[str, ...]
     streams: bool
-    units: bool = True
-    pseudonyms: bool = True
     positions: bool = True
 
 
@@ -252,39 +246,6 @@ class Engine(Protocol):
         self, table: Table, quasi: Sequence[str], sensitive: Sequence[PlanColumn], persons: Persons | None = None
     ) -> Classes:
         """Return the equivalence classes of a released table, with the sensitive values in each."""
-        ...
-
-
-class RemoteEngine(Engine, Protocol):
-    """An engine whose rows are on other machines; this process receives only counts and copies."""
-
-    def as_table(self, source: Any) -> Table:
-        """Wrap a frame of this engine as a table."""
-        ...
-
-    def copied_here(self, table: Table, memory: str | int | None = None) -> Table:
-        """Copy a table to a private folder on this machine; return the copy, which is read a few rows at a time."""
-        ...
-
-    def same_rows(self, one: Table, other: Table, names: Sequence[str]) -> bool:
-        """Return whether two tables hold the same rows in the named columns, in any order."""
-        ...
-
-    def paired(
-        self,
-        original: Table,
-        released: Table,
-        plan: Plan | None,
-        names: Sequence[str],
-        *,
-        besides: int = 0,
-        memory: Any = None,
-    ) -> tuple[Table, Table] | None:
-        """Return a table and its release as two tables whose rows match, rebuilt from counted pairs of codes.
-
-        The release is made again, with `plan` if given, otherwise as it was first made. Return None if
-        the result differs from the release.
-        """
         ...
 
 

@@ -12,8 +12,9 @@ import pyarrow.parquet as pq
 from ..columns.table import Table
 from ..columns.to_parquet import DEFAULTS, OpenOptions, is_database
 from ..errors import InputError, ParameterError, UnsupportedError
+from ..files import SUFFIXES
 from ..io.file_format import FileFormat
-from ..io.file_sets import format_of, is_many, parts_of
+from ..io.file_sets import is_many, parts_of
 from ..io.frames import ArrowSource
 from ..io.parquet_reader import Scan
 from ..io.read import read
@@ -53,7 +54,7 @@ def open(source: Any, options: OpenOptions = DEFAULTS) -> Table:
 def _joined(path: Path) -> Table:
     """Read the Parquet files of a folder or pattern into one table."""
     parts = parts_of(path)
-    if format_of(parts).suffix != ".parquet":
+    if SUFFIXES[parts[0].suffix.lower()] != ".parquet":
         raise UnsupportedError(
             f"{path.name} stands for several files that are not Parquet",
             hint='protect, audit and apply put text files together by engine="duckdb" '

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pyarrow as pa
 
@@ -16,7 +17,7 @@ from ..errors import UnsupportedError
 from ..io.file_sets import is_many
 from ..io.read import read
 from ..schema import Schema
-from .base import RemoteEngine, engine
+from .base import engine
 
 # peak bytes of the in-memory engine per cell of Parquet, and per byte of text
 _CELL, _BYTE = 24, 6
@@ -35,7 +36,7 @@ def opened(
 
     "auto" reads files and relations into memory where they fit into `memory` (by default half of
     the machine's) with what work takes besides, and streams larger ones, folders, patterns and
-    databases; `Table.engine_reason` gives the reason. Frames are read into memory, and so is any
+    databases. Frames are read into memory, and so is any
     source for work that does not run on an engine that streams.
 
     Parameters
@@ -57,16 +58,12 @@ def opened(
     ParameterError
         There is no such engine.
     """
-    asked_for, name = name, chosen(source, runs_on, what, name=name, memory=memory)
+    is_chosen, name = name == "auto", chosen(source, runs_on, what, name=name, memory=memory)
     if isinstance(source, Table):
         return source if engine(name).capabilities.streams else read(source, schema=schema)
-    if not engine(name).capabilities.streams and asked_for == "auto":
+    if not engine(name).capabilities.streams and is_chosen:
         memory = None  # the limit chose the engine; this engine takes none
-    options = OpenOptions(schema=schema, memory=memory)
-    table = engine(name).open(source, options)
-    if asked_for == "auto" and name == "duckdb":
-        table.engine_reason = too_large(source, memory)
-    return table
+    return engine(name).open(source, OpenOptions(schema=schema, memory=memory))
 
 
 def chosen(source: Any, runs_on: Sequence[str], what: str, *, name: str = "auto", memory: Any = None) -> str:
@@ -98,10 +95,11 @@ def is_frame(source: Any) -> bool:
     return kind.__module__.startswith("pyspark.sql.") and kind.__name__ == "DataFrame"
 
 
-def remote_engine(source: Any, name: str = "auto") -> RemoteEngine | None:
+def remote_engine(source: Any, name: str = "auto") -> Any:
     """Return the engine that holds a source's rows on other machines, or None if they are on this one.
 
-    `name` is the engine that was asked for; a remote engine takes any source.
+    `name` is the engine that was asked for; a remote engine takes any source. It has `as_table`,
+    `copied_here`, `paired` and `same_rows` besides what every engine has.
     """
     if isinstance(source, Table):
         name = source.engine
@@ -109,7 +107,7 @@ def remote_engine(source: Any, name: str = "auto") -> RemoteEngine | None:
         name = "spark"
     if name == "auto" or engine(name).capabilities.positions:
         return None
-    return cast(RemoteEngine, engine(name))
+    return engine(name)
 
 
 def too_large(source: Any, memory: Any = None) -> str | None:
@@ -117,32 +115,26 @@ def too_large(source: Any, memory: Any = None) -> str | None:
 
     A relation or a frame of Spark is run once to count its rows.
     """
-    allowed = memory_of(memory)
+    size, allowed = 0, memory_of(memory)
     if is_frame(source):
-        return _beyond(int(source.count()) * len(source.columns) * _CELL, allowed)
-    if is_relation(source):
+        size = int(source.count()) * len(source.columns) * _CELL
+    elif is_relation(source):
         (n_rows,) = source.aggregate("count(*)").fetchall()[0]
-        return _beyond(int(n_rows) * len(source.columns) * _CELL, allowed)
-    if not isinstance(source, (str, Path)):
+        size = int(n_rows) * len(source.columns) * _CELL
+    elif isinstance(source, (str, Path)):
+        if is_many(source) or is_database(source):
+            return "the table is in several files, or in a database"
+        path = Path(source)
+        suffix = path.suffix.lower() if os.path.isfile(path) else ""
+        if suffix == ".csv":
+            size = path.stat().st_size * _BYTE
+        elif suffix == ".parquet":
+            import pyarrow.parquet as pq
+
+            # reading the table will raise the error
+            with suppress(pa.ArrowException, OSError):
+                about = pq.read_metadata(path)
+                size = int(about.num_rows) * int(about.num_columns) * _CELL
+    if size <= allowed:
         return None
-    if is_many(source):
-        return "the table is in several files"
-    if is_database(source):
-        return "the table is in a database"
-    path = Path(source)
-    if not os.path.isfile(path):
-        return None
-    if path.suffix.lower() == ".parquet":
-        import pyarrow.parquet as pq
-
-        try:
-            about = pq.read_metadata(path)
-        except (pa.ArrowException, OSError):
-            return None  # reading it will raise the error
-        return _beyond(int(about.num_rows) * int(about.num_columns) * _CELL, allowed)
-    return _beyond(path.stat().st_size * _BYTE, allowed) if path.suffix.lower() == ".csv" else None
-
-
-def _beyond(size: int, allowed: int) -> str | None:
-    message = f"reading it whole takes some {size / 1e9:,.1f} GB, and {allowed / 1e9:,.1f} GB are allowed"
-    return message if size > allowed else None
+    return f"reading it whole takes some {size / 1e9:,.1f} GB, and {allowed / 1e9:,.1f} GB are allowed"

@@ -25,9 +25,7 @@ from ..validation import check_one_of
 
 NATIVE = "duckdb"
 # the objects that a statement may create
-CREATED = ("view", "table", "materialized view")
-# dialects whose materialized views may contain such statements
-_MATERIALIZED = ("postgres",)
+CREATED = ("view", "table")
 # DuckDB refuses expressions deeper than 1,000; sqlglot parses by recursion, some 20 frames a level.
 _DEPTH, _DEPTH_OF_OTHERS = 60, 6
 # DuckDB makes longer IN lists joins over all rows.
@@ -62,9 +60,9 @@ def to_sql(
         The name of the table in the database; dots separate schema and table.
     dialect : str
         "duckdb", or any dialect of sqlglot ("spark", "postgres", "bigquery", ...).
-    create : {None, "view", "table", "materialized view"}
-        The object to create from the SELECT. Rows of a table or a materialized view are sorted by
-        their released cells, because the order of the source may show who is who.
+    create : {None, "view", "table"}
+        The object to create from the SELECT. Rows of a table are sorted by their released cells,
+        because the order of the source may show who is who.
     name : str
         The name of what is created; dots separate schema and name.
 
@@ -73,18 +71,12 @@ def to_sql(
     PlanError
         The dialect is unknown.
     UnsupportedError
-        This kind of recoding cannot be written as SQL; the database has no such thing.
+        This kind of recoding cannot be written as SQL.
     """
     dialect = dialect.lower()
     check_one_of("create", create, (None, *CREATED))
     if dialect != NATIVE:
         _check_dialect(dialect)
-    if create == CREATED[2] and dialect not in _MATERIALIZED:
-        raise UnsupportedError(
-            f"{dialect} holds no such statement as a materialized view",
-            hint='create="view" recodes whenever it is read, create="table" once; materialized views '
-            f"are written for {', '.join(_MATERIALIZED)}",
-        )
     if plan.guard is not None and plan.guard.form != RUNS:
         raise UnsupportedError(
             "values that are drawn inside groups cannot be written as SQL",

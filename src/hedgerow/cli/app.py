@@ -16,7 +16,7 @@ from ..errors import HedgerowError, PromiseError, no_memory
 from ..progress import cautions
 from . import apply, audit, for_recipients, frontier, protect, start
 from .command import Panelled
-from .console import complain, set_loudness, warn
+from .console import complain, set_quiet, warn
 from .outputs import forget
 
 app = typer.Typer(
@@ -92,7 +92,7 @@ DONE, BROKEN, USAGE, INTERRUPTED = 0, 1, 2, 130
 def run(arguments: Sequence[str]) -> int:
     """Run a command line and return its exit code."""
     before, sys.unraisablehook = sys.unraisablehook, _interrupt_again
-    set_loudness()
+    set_quiet()
     try:
         code = _run(arguments)
     finally:

@@ -11,7 +11,7 @@ from ..plan import Plan
 from ..progress import cautions
 from ..workflow.options import ENGINE, READING, plan_read_as, rows
 from .command import Options, command
-from .console import as_json, explain_engine, note, say, warn, working
+from .console import as_json, note, say, warn, working
 from .outputs import is_stream, new_file, sent
 
 
@@ -58,25 +58,19 @@ def apply(plan: Path, source: str, options: Options) -> None:
             )
         key = Key.file(key_file)
     with working("recoding"), cautions() as warnings:
-        applied = heavy.apply_plan(
-            recoding,
-            source,
-            key,
-            on_open=explain_engine,
-            **options.pick(("keep_order", "unseen", "engine", "memory", "parts")),
-        )
+        chosen = options.pick(("keep_order", "unseen", "engine", "memory", "parts"))
+        applied = heavy.apply_plan(recoding, source, key, **chosen)
     for text in warnings:
         warn(text)
     with sent(options["out"], applied.source.suffix) as out:
         applied.write(out, force=force, **options.pick(["escape"]))
+    n_rows = applied.source.n_rows
     if options.get("json"):
-        as_json(
-            {"file": str(out), "rows": applied.n_rows, "outside": applied.outside, "dropped": list(applied.dropped)}
-        )
+        as_json({"file": str(out), "rows": n_rows, "outside": applied.outside, "dropped": list(applied.dropped)})
         return
     # standard output holds the table and nothing else
     report = note if to_stream else say
-    report(f"{applied.n_rows:,} records recoded; {applied.outside:,} cells fall outside the plan's cells.")
+    report(f"{n_rows:,} records recoded; {applied.outside:,} cells fall outside the plan's cells.")
     report("Nothing is promised about these people: verify before you share them.")
     if not to_stream:
         say(f"written    {out}")

@@ -18,13 +18,13 @@ from ..schema import Schema
 from ..texts import text
 from ..workflow.methods import MASKING, MASKING_PANEL
 from ..workflow.options import TABLES, Option, fits, rows, schema_from, split
-from .console import set_loudness
+from .console import set_quiet
 from .outputs import received
 
 # the option that every command with many options takes; no file may name another one
 CONFIG = Option("config", Path, "TOML file with any of these options under their names.")
-# the options that every command takes
-LOUDNESS = rows("loudness")
+# the option that every command takes
+QUIET = rows("quiet")
 
 # the files that a command reads
 FORMATS = "CSV, Parquet, Arrow/Feather, SPSS, Stata, SAS or Excel"
@@ -194,7 +194,7 @@ def command(
     **arguments : tuple of str
         For each parameter, its name in the usage line and its description.
     """
-    by_name = {row.name: row for row in (*options, *LOUDNESS)}
+    by_name = {row.name: row for row in (*options, *QUIET)}
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         # typer has no place for what an argument is called and what it means
@@ -232,7 +232,7 @@ def merged(flags: Mapping[str, Any], config: Path | None, by_name: Mapping[str, 
     flags = {name: value for name, value in flags.items() if value is not None and value != []}
     options = Options(values | flags)
     options.config = config
-    set_loudness(bool(options.pop("quiet", False)), bool(options.pop("verbose", False)))
+    set_quiet(bool(options.pop("quiet", False)))
     for name, value in options.items():
         is_text = name in flags or isinstance(value, str)
         if is_text and name in by_name and by_name[name].type is list:

@@ -9,22 +9,18 @@ import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import Any, TextIO
 
 from ..display import aligned, wrapped
 from ..progress import Progress, compiling_noticed
 
-if TYPE_CHECKING:
-    from ..columns.table import Table
-
-QUIET, USUAL, VERBOSE = -1, 0, 1
-_loudness = USUAL
+_quiet = False
 
 
-def set_loudness(quiet: bool = False, verbose: bool = False) -> None:
-    """Set how much is printed besides results, warnings and errors: nothing, the usual lines, or every step."""
-    global _loudness
-    _loudness = QUIET if quiet else VERBOSE if verbose else USUAL
+def set_quiet(quiet: bool = False) -> None:
+    """Set whether only results, warnings and errors are printed."""
+    global _quiet
+    _quiet = quiet
 
 
 def say(text: str = "") -> None:
@@ -52,19 +48,13 @@ def to_stderr(text: str) -> None:
 
 def note(text: str) -> None:
     """Print a line that --quiet suppresses."""
-    if _loudness > QUIET:
+    if not _quiet:
         to_stderr(text)
 
 
 def warn(text: str) -> None:
     """Print a warning that needs attention before the release is published."""
     to_stderr(f"warning: {text}")
-
-
-def explain_engine(table: Table) -> None:
-    """Print why a table is streamed."""
-    if table.engine_reason is not None:
-        note(f"engine {table.engine}: {table.engine_reason} (--engine)")
 
 
 def complain(message: str, hint: str | None = None) -> None:
@@ -97,11 +87,11 @@ def working(text: str) -> Iterator[Progress]:
     """Show the current step, the time it takes and, if its share is known, the time left.
 
     Shows a bar on a terminal. Elsewhere it prints a line if the work takes long or if functions are
-    compiled first; with --verbose a line for every step, and with --quiet nothing.
+    compiled first; with --quiet nothing.
     """
-    if sys.stderr is None or _loudness == QUIET:
+    if sys.stderr is None or _quiet:
         yield lambda step, fraction: None
-    elif sys.stderr.isatty() and _loudness < VERBOSE:
+    elif sys.stderr.isatty():
         with _bar(text) as report:
             yield report
     else:
@@ -173,25 +163,18 @@ class _Lines:
         self.thread = threading.Thread(target=self._print_lines, daemon=True)
 
     def __enter__(self) -> _Lines:
-        if _loudness == VERBOSE:
-            to_stderr(f"{self.text} ...")
         self.thread.start()
         return self
 
-    def __exit__(self, *fault: object) -> None:
+    def __exit__(self, *_: object) -> None:
         self.stopped.set()
         self.thread.join()
-        # what failed is not done
-        if _loudness == VERBOSE and not any(fault):
-            to_stderr(f"{self._seconds():7.1f} s  done: {self.text}")
 
     def _seconds(self) -> float:
         return time.monotonic() - self.began
 
     def report(self, step: str, fraction: float | None) -> None:
         """Record the current step and its finished share."""
-        if step != self.step and _loudness == VERBOSE:
-            to_stderr(f"{self._seconds():7.1f} s  {step}")
         self.step, self.remaining = step, self.pace.remaining(fraction)
 
     def compiling(self) -> None:

@@ -19,6 +19,9 @@ _MOST_ROWS = 40
 @command(*rows("reconstruct"), source=("SOURCE", "A release folder, or its table."))
 def reconstruct(source: str, options: Options) -> None:
     """Estimate counts of the original from a randomized release."""
+    import pyarrow.csv as csv
+    import pyarrow.parquet as parquet
+
     from ..release.reconstruct import reconstruct as estimate
 
     out = new_file(options["out"]) if options.get("out") else None
@@ -27,14 +30,10 @@ def reconstruct(source: str, options: Options) -> None:
     level, by = options.get("level", 0.95), options.get("by")
     with working("reconstructing"):
         estimated = estimate(source, options.get("parameters"), columns=by, estimator=options.get("estimator"))
-        if options.get("cube"):
-            counts = estimated.cube(level=level)
-        elif by:
-            counts = estimated.group_by(by, level=level)
-        else:
-            counts = estimated.table(level=level)
+        counts = estimated.group_by(by, level=level) if by else estimated.table(level=level)
     if out is not None:
-        _write(counts, out)
+        with private_file(out) as file:
+            (csv.write_csv if out.suffix == ".csv" else parquet.write_table)(counts, file)
     if options.get("json"):
         as_json({"records": estimated.n, "rows": counts.to_pylist()})
         return
@@ -46,14 +45,6 @@ def reconstruct(source: str, options: Options) -> None:
     say("count has no negative cells; unbiased may have some: take it to add cells up.")
     if counts.num_rows > _MOST_ROWS:
         say(f"... {counts.num_rows - _MOST_ROWS:,} more rows; write them with --out counts.csv")
-
-
-def _write(counts: Any, out: Path) -> None:
-    import pyarrow.csv as csv
-    import pyarrow.parquet as parquet
-
-    with private_file(out) as file:
-        (csv.write_csv if out.suffix == ".csv" else parquet.write_table)(counts, file)
 
 
 def _cell(value: Any) -> str:

@@ -18,7 +18,7 @@ from ..workflow import methods
 from ..workflow.options import ENGINE
 from ..workflow.request import CHOICE, OPTIONS, WRITING
 from .command import TABLE, Options, command
-from .console import as_json, explain_engine, note, say, warn, working
+from .console import as_json, note, say, warn, working
 from .outputs import check_distinct, is_stream, send
 
 if TYPE_CHECKING:
@@ -71,7 +71,6 @@ def protect(options: Options, source: str | None = None) -> None:
         measured = _measures(options, profile, profile is not None and heavy.needs_attacks(profile))
     if not session.table.is_loaded:
         heavy.refuse_whole([name for name, is_on in measured.items() if is_on], options.get("sample"))
-    explain_engine(session.table)
     for text in warnings:
         warn(text)
     with working(f"protecting {session.table.n_rows:,} records") as progress:

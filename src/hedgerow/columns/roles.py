@@ -129,12 +129,6 @@ def attacked_as(column: Column, schema: Schema) -> str:
     return "category" if whole and schema.kinds.get(column.name) != "numeric" else "number"
 
 
-def guess_schema(source: Any) -> Schema:
-    """Propose a schema for a table; see `Schema.guess`."""
-    table = read(source)
-    return proposal(table, profile(table))
-
-
 def proposal(table: Table, profiles: Sequence[ColumnProfile]) -> Schema:
     """Return the schema that the profiles of a table's columns suggest."""
     keys = [p.name for p in profiles if p.role == "identifier"]
@@ -151,7 +145,6 @@ def proposal(table: Table, profiles: Sequence[ColumnProfile]) -> Schema:
         identifiers=names["identifier"],
         other=[name for name in names["other"] if name not in weights[:1]],
         kinds={p.name: p.kind for p in profiles if p.kind != table.kind(p.name)},
-        reasons={p.name: p.reason for p in profiles},
         unit=repeating[0] if repeating else UNSAID,
         household=households[0] if households else None,
         weight=weights[0] if weights else None,

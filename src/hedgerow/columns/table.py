@@ -65,8 +65,6 @@ class Table:
         The table as read from its file under other declarations; None if no column differs.
     engine : str
         The name of the engine that opened the table (`hedgerow.backends`).
-    engine_reason : str, optional
-        The reason for that engine, if nobody named it and it is not the in-memory engine.
     record_source : callable, optional
         Returns the records over which a tree is grown, if the rows are on other machines.
     drawn_counts : callable, optional
@@ -80,7 +78,6 @@ class Table:
 
     engine: ClassVar[str] = "memory"
     is_loaded: ClassVar[bool] = True
-    engine_reason: str | None = None
     record_source: Any = None
     drawn_counts: Any = None
 

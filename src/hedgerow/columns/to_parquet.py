@@ -16,11 +16,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..errors import InputError, UnsupportedError, translated
-from ..files import private_handle
+from ..files import SUFFIXES, private_handle
 from ..io.csv_file import csv_layout, declared_columns, declared_texts, read_csv_batches, warn_of_guesses
 from ..io.duckdb_reader import identifier, in_batches
 from ..io.file_format import Dialect, FileFormat
-from ..io.file_sets import check_drift, check_there, format_of, parts_of
+from ..io.file_sets import check_drift, check_there, parts_of
 from ..io.frames import without_views
 from ..io.parquet_reader import Reader, Scan
 from ..io.text_cells import infer_type, unescape_cells, unescape_names
@@ -77,8 +77,7 @@ def open_chunked(source: Any, workspace: Workspace, options: OpenOptions = DEFAU
         Sources of this kind can only be read whole.
     """
     if is_relation(source):
-        message = "the DuckDB relation cannot be read"
-        table = _copy_relation(source, workspace, lambda: InputError(message))
+        table = _copy_relation(source, workspace, lambda: InputError("the DuckDB relation cannot be read"))
         table.is_relation = True
         return table
     if not isinstance(source, (str, Path)):
@@ -91,7 +90,7 @@ def open_chunked(source: Any, workspace: Workspace, options: OpenOptions = DEFAU
         return _open_database(Path(file), name, workspace)
     path = Path(source)
     parts = parts_of(path)
-    layout = format_of(parts)
+    layout = FileFormat(SUFFIXES[parts[0].suffix.lower()])
     if layout.suffix == ".parquet":
         return ChunkedTable(Scan.from_files(parts), workspace, layout, path)
     if layout.suffix == ".csv":

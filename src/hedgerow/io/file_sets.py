@@ -16,7 +16,7 @@ import pyarrow as pa
 from ..columns.arrays import value_class, value_type
 from ..errors import InputError, did_you_mean, translated
 from ..files import SUFFIXES
-from .file_format import FileFormat, damaged
+from .file_format import damaged
 from .write import PART_FILE
 
 # What other programs leave beside their files begins so.
@@ -137,16 +137,6 @@ def _same(one: pa.DataType, other: pa.DataType) -> bool:
         return True
     # text of either width is text; numbers of several widths are several types
     return {value_class(k) for k in (one, other)} == {"text"}
-
-
-def format_of(parts: Sequence[Path]) -> FileFormat:
-    """Return the file format of a table's files, from the ending of the first."""
-    return FileFormat(SUFFIXES[parts[0].suffix.lower()])
-
-
-def written_as(suffix: str) -> str:
-    """Return the ending of the release's file: that of the input, but `.xpt` for SAS data sets."""
-    return ".xpt" if suffix == ".sas7bdat" else suffix
 
 
 def check_path(path: Path) -> str:

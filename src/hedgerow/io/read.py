@@ -21,7 +21,7 @@ from ..errors import InputError, translated
 from ..schema import Schema
 from .csv_file import declared_texts, read_csv, read_texts
 from .file_format import UNICODE, Dialect, FileFormat
-from .file_sets import check_path, readable, written_as
+from .file_sets import check_path, readable
 from .frames import ArrowSource, source_of
 from .parquet_reader import read_parquet
 from .statistical import STATISTICAL, codes_of_labels, read_statistical, values_from_codes
@@ -93,7 +93,8 @@ def _of_file(source: Path, schema: Schema, unescape_formulas: bool) -> Table:
             arrow = unescape(arrow) if unescape_formulas else arrow
         elif layout.suffix in STATISTICAL:
             arrow, orders, labels = read_statistical(path, layout.suffix)
-            layout = FileFormat(written_as(layout.suffix), labels=labels)
+            # SAS data sets are read, not written
+            layout = FileFormat(".xpt" if layout.suffix == ".sas7bdat" else layout.suffix, labels=labels)
         elif layout.suffix == ".xlsx":
             arrow, sheet = read_workbook(path, sheet, schema.missing)
             layout = FileFormat(".xlsx", Dialect(missing=tuple(schema.missing)), sheet=sheet)

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
 from .. import facade
-from ..display import arguments, notebook_html
 from ..errors import PlanError, UnsupportedError
 from ..files import read_text, write_private
 from ..notation import Cell
@@ -29,14 +28,6 @@ class Contradiction(ValueError):
 # same; it covers it (means by the extent that the plan keeps of their group), and is that of its group;
 # the column's map gives it; it is the same or missing; chance or the whole table gives it
 UNCHANGED, COVERS, MAPPED, LEFT_OUT, RANDOM = "unchanged", "covers", "mapped", "left-out", "random"
-
-_DONE = {
-    UNCHANGED: "as it is",
-    COVERS: "coarsened: each cell covers its group's values",
-    MAPPED: "each value by its own map",
-    LEFT_OUT: "as it is, or suppressed",
-    RANDOM: "drawn, moved or told of the whole table",
-}
 
 
 @dataclass(frozen=True)
@@ -505,29 +496,6 @@ class Plan:
     def __repr__(self) -> str:
         return f"Plan({self.method}, {self.n_rows:,} rows, {len(self.columns)} columns, {len(self.promises)} promises)"
 
-    def _repr_html_(self) -> str:
-        """Return HTML for notebooks, with columns and promises but no threshold or cell."""
-        done = self.relations()
-        rows = [
-            (c.name, c.role, c.kind, _DONE[done.get(c.name, UNCHANGED)])
-            for c in self.columns
-            if c.name not in self.left_out
-        ]
-        promised = [
-            (p["kind"].replace("_", " "), arguments((n, v) for n, v in p.items() if n != "kind" and v))
-            for p in self.promises
-        ]
-        return notebook_html(
-            f"Plan: {self.method}({arguments(self.parameters.items())})",
-            [
-                f"Fitted on {self.n_rows:,} rows. Private: its file holds thresholds taken from the "
-                "data; explain() tells it in words.",
-                f"Left out: {', '.join(self.left_out)}." if self.left_out else "",
-            ],
-            ("", ("column", "role", "kind", "in the release"), rows),
-            ("", ("promise", "with"), promised),
-        )
-
     @property
     def risk_model(self) -> str:
         """Return how risk is measured: in "classes" of equal cells, or by "linkage" of altered records."""
@@ -660,10 +628,9 @@ class Plan:
         dialect : str, default "duckdb"
             The database, as sqlglot calls it: "duckdb", "spark", "postgres", "snowflake",
             "bigquery" ...
-        create : {None, "view", "table", "materialized view"}
+        create : {None, "view", "table"}
             Create something of the SELECT instead: a view recodes whenever it is read, a table
-            once, a materialized view (PostgreSQL) whenever it is refreshed. Rows of the last two
-            are put in the order of their released cells.
+            once, with its rows in the order of their released cells.
         name : str, default "release"
             The name of what is created; dots separate schema and name.
 
@@ -672,7 +639,7 @@ class Plan:
         PlanError
             The dialect is unknown.
         UnsupportedError
-            The recoding cannot be written as SQL, or the database has no such thing.
+            The recoding cannot be written as SQL.
         """
         return facade.to_sql(self, table, dialect, create=create, name=name)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -60,11 +59,6 @@ class Applied:
         """Return the recoded table as the same type of frame as the input; a pyarrow table for a path."""
         return self.output.frame
 
-    @property
-    def n_rows(self) -> int:
-        """Return the number of records."""
-        return self.source.n_rows
-
     def write(self, file: str | Path, *, escape: bool = True, force: bool = False) -> None:
         """Write the table to one file, in the format of its ending; see `write_table`.
 
@@ -89,7 +83,6 @@ def apply_plan(
     engine: str = "auto",
     memory: str | int | None = None,
     parts: bool = False,
-    on_open: Callable[[Table], None] | None = None,
 ) -> Applied:
     """Apply an existing plan to the records of other people.
 
@@ -113,8 +106,6 @@ def apply_plan(
         Where it is computed; see `hedgerow.protect`.
     parts : bool, default False
         Have `Applied.write` write a folder of Parquet files of 1,048,576 rows each.
-    on_open : callable, optional
-        Called with the opened table, before the long work.
 
     Raises
     ------
@@ -152,8 +143,6 @@ def apply_plan(
         # read as the people were whom the plan was fitted on
         schema=Schema(kinds=kinds, **{name: getattr(plan, name) for name in READING}),
     )
-    if on_open is not None:
-        on_open(table)
     check_columns(plan, table)
     if plan.weight in table.names:
         check_weights(table, plan.weight)

@@ -14,7 +14,7 @@ from ..io.write import columns_to_escape, write_table
 from ..plan.records import pieces
 from ..progress import Tell
 from .expected_rows import ExpectedRows
-from .folder import AUDIT, EVIDENCE, MAPPING, PLAN, RECIPIENT, REPORT, Measured
+from .folder import AUDIT, EVIDENCE, MAPPING, PLAN, RECIPIENT, REPORT
 from .recipient import apostrophes, recipient
 from .records import RowMap, evidence, record
 from .verify import require, verify_file
@@ -64,7 +64,7 @@ def check_written(
 
 
 def write_records(
-    release: Any, folder: Path, second: Table | None, *, escape: bool, measured: Measured | None, mapping: bool
+    release: Any, folder: Path, second: Table | None, *, escape: bool, measured: Any, mapping: bool
 ) -> list[str]:
     """Write the files that document a release; return the names of those that may be published."""
     file, plan = folder / release.file_name, release.plan

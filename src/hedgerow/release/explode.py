@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import narwhals as nw
 import numpy as np
@@ -16,8 +16,8 @@ from ..backends import engine
 from ..columns.arrays import indexed
 from ..columns.to_parquet import OpenOptions
 from ..errors import ParameterError, SchemaError
-from ..notation import MISSING, parse_range, split_concatenation
-from ..validation import NAMES, NUMBER, TEXT, check_one_of, takes
+from ..notation import MISSING, split_concatenation
+from ..validation import NAMES, NUMBER, TEXT, takes
 
 
 @dataclass(frozen=True)
@@ -33,13 +33,7 @@ class _Parts:
 
 @takes(columns=NAMES, weight=TEXT, max_rows=NUMBER)
 def explode(
-    table: Any,
-    *,
-    weighted: bool = True,
-    columns: Sequence[str] | None = None,
-    weight: str = "weight",
-    ranges: Literal["keep", "midpoint"] = "keep",
-    max_rows: int = 20_000_000,
+    table: Any, *, columns: Sequence[str] | None = None, weight: str = "weight", max_rows: int = 20_000_000
 ) -> Any:
     """Split records with concatenated values into records with one value each.
 
@@ -53,17 +47,12 @@ def explode(
     ----------
     table : path, pandas, Polars or Arrow table
         A released table.
-    weighted : bool, default True
-        Add the weight column; without it the records are repeated only.
     columns : sequence of str, optional
         The columns to take apart. By default every text column whose joined
         cells all read as concatenations; name them where another text column
         could be mistaken for one.
     weight : str, default "weight"
-        Name of the weight column.
-    ranges : {"keep", "midpoint"}, default "keep"
-        How to treat ranges such as ``[27-39]`` in these columns: leave them as they are, or
-        replace them by their midpoints, which makes a column of ranges and numbers numeric.
+        Name of the column of weights that is added.
     max_rows : int, default 20,000,000
         Refuse to make more records than this.
 
@@ -90,15 +79,13 @@ def explode(
     >>> explode(released).to_pydict()
     {'job': ['nurse', 'cook', 'cook'], 'income': [10.0, 10.0, 20.0], 'weight': [0.5, 0.5, 1.0]}
     """
-    check_one_of("ranges", ranges, ("keep", "midpoint"))
     frame = _frame(table)
-    if weighted and weight in frame.columns:
+    if weight in frame.columns:
         raise ParameterError(f"the table already has a column {weight!r}", hint="choose another name by weight=")
     unknown = [name for name in columns or () if name not in frame.columns]
     if unknown:
         raise SchemaError(f"no column {', '.join(map(repr, unknown))} in the table")
     parts_of: dict[str, _Parts] = {}
-    middles: dict[str, npt.NDArray[np.float64]] = {}
     for name in columns if columns is not None else frame.columns:
         series = frame[name]
         if not (series.dtype in (nw.String, nw.Object, nw.Enum) or series.dtype == nw.Categorical):
@@ -107,10 +94,6 @@ def explode(
         parts = _split(name, cells, code, is_named=columns is not None)
         if parts is not None:
             parts_of[name] = parts
-        elif ranges == "midpoint":
-            middle = _midpoints(cells, code)
-            if middle is not None:
-                middles[name] = middle
 
     # doubles, for the product of counts can pass 64 bits
     n_rows = np.ones(len(frame))
@@ -139,9 +122,7 @@ def explode(
     for name, parts in parts_of.items():
         share *= parts.share[chosen[name]]
         new[name] = parts.value.take(pa.array(chosen[name]))
-    new |= {name: pa.array(middle[rows], from_pandas=True) for name, middle in middles.items()}
-    if weighted:
-        new[weight] = pa.array(share)
+    new[weight] = pa.array(share)
     return _with(frame, rows, new)
 
 
@@ -162,8 +143,6 @@ def _with(frame: Any, rows: npt.NDArray[np.int64], new: dict[str, pa.Array]) -> 
     selected = frame[rows]
     if frame.implementation.is_pandas():  # a repeated index would be joined on
         selected = nw.from_native(nw.to_native(selected).reset_index(drop=True), eager_only=True)
-    if not new:
-        return nw.to_native(selected)
     added = nw.from_arrow(pa.table(new), backend=frame.implementation)
     return nw.to_native(selected.with_columns(*(added[name] for name in new)))
 
@@ -203,16 +182,3 @@ def _split(name: str, cells: Sequence[str | None], code: npt.NDArray[np.int64], 
         return None
     count = np.array(counts, np.int64)
     return _Parts(code, np.cumsum(count) - count, count, pa.array(values, pa.string()), np.array(shares))
-
-
-def _midpoints(cells: Sequence[str | None], code: npt.NDArray[np.int64]) -> npt.NDArray[np.float64] | None:
-    """Return each row's number or the midpoint of its range; None if no cell is a range, or one is other text."""
-    middles = np.empty(len(cells))
-    for at, cell in enumerate(cells):
-        ends = parse_range(cell) if cell is not None else (np.nan, np.nan)
-        if ends is None:
-            return None
-        inside = [end for end in ends if not np.isinf(end)]  # an open range stands at its one end
-        middles[at] = sum(inside) / len(inside)
-    has_range = any(cell is not None and cell.startswith("[") for cell in cells)
-    return middles[code] if has_range else None

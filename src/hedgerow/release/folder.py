@@ -9,7 +9,7 @@ import shutil
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from ..backends import engine
 from ..columns.table import Table
@@ -95,16 +95,6 @@ def altered(folder: Path, record: str) -> str | None:
     return None
 
 
-class Measured(Protocol):
-    """The methods of an `Audit` that `Release.write` uses."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the audit as plain JSON data."""
-
-    def report(self, path: Path, *, plan: Any, checks: Any, **more: Any) -> Any:
-        """Write the audit report to a file."""
-
-
 PLAN, AUDIT, RECIPIENT, REPORT = "plan.json", "audit.json", "RECIPIENT.md", "report.html"
 EVIDENCE, MAPPING = "evidence.json", "mapping.json"
 
@@ -154,7 +144,7 @@ def write_release(
     *,
     force: bool,
     inputs: Iterable[str | Path | None],
-    measured: Measured | None = None,
+    measured: Any = None,
     **contents: Any,
 ) -> Path:
     """Write a release folder and, if `public` is given, a folder with the files that may be published.
@@ -170,9 +160,9 @@ def write_release(
         Replace earlier folders of these names.
     inputs : iterable of path
         Files that neither folder may replace.
-    measured : Measured, optional
+    measured : Audit, optional
     **contents
-        What `Measured.report` takes besides.
+        What `Audit.report` takes besides.
     """
     check_target(folder, force, inputs=inputs)
     outer = None if public is None else Path(public)

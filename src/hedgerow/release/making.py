@@ -179,14 +179,13 @@ def _protected(
 
 def _check_capable(engine: str, schema: Schema, secret: Secret | None) -> None:
     """Raise UnsupportedError if the engine cannot do what the schema or the pseudonyms require."""
-    can = computing(engine).capabilities
     survey = any(each is not None for each in (schema.household, schema.weight))
-    for what, is_needed, is_able in (
-        ("who is a person is told by a column (unit)", schema.person is not None, can.units),
-        ("households or weights are told by a column", survey, can.units),
-        ("identifiers are replaced by pseudonyms", secret is not None, can.pseudonyms),
+    for what, is_needed in (
+        ("who is a person is told by a column (unit)", schema.person is not None),
+        ("households or weights are told by a column", survey),
+        ("identifiers are replaced by pseudonyms", secret is not None),
     ):
-        if is_needed and not is_able:
+        if is_needed and not computing(engine).capabilities.positions:
             raise UnsupportedError(
                 f"{what}, which the engine {engine!r} cannot do", hint='use engine="memory" or "duckdb" (--engine)'
             )

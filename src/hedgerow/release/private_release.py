@@ -28,7 +28,7 @@ from ..progress import Progress, caution, cautions, telling
 from ..schema import Schema
 from ..texts import text
 from ..validation import AXES, TEXT, takes
-from .folder import AUDIT, PLAN, RECIPIENT, REPORT, Measured, file_facts, write_release
+from .folder import AUDIT, PLAN, RECIPIENT, REPORT, file_facts, write_release
 from .release import Release
 from .verify import require
 
@@ -186,7 +186,7 @@ class PrivateRelease:
         folder: str | Path,
         force: bool = False,
         escape: bool = True,
-        measured: Measured | None = None,
+        measured: Any = None,
         mapping: bool = False,
         public: str | Path | None = None,
         progress: Progress | None = None,

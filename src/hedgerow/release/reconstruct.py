@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -36,7 +35,6 @@ PUBLIC = "public.json"
 _LARGE = 2_000_000
 _MOST_CELLS = 50_000_000
 _BINS = 8
-_FIGURES = ["count", "unbiased", "se", "lo", "hi"]
 
 
 @dataclass(frozen=True)
@@ -197,24 +195,6 @@ class Reconstruction:
         raw = self._channel(names).inverse(self._marginal(names).ravel())
         return self._answer(names, clipped(raw) * self.n, level, about)
 
-    @takes(columns=NAMES, level=NUMBER)
-    def cube(self, columns: Sequence[str] | None = None, *, level: float = 0.95, about: About = "table") -> pa.Table:
-        """Return GROUP BY CUBE over the columns; null stands for a column that is summed over.
-
-        The column ``grouping`` lists the columns by which a row is grouped.
-        """
-        names = self._check(columns or self.columns)
-        parts = []
-        for size in range(len(names), -1, -1):
-            for chosen in combinations(names, size):
-                cells = self.group_by(chosen, level=level, about=about) if chosen else self._total()
-                grouping = pa.array([", ".join(chosen)] * cells.num_rows, pa.string())
-                by = {name: cells.column(name).cast(pa.string()) for name in chosen}
-                figures = {name: cells.column(name) for name in _FIGURES}
-                parts.append(pa.table({"grouping": grouping, **by, **figures}))
-        # the first part has all columns; where the others have none, there is null
-        return pa.concat_tables(parts, promote_options="default")
-
     @takes(where=MAPPING, level=NUMBER)
     def count(self, where: Mapping[str, Any], *, level: float = 0.95, about: About = "table") -> CountEstimate:
         """Return SELECT COUNT(*) for the records whose named columns have one of the given values.
@@ -293,10 +273,6 @@ class Reconstruction:
                 "hi": np.clip(raw + z * se, 0, self.n),
             }
         )
-
-    def _total(self) -> pa.Table:
-        n = float(self.n)
-        return pa.table({"count": [n], "unbiased": [n], "se": [0.0], "lo": [n], "hi": [n]})
 
 
 def _z(level: float) -> float:

@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from operator import index
 from pathlib import Path
 from typing import Any
@@ -50,7 +50,7 @@ def record(
     """
     release = {
         "hedgerow": hedgerow.__version__,
-        "libraries": {n: _version(n) for n in ("numpy", "pyarrow", "scikit-learn", "numba")},
+        "libraries": {n: version(n) for n in ("numpy", "pyarrow", "scikit-learn", "numba")},
         "parameters": dict(plan.parameters),
         "columns": {role: plan.names(role) for role in ROLES},
         "pseudonyms": list(pseudonyms),
@@ -58,13 +58,6 @@ def record(
         **numbers,
     }
     return {"hedgerow_audit": AUDIT_VERSION, "release": release, **(measured or {})}
-
-
-def _version(name: str) -> str:
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return "unknown"
 
 
 EVIDENCE_VERSION = 1

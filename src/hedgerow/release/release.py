@@ -32,7 +32,7 @@ from . import guard_words
 from .artifacts import check_written, write_records
 from .expected_rows import same_rows, summed
 from .explain import recoding_in_words
-from .folder import Measured, write_release
+from .folder import write_release
 from .notebook import release_face
 from .verify import Verified, classes, require, same_columns, verify
 from .warnings import extremes, extremes_in_words, not_bounded, of_release
@@ -372,7 +372,7 @@ class Release:
         folder: str | Path,
         force: bool = False,
         escape: bool = True,
-        measured: Measured | None = None,
+        measured: Any = None,
         mapping: bool = False,
         public: str | Path | None = None,
         progress: Progress | None = None,
@@ -438,7 +438,7 @@ class Release:
             name=self.file_name,
         )
 
-    def _fill(self, folder: Path, escape: bool, measured: Measured | None, mapping: bool, step: Tell) -> list[str]:
+    def _fill(self, folder: Path, escape: bool, measured: Any, mapping: bool, step: Tell) -> list[str]:
         """Write all files into the folder; return the names of those that may be published."""
         step("writing")
         give_back()

@@ -164,7 +164,7 @@ def inspect(table: Any, *, missing: Sequence[str] = (), decimal: str = "", encod
     Returns
     -------
     Inspection
-        Printing it shows the columns; `.schema` is the proposal, with its reasons.
+        Printing it shows the columns; `.schema` is the proposal.
 
     Examples
     --------

@@ -183,7 +183,7 @@ def _schema(schema: Schema, needed: set[str]) -> str:
     parts = [
         f"    {each.name}={_literal(getattr(schema, each.name), needed)},"
         for each in fields(schema)
-        if each.compare and getattr(schema, each.name) != getattr(Schema(), each.name)
+        if getattr(schema, each.name) != getattr(Schema(), each.name)
     ]
     return "\n".join(["hr.Schema(", *parts, ")"])
 

@@ -33,12 +33,7 @@ from .request import CHOICE, DRAWING, Request
 STEPS = ("open", "inspect", "today", "choose", "frontier", "protect", "measure", "write")
 
 # for each step, the later steps whose results are discarded when it is repeated
-_AFTER = {
-    "open": STEPS[1:],
-    "choose": ("protect", "measure", "write"),
-    "protect": ("measure", "write"),
-    "measure": ("write",),
-}
+_AFTER = {"choose": ("protect", "measure", "write"), "protect": ("measure", "write"), "measure": ("write",)}
 
 
 class Session:
@@ -54,8 +49,18 @@ class Session:
     ----------
     source : path, pandas, Polars or Arrow table, DuckDB relation
         The table; never changed.
-    engine, memory, schema, method
-        As `open` takes them.
+    engine, memory
+        The engine that holds the table, and its memory; see `hedgerow.protect`.
+    schema : Schema, optional
+        The schema, if it is known already; it says how to read a CSV file, which has no
+        types.
+    method : Method, optional
+        The method, if it is known already; the engine must be able to run it.
+
+    Raises
+    ------
+    InputError
+        There is no such file, or it cannot be read as a table.
 
     Attributes
     ----------
@@ -92,7 +97,15 @@ class Session:
         self._cancelled = threading.Event()
         self._cautions: list[str] = []
         self._prepared: Prepared | None = None
-        self.open(source, engine=engine, memory=memory, schema=schema, method=method)
+        runs_on = tuple(ENGINES) if method is None else method.engines
+        what = "a session" if method is None else type(method).__name__
+        name = chosen(source, runs_on, what, name=engine, memory=memory)
+        if schema is not None and not base.engine(name).capabilities.streams:
+            # the rest of a schema may be chosen anew while the table stays open
+            schema = schema.reading()
+        table = opened(source, runs_on, what, name=engine, memory=memory, schema=schema)
+        self.path = Path(source) if isinstance(source, (str, Path)) else None
+        self._keep("open", table)
 
     def __repr__(self) -> str:
         return f"Session({self.name} of {self.table.n_rows:,} records; done: {', '.join(self.done)})"
@@ -180,45 +193,6 @@ class Session:
             self._stop_if_cancelled()
         self._cancelled.clear()
         self._cautions = list(dict.fromkeys(texts))
-
-    def open(
-        self,
-        source: Any,
-        *,
-        engine: str = "auto",
-        memory: str | int | None = None,
-        schema: Schema | None = None,
-        method: Any = None,
-    ) -> Table:
-        """Read another table, and discard the results of all steps.
-
-        Parameters
-        ----------
-        source : path, pandas, Polars or Arrow table, DuckDB relation
-        engine, memory
-            The engine that holds the table, and its memory; see `hedgerow.protect`.
-        schema : Schema, optional
-            The schema, if it is known already; it says how to read a CSV file, which has no
-            types.
-        method : Method, optional
-            The method, if it is known already; the engine must be able to run it.
-
-        Raises
-        ------
-        InputError
-            There is no such file, or it cannot be read as a table.
-        """
-        runs_on = tuple(ENGINES) if method is None else method.engines
-        what = "a session" if method is None else type(method).__name__
-        name = chosen(source, runs_on, what, name=engine, memory=memory)
-        if schema is not None and not base.engine(name).capabilities.streams:
-            # the rest of a schema may be chosen anew while the table stays open
-            schema = schema.reading()
-        table = opened(source, runs_on, what, name=engine, memory=memory, schema=schema)
-        self.path = Path(source) if isinstance(source, (str, Path)) else None
-        self._cancelled.clear()
-        self._cautions, self._prepared = [], None
-        return self._keep("open", table)
 
     def inspect(self) -> Inspection:
         """Inspect the columns and propose a schema; see `hedgerow.inspect`."""

@@ -65,7 +65,7 @@ def open(source: Any, options: OpenOptions = DEFAULTS) -> SparkTable:
     return table
 
 
-capabilities = Capabilities(recodings=tuple(_EXECUTORS), streams=True, units=False, pseudonyms=False, positions=False)
+capabilities = Capabilities(recodings=tuple(_EXECUTORS), streams=True, positions=False)
 
 
 def as_table(source: Any) -> SparkTable:
