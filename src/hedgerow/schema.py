@@ -10,7 +10,7 @@ import operator
 import re
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import MISSING, dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from decimal import Decimal, InvalidOperation
 from enum import Enum
 from itertools import pairwise
@@ -390,13 +390,14 @@ class Schema:
 
     def __repr__(self) -> str:
         """Return the schema as a call that shows only the fields that were set."""
-        arguments = []
-        for f in fields(self):
-            usual = f.default if f.default_factory is MISSING else f.default_factory()
-            value = getattr(self, f.name)
-            if value != usual:
-                arguments.append(f"{f.name}={list(value) if isinstance(value, tuple) else value!r}")
-        return f"Schema({', '.join(arguments)})"
+        values = {name: list(v) if isinstance(v, tuple) else v for name, v in self.changed().items()}
+        return f"Schema({', '.join(f'{name}={value!r}' for name, value in values.items())})"
+
+    def changed(self) -> dict[str, Any]:
+        """Return the fields that differ from those of an empty schema, by name."""
+        empty = Schema()
+        values = {each.name: getattr(self, each.name) for each in fields(self)}
+        return {name: value for name, value in values.items() if value != getattr(empty, name)}
 
     def role(self, name: str) -> Role:
         """Return a column's role; "undeclared" if the schema does not name it.
@@ -418,8 +419,11 @@ class Schema:
     @property
     def hidden_weight(self) -> str | None:
         """Return the weight that a guard hides; None if there is none, or if it has a role of its own."""
-        named = {*self.quasi, *self.sensitive, *self.identifiers, *self.other}
-        return None if self.weight in named else self.weight
+        return None if self.weight in self._named() else self.weight
+
+    def _named(self) -> list[str]:
+        """Return the columns that the schema names in a role, in the order of the roles."""
+        return [name for attribute in ROLE_FIELDS for name in getattr(self, attribute)]
 
     @property
     def person(self) -> str | None:
@@ -428,8 +432,7 @@ class Schema:
 
     def undeclared(self, columns: Sequence[str]) -> list[str]:
         """Return the columns of a table to which the schema gives no role."""
-        single = (self.person, self.household, self.weight)
-        named = {*self.quasi, *self.sensitive, *self.identifiers, *self.other, *single}
+        named = {*self._named(), self.person, self.household, self.weight}
         return [name for name in columns if name not in named]
 
     def check_quasi(self) -> None:
@@ -450,13 +453,8 @@ class Schema:
         columns : sequence of str
             The column names of the table.
         """
-        wanted = [
-            *self.quasi,
-            *self.sensitive,
-            *self.identifiers,
-            *self.other,
-            *(name for name in (self.person, self.household, self.weight) if name is not None),
-        ]
+        wanted = self._named()
+        wanted += [name for name in (self.person, self.household, self.weight) if name is not None]
         # what is said of a quasi-identifier or sensitive column may be said of an absent one
         optional = {*self.quasi, *self.sensitive}
         parts = (self.kinds, self.categories, self.hierarchies, self.grid, self.bounds, self.events, self.follows)

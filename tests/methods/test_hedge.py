@@ -22,7 +22,7 @@ from hedgerow.kernels import joins
 from hedgerow.measures.guarantees import LDiversity, TCloseness
 from hedgerow.methods.group_cells import GroupedCodes, between_points, public_step, rounded
 from hedgerow.methods.hedge import telling
-from hedgerow.release.rederive import plainly
+from hedgerow.release.expected_rows import plainly
 
 
 def people(n: int = 600, seed: int = 0) -> pd.DataFrame:

@@ -274,8 +274,8 @@ FAILURES = [OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)), KeyboardInterrupt(
     "target",
     [
         "hedgerow.backends.memory.write_table",
-        "hedgerow.release.artifacts.pieces",
-        "hedgerow.release.artifacts.verify_file",
+        "hedgerow.release.release.pieces",
+        "hedgerow.release.release.verify_file",
         "hedgerow.release.folder.os.rename",
     ],
 )

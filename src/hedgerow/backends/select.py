@@ -36,8 +36,8 @@ def opened(
 
     "auto" reads files and relations into memory where they fit into `memory` (by default half of
     the machine's) with what work takes besides, and streams larger ones, folders, patterns and
-    databases. Frames are read into memory, and so is any
-    source for work that does not run on an engine that streams.
+    databases. Frames are read into memory, and so is any source for work that does not run on an
+    engine that streams.
 
     Parameters
     ----------
@@ -58,10 +58,11 @@ def opened(
     ParameterError
         There is no such engine.
     """
-    is_chosen, name = name == "auto", chosen(source, runs_on, what, name=name, memory=memory)
+    asked_for, name = name, chosen(source, runs_on, what, name=name, memory=memory)
+    streams = engine(name).capabilities.streams
     if isinstance(source, Table):
-        return source if engine(name).capabilities.streams else read(source, schema=schema)
-    if not engine(name).capabilities.streams and is_chosen:
+        return source if streams else read(source, schema=schema)
+    if asked_for == "auto" and not streams:
         memory = None  # the limit chose the engine; this engine takes none
     return engine(name).open(source, OpenOptions(schema=schema, memory=memory))
 

@@ -167,7 +167,7 @@ def as_text(values: pa.Array) -> pa.Array:
     kind = values.type
     if pa.types.is_floating(kind):
         exact = values.cast(pa.float64()).to_pylist()
-        return pa.array([_float_text(v) for v in exact], pa.string())
+        return pa.array([None if v is None or v != v else number(v) for v in exact], pa.string())
     if pa.types.is_timestamp(kind):
         exactly = microseconds(values)
         return pa.array([None if v is None else moment(v, "us") for v in exactly], pa.string())
@@ -181,12 +181,6 @@ def as_text(values: pa.Array) -> pa.Array:
         except OverflowError:
             raise beyond_years() from None
         return pa.array(texts, pa.string())
-
-
-def _float_text(value: float | None) -> str | None:
-    if value is None or value != value:
-        return None
-    return number(value) if abs(value) != float("inf") else repr(value)
 
 
 def _plain_text(value: Any) -> str:

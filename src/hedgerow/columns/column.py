@@ -311,8 +311,7 @@ def ordered(column: Column, kind: Kind, categories: Sequence[str]) -> Column:
 def as_categories(column: Column) -> Column:
     """Return a column of numbers as categories with the same codes, in numeric order."""
     values = column.exact or column.values.tolist()
-    texts = [repr(v) if v in (np.inf, -np.inf) else number(v) for v in values]
-    return replace(column, kind="categorical", values=texts, exact=())
+    return replace(column, kind="categorical", values=list(map(number, values)), exact=())
 
 
 def in_unit(column: Column, unit: str) -> Column | None:

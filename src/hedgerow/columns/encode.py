@@ -69,9 +69,8 @@ def encode(name: str, array: pa.ChunkedArray, kind: Kind, unit: str | None = Non
             return _encode_exact(name, kind, "", array)
         # without this, one missing age would make every age a double
         if pa.types.is_integer(array.type) and array.null_count:
-            present = _join(array.is_valid(), np.dtype(np.bool_))
-            whole = _join(array.fill_null(0).cast(pa.int64()), np.dtype(np.int64))
-            column = _encode_narrow(name, kind, "", whole, present)
+            whole = array.fill_null(0).cast(pa.int64()).to_numpy()
+            column = _encode_narrow(name, kind, "", whole, array.is_valid().to_numpy())
             if column is not None:
                 return column
         return _encode_numbers(name, kind, "", _doubles(array))
@@ -120,15 +119,8 @@ def _numbers(name: str, array: pa.ChunkedArray) -> pa.ChunkedArray:
 def _doubles(array: pa.ChunkedArray) -> NDArray[Any]:
     """Return integers as int64 if none is missing; otherwise return float64, with NaN for missing numbers."""
     if pa.types.is_integer(array.type) and not array.null_count:
-        return _join(array.cast(pa.int64()), np.dtype(np.int64))
-    return _join(floats(array), np.dtype(np.float64))
-
-
-def _join(array: pa.Array | pa.ChunkedArray, dtype: np.dtype[Any]) -> NDArray[Any]:
-    chunks = array.chunks if isinstance(array, pa.ChunkedArray) else [array]
-    parts = [chunk.to_numpy(zero_copy_only=False) for chunk in chunks]
-    joined = np.concatenate(parts) if parts else np.empty(0)
-    return joined.astype(dtype, copy=False)
+        return array.cast(pa.int64()).to_numpy()
+    return floats(array).to_numpy()
 
 
 def _text_numbers(name: str, array: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -199,7 +191,7 @@ def _in_unit(array: pa.ChunkedArray, unit: str | None) -> tuple[NDArray[Any], st
 
 
 def _whole(array: pa.ChunkedArray) -> NDArray[Any]:
-    return _join(array, np.dtype(np.float64 if array.null_count else np.int64))
+    return array.to_numpy().astype(np.float64 if array.null_count else np.int64, copy=False)
 
 
 def _encode_numbers(name: str, kind: Kind, unit: str, numbers: NDArray[Any]) -> Column:

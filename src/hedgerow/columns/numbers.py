@@ -41,7 +41,7 @@ def numeric_matrix(table: Table, names: Sequence[str], kinds: Mapping[str, str] 
         Some columns hold no value at all, or infinite or huge ones; all are named.
     """
     kinds = kinds or {}
-    empty = [name for name in names if _is_empty(table, name)]
+    empty = [n for n in names if pc.all(pc.is_null(table.arrow.column(n), nan_is_null=True)).as_py()]
     declared = {name: kinds.get(name) or table.kind(name) for name in names if name not in empty}
     if other := [f"{name!r} ({kind})" for name, kind in declared.items() if kind != "numeric"]:
         raise SchemaError(f"only numeric columns can be used here, not {', '.join(other)}", hint=_LEAVE_OUT)
@@ -100,10 +100,3 @@ def released_column(values: Floats, original: pa.DataType, integers: bool = Fals
         whole = np.clip(whole_numbers, float(limits.min), top).astype(limits.dtype)
         return pa.array(whole, mask=missing, type=original)
     return pa.array(values, mask=missing, type=pa.float64())
-
-
-def _is_empty(table: Table, name: str) -> bool:
-    column = table.arrow.column(name)
-    if column.null_count == len(column):
-        return True
-    return pa.types.is_floating(column.type) and bool(np.isnan(column.drop_null().to_numpy()).all())

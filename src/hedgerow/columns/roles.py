@@ -134,16 +134,15 @@ def proposal(table: Table, profiles: Sequence[ColumnProfile]) -> Schema:
     keys = [p.name for p in profiles if p.role == "identifier"]
     shares = {name: table.distinct_share(name) for name in keys}
     households = [n for n in keys if tokens(n) & HOMES and shares[n] < _REPEATS]
-    weights = [p.name for p in profiles if p.role == "other" and _can_weigh(table, p)]
+    others = [p.name for p in profiles if p.role == "other"]
+    weights = [name for name in others if _weighs(tokens(name)) and _holds_weights(table, name)]
     repeating = repeated({n: share for n, share in shares.items() if n not in households[:1]})
     dialect = table.layout.dialect
-    names = {role: [p.name for p in profiles if p.role == role]
-             for role in ("quasi", "sensitive", "identifier", "other")}  # fmt: skip
     return Schema(
-        quasi=names["quasi"],
-        sensitive=names["sensitive"],
-        identifiers=names["identifier"],
-        other=[name for name in names["other"] if name not in weights[:1]],
+        quasi=[p.name for p in profiles if p.role == "quasi"],
+        sensitive=[p.name for p in profiles if p.role == "sensitive"],
+        identifiers=keys,
+        other=[name for name in others if name not in weights[:1]],
         kinds={p.name: p.kind for p in profiles if p.kind != table.kind(p.name)},
         unit=repeating[0] if repeating else UNSAID,
         household=households[0] if households else None,
@@ -275,11 +274,6 @@ def _shape(column: Column) -> tuple[int, ...]:
 def _weighs(words: set[str]) -> bool:
     """Return whether the words of a column name refer to a sampling weight, and not to a person's body weight."""
     return bool(words & WEIGHTS) or {"weight", "sampling"} <= words
-
-
-def _can_weigh(table: Table, column_profile: ColumnProfile) -> bool:
-    """Return whether a column is named like a sampling weight and holds only valid weights."""
-    return _weighs(tokens(column_profile.name)) and _holds_weights(table, column_profile.name)
 
 
 def _holds_weights(table: Table, name: str) -> bool:

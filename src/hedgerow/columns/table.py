@@ -377,12 +377,6 @@ class Table:
         table._columns = {k: c for k, c in self._columns.items() if k[0] in stayed}
         return table
 
-    def with_reread_columns(self, columns: Mapping[str, pa.ChunkedArray]) -> Table:
-        """Return the table with some columns replaced by those of a second reading of the same file."""
-        table = self.replaced(columns)
-        table.path = self.path
-        return table
-
     def restore(self, replaced: Mapping[str, pa.Array | pa.ChunkedArray], *, drop: Iterable[str] = ()) -> Any:
         """Return a frame of the same type as the input, with some columns replaced and some dropped.
 

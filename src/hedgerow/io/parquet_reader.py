@@ -78,7 +78,8 @@ class Scan:
                 with pq.ParquetFile(path, read_dictionary=texts, pre_buffer=False) as file:
                     for batch in file.iter_batches(batch_size=size, columns=list(names)):
                         table = without_views(pa.Table.from_batches([batch]))
-                        yield {n: self._read(n, table.column(n).chunk(0)) for n in names}
+                        cells = {n: table.column(n).chunk(0) for n in names}
+                        yield {n: self.readers[n](c) if n in self.readers else c for n, c in cells.items()}
             except (pa.ArrowException, OSError) as error:
                 if no_memory(error):
                     raise MemoryError from None
@@ -104,9 +105,6 @@ class Scan:
             aggregates = f"count(DISTINCT {quoted}), count({quoted})"
             n_distinct, n_present = rows.aggregate(aggregates).fetchall()[0]
         return int(n_distinct), int(n_present)
-
-    def _read(self, name: str, cells: pa.Array) -> pa.Array:
-        return self.readers[name](cells) if name in self.readers else cells
 
 
 def _types(path: Path, about: Sequence[Any]) -> pa.Schema:

@@ -268,4 +268,8 @@ def _read_again(table: Table, path: Path, columns: Mapping[str, Collection[str] 
         as_written = spelled_texts(texts, column, dialect, columns[name])
         if as_written is not None:
             spelled[name] = as_written
-    return table.with_reread_columns(spelled) if spelled else None
+    if not spelled:
+        return None
+    reread = table.replaced(spelled)
+    reread.path = path
+    return reread

@@ -112,10 +112,20 @@ T = TypeVar("T")
 
 
 class Discreet:
-    """Base class of records whose `repr` hides private fields and shows only the length of lists."""
+    """Base class of records whose `repr` hides private fields and shows only the length of lists.
+
+    A field whose metadata names a kind of numbers is kept as a `Vector` of them.
+    """
 
     def __init_subclass__(cls) -> None:
         cls.__repr__ = Discreet.__repr__  # type: ignore[method-assign]
+
+    def __post_init__(self) -> None:
+        for each in fields(self):  # type: ignore[arg-type]
+            values, kind = getattr(self, each.name), each.metadata.get("numbers")
+            if kind and not isinstance(values, Vector):
+                # a frozen record sets its fields by no other way
+                object.__setattr__(self, each.name, Vector(kind, values))
 
     def __repr__(self) -> str:
         parts = []

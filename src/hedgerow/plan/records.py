@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
@@ -162,14 +162,6 @@ class Recoded(PlanColumn):
 _WHOLE, _DOUBLES, _FLAGS = ({**PRIVATE, "numbers": kind} for kind in ("i", "d", "?"))
 
 
-def as_vectors(record: Any) -> None:
-    """Turn the sequences of a frozen record's fields of numbers into `Vector`."""
-    for each in fields(record):
-        values, kind = getattr(record, each.name), each.metadata.get("numbers")
-        if kind and not isinstance(values, Vector):
-            object.__setattr__(record, each.name, Vector(kind, values))
-
-
 @register
 @dataclass(frozen=True)
 class Partition(Recoding):
@@ -200,7 +192,7 @@ class Partition(Recoding):
     groups: Vector = field(default=Vector("i", ()), metadata=_WHOLE)
 
     def __post_init__(self) -> None:
-        as_vectors(self)
+        super().__post_init__()
         cells = (c if isinstance(c, Vector) else Vector("i", c) for c in self.leaf_cells)
         object.__setattr__(self, "leaf_cells", tuple(cells))
 
@@ -335,9 +327,6 @@ class GuardedColumn(PlanColumn):
     smoothed: int = 0
     follows: str = ""
 
-    def __post_init__(self) -> None:
-        as_vectors(self)
-
     @property
     def by_moments(self) -> bool:
         """Return whether the groups' means and spreads are kept, instead of their shares."""
@@ -415,9 +404,6 @@ class Guard(Discreet):
     cells: Vector = field(default=_NONE, metadata=_WHOLE)
     weights: Vector = field(default=_NO_DOUBLES, metadata={**_DOUBLES, "optional": True})
 
-    def __post_init__(self) -> None:
-        as_vectors(self)
-
     @property
     def rows(self) -> bool:
         """Return whether quasi-identifiers are drawn as well, so that equal cells show no group."""
@@ -476,8 +462,6 @@ class Plan:
         an older Hedgerow wrote the plan, which did not store it.
     guard : Guard, optional
         How exact values are hidden; None where sensitive columns are released as they are.
-    version : int
-        Version of the plan's JSON.
     """
 
     method: str
@@ -491,7 +475,6 @@ class Plan:
     encoding: str = ""
     weight: str = ""
     guard: Guard | None = None
-    version: int = VERSION
 
     def __repr__(self) -> str:
         return f"Plan({self.method}, {self.n_rows:,} rows, {len(self.columns)} columns, {len(self.promises)} promises)"
@@ -656,7 +639,7 @@ def dumps(plan: Plan, *, public: bool = False) -> str:
 def pieces(plan: Plan, *, public: bool = False) -> Iterator[str]:
     """Yield the text of `dumps` in pieces."""
     data = {
-        "hedgerow_plan": plan.version,
+        "hedgerow_plan": VERSION,
         "method": plan.method,
         "parameters": plan.parameters,
         "n_rows": plan.n_rows,

@@ -26,15 +26,25 @@ from ..errors import UnsupportedError
 from ..kernels.threads import streamed
 from ..key import Key
 from ..measures.guarantees import Check
-from ..plan import Partition, Recoding
+from ..plan import Maps, Partition, Recoding
 from ..plan.records import COVERS, LEFT_OUT, MAPPED, RANDOM, UNCHANGED
 from ..progress import Tell
-from .rederive import Recipe, plainly
 from .rederive.map_recipes import MapsRecipe
 from .rederive.partition_recipes import PartitionRecipe
-from .rederive.recipe import counts_in_words
+from .rederive.recipe import Recipe, counts_in_words
 
 _PAIRED = 1 << 16
+
+
+def plainly(recoding: Recoding, original: Table, same: Collection[str] | None = None) -> Recipe | None:
+    """Return the recipe of a recoding; None if its result depends on chance or on the whole table.
+
+    If `original` is one part of a table, `same` names the columns that the maps leave unchanged in
+    all parts.
+    """
+    if isinstance(recoding, Partition):
+        return PartitionRecipe(recoding, original)
+    return MapsRecipe(recoding, original, same) if isinstance(recoding, Maps) else None
 
 
 @dataclass(frozen=True, eq=False)

@@ -172,10 +172,6 @@ class PrivateRelease:
             raise UnsupportedError(text("private", "only_rows", name=name), hint=text("private", "instead"))
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
-    def recoding_in_words(self) -> str:
-        """Return a description of how the rows were made."""
-        return self.plan.explain()
-
     @property
     def file_name(self) -> str:
         """Return the name of the table in its folder."""

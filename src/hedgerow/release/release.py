@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import json
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,28 +15,32 @@ from .. import facade
 from ..backends import ReleasedTable, engine
 from ..columns.table import Table
 from ..columns.workspace import give_back
+from ..display import arguments, notebook_html
 from ..errors import PromiseError, UnsupportedError
+from ..files import write_private
 from ..io.read import read
+from ..io.write import columns_to_escape, write_table
 from ..kernels import Ints
 from ..key import Key, Secret
 from ..measures import Classes, disclosure, sizes
 from ..measures.disclosure import Disclosed
 from ..measures.guarantees import Check
 from ..methods.base import Method
+from ..notation import figure, words
 from ..plan import Plan
-from ..plan.records import RUNS
+from ..plan.records import RUNS, pieces
 from ..progress import Progress, Tell, caution, telling
 from ..schema import Schema
 from ..texts import text
 from ..validation import AXES, PATH, PROGRESS, TEXT, Kind, takes
 from . import guard_words
-from .artifacts import check_written, write_records
 from .expected_rows import same_rows, summed
 from .explain import recoding_in_words
-from .folder import write_release
-from .notebook import release_face
-from .verify import Verified, classes, require, same_columns, verify
-from .warnings import extremes, extremes_in_words, not_bounded, of_release
+from .folder import AUDIT, EVIDENCE, MAPPING, PLAN, RECIPIENT, REPORT, write_release
+from .recipient import apostrophes, recipient
+from .records import RowMap, evidence, record
+from .verify import Verified, classes, require, same_columns, verify, verify_file
+from .warnings import extremes, extremes_in_words, not_bounded, of_release, one_pseudonym, shares_alone
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -43,6 +48,9 @@ if TYPE_CHECKING:
     from ..profiles import Profile
 
 
+# So much of the released table is shown in a notebook; of the original nothing is.
+ROWS, COLUMNS = 5, 12
+_ASKED = ("k", "l", "max_disclosure", "max_inference")
 _AUDIT = Kind("an Audit", lambda value: hasattr(value, "report"), "make one with hr.audit")
 
 
@@ -103,7 +111,30 @@ class Release:
 
     def _repr_html_(self) -> str:
         """Return the results and five released rows as HTML, without anything from the original."""
-        return release_face(self)
+        numbers, plan = self.summary(), self.plan
+        groups, disclosure, people = numbers["groups"], numbers["disclosure"], numbers["people"]
+        promised = [p["maximum"] for p in plan.promises if p["kind"] == "disclosure"]
+        lines = []
+        if plan.risk_model == "linkage" or plan.recoding.second_file:
+            lines.append(text("notebook", "no_groups"))
+        else:
+            of = f"{groups['smallest']:,} records" if people is None else f"{people:,} people"
+            of += "" if numbers["households"] is None else f" of {numbers['households']:,} households"
+            lines.append(f"{groups['groups']:,} groups; the smallest has {of}.")
+            if disclosure is not None:
+                cap = f"at most {words(max(promised))}" if promised else "nothing"
+                lines.append(text("notebook", "worst", worst=figure(disclosure["worst"]), cap=cap))
+        lines.append(f"{len(self.checks)} checks hold on the released table.")
+        if plan.names("identifier"):
+            lines.append(f"Identifiers left out: {', '.join(plan.names('identifier'))}.")
+        table = self.released
+        names, n = table.names[:COLUMNS], table.n_rows
+        rows = list(zip(*(c.to_pylist() for c in table.head(names, min(ROWS, n))), strict=True))
+        wide = f", {COLUMNS} of {len(table.names)} columns" if len(table.names) > COLUMNS else ""
+        caption = f"The first {len(rows)} of {n:,} released rows{wide}"
+        settings = arguments((n, plan.parameters[n]) for n in _ASKED if n in plan.parameters)
+        title = f"Release: {plan.method}({settings}), {n:,} rows"
+        return notebook_html(title, lines, (caption, names, rows), notes=self.cautions)
 
     @property
     def rows(self) -> Ints:
@@ -442,14 +473,74 @@ class Release:
         """Write all files into the folder; return the names of those that may be published."""
         step("writing")
         give_back()
-        engine(self.original.engine).write(
-            self.released, folder / self.file_name, like=self.original, escape=escape, parts=self.parts
-        )
+        file = folder / self.file_name
+        engine(self.original.engine).write(self.released, file, like=self.original, escape=escape, parts=self.parts)
         step("reading back")
-        expected = self._verification.expected
+        second = self._check_written(file, escape, step)
+        return self._write_records(file, second, escape=escape, measured=measured, mapping=mapping)
+
+    def _check_written(self, file: Path, escape: bool, step: Tell) -> Table | None:
+        """Read the written table back and check it; also write, check and return the second table if there is one.
+
+        Raises
+        ------
+        PromiseError
+            A written file does not keep a promise.
+        """
+        expected, original = self._verification.expected, self.original
         assert expected is not None
-        second = check_written(self, expected, self._paired(), folder, escape, step)
-        return write_records(self, folder, second, escape=escape, measured=measured, mapping=mapping)
+        checks = verify_file(file, expected, self.released, like=original, escape=escape, progress=step)
+        second = self.method.second_table()
+        if second is not None:  # the first file has the rows of the released table
+            second_file = file.with_name(f"{self.plan.recoding.second_file}{original.suffix}")
+            write_table(second, second_file, like=original, escape=escape)
+            second = read(second_file, unescape_formulas=escape, schema=self.schema)
+            checks += self.method.second_checks(self._paired(), self.released, second)
+        require(checks, f"the written file {file.name}")
+        return second
+
+    def _write_records(
+        self, file: Path, second: Table | None, *, escape: bool, measured: Any, mapping: bool
+    ) -> list[str]:
+        """Write the files that document the release; return the names of those that may be published."""
+        folder, plan = file.parent, self.plan
+        extra = self.method.release_files(self)
+        figures = None if measured is None else measured.to_dict()
+        # it holds the hash of the table, which is on the disk by now
+        numbers = record(plan, self.summary(), file, self.pseudonyms, figures)
+        if measured is not None:
+            measured.report(folder / REPORT, plan=plan, checks=self.checks, cautions=self.cautions, name=file.name)
+        notes = recipient(
+            plan,
+            {
+                **self.summary(),
+                "found": shares_alone(plan, self.released),
+                "counts": (figures["utility"].get("queries") or {}).get("range") if figures else None,
+            },
+            file.name,
+            self.method.recipient_notes(file.name),
+            self.pseudonyms,
+            any(self.released.has_missing(column.name) for column in plan.recoding.recoded()),
+            one_pseudonym(plan, self.released) if self.pseudonyms else (),
+            self.original.layout,
+        )
+        if escape and file.suffix == ".csv":
+            tables = [self.released] if second is None else [self.released, second]
+            notes += apostrophes([column for table in tables for column in columns_to_escape(table)])
+        texts: dict[str, str | Iterable[str]] = {
+            PLAN: pieces(plan),
+            AUDIT: json.dumps(numbers, indent=2, allow_nan=False) + "\n",
+            RECIPIENT: notes,
+        }
+        if figures is not None and figures.get("profile"):
+            judged = {"released": file, "original": self.original.path}
+            texts[EVIDENCE] = evidence(figures, judged)
+        if mapping:
+            texts[MAPPING] = RowMap.of(self.rows, self.original, plan).text()
+        for name, content in {**texts, **extra}.items():
+            write_private(folder / name, content)
+        tables_written = [file.name] if second is None or second.path is None else [file.name, second.path.name]
+        return [*tables_written, RECIPIENT, *extra]
 
     @property
     def file_name(self) -> str:

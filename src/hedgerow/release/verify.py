@@ -27,9 +27,9 @@ from ..plan.records import MAPPED, UNCHANGED
 from ..progress import Tell
 from .expected_rows import ExpectedRows, compare
 from .folder import parts_in
-from .rederive import Recipe
 from .rederive.guard_recipe import GuardRecipe
 from .rederive.map_recipes import PseudonymRecipe
+from .rederive.recipe import Recipe
 
 
 @dataclass(frozen=True, eq=False)

@@ -149,13 +149,11 @@ def schema_from(options: Mapping[str, Any], folder: Path = Path()) -> Schema:
     # none says that every row is one, and is not the same as saying nothing
     if "unit" in options:
         fields["unit"] = None if options["unit"] in ("none", EVERY_ROW) else options["unit"]
-    if not isinstance(options.get("grid", {}), Mapping):
-        options = {**options, "grid": _grid(options["grid"])}
-    if not isinstance(options.get("bounds", {}), Mapping):
-        options = {**options, "bounds": dict(map(_ends, options["bounds"]))}
-    if not isinstance(options.get("follows", {}), Mapping):
-        options = {**options, "follows": dict(map(_follower, options["follows"]))}
     tables = {name: options[name] for name in TABLES if name in options}
+    for name, parse in (("grid", _grid), ("bounds", _bounds), ("follows", _followers)):
+        # a flag gives texts, and a file a table
+        if not isinstance(tables.get(name, {}), Mapping):
+            tables[name] = parse(tables[name])
     if tables:
         # events and followers are of columns with a role
         roles = {name: list(fields.get(name, getattr(base, name))) for name in ROLE_FIELDS}
@@ -197,21 +195,27 @@ def _grid(entries: Iterable[str]) -> dict[str, Any]:
     }
 
 
-def _ends(entry: str) -> tuple[str, list[int | float | str]]:
-    """Return a column and its two bounds; whole numbers stay whole, for they say that all of its numbers are."""
-    column, _, texts = entry.rpartition("=")
-    least, _, greatest = texts.partition(":")
-    if not column or not greatest:
-        raise SchemaError("--bounds reads COLUMN=LEAST:GREATEST", hint="for example --bounds income=0:1000000")
-    return column, [int(text) if re.fullmatch(r"-?\d+", text) else _point(text) for text in (least, greatest)]
+def _bounds(entries: Iterable[str]) -> dict[str, Any]:
+    """Return the two bounds by column; whole numbers stay whole, for they say that all of its numbers are."""
+    bounds = {}
+    for entry in entries:
+        column, _, texts = entry.rpartition("=")
+        least, _, greatest = texts.partition(":")
+        if not column or not greatest:
+            raise SchemaError("--bounds reads COLUMN=LEAST:GREATEST", hint="for example --bounds income=0:1000000")
+        bounds[column] = [int(text) if re.fullmatch(r"-?\d+", text) else _point(text) for text in (least, greatest)]
+    return bounds
 
 
-def _follower(entry: str) -> tuple[str, str]:
-    """Return a column, and the column that it follows."""
-    column, _, leader = entry.rpartition("=")
-    if not column or not leader:
-        raise SchemaError("--follows reads COLUMN=LEADER", hint="for example --follows tax=income")
-    return column, leader
+def _followers(entries: Iterable[str]) -> dict[str, Any]:
+    """Return the column that each column follows."""
+    followers = {}
+    for entry in entries:
+        column, _, leader = entry.rpartition("=")
+        if not column or not leader:
+            raise SchemaError("--follows reads COLUMN=LEADER", hint="for example --follows tax=income")
+        followers[column] = leader
+    return followers
 
 
 def _point(text: str) -> float | str:

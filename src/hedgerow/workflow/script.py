@@ -180,12 +180,7 @@ def _method(method: Any, needed: set[str]) -> str:
 
 
 def _schema(schema: Schema, needed: set[str]) -> str:
-    parts = [
-        f"    {each.name}={_literal(getattr(schema, each.name), needed)},"
-        for each in fields(schema)
-        if getattr(schema, each.name) != getattr(Schema(), each.name)
-    ]
-    return "\n".join(["hr.Schema(", *parts, ")"])
+    return "\n".join(["hr.Schema(", *(f"    {words}," for words in _keywords(schema.changed(), needed)), ")"])
 
 
 def _literal(value: Any, needed: set[str]) -> str:

@@ -56,10 +56,7 @@ def open(source: Any, options: OpenOptions = DEFAULTS) -> SparkTable:
             hint="make it a DataFrame of Spark first: spark.createDataFrame(...)",
         )
     allowed = memory_of(options.memory)
-    if is_frame(source):
-        table = SparkTable(source)
-    else:
-        table = from_files(source, Workspace(allowed), options)
+    table = SparkTable(source) if is_frame(source) else from_files(source, Workspace(allowed), options)
     table.memory = options.memory
     table.record_source = partial(SparkRows, table)
     return table
