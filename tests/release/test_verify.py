@@ -22,8 +22,7 @@ from hedgerow.errors import PromiseError
 from hedgerow.io.read import read
 from hedgerow.plan import Cell, ColumnMap, Maps, Plan, PlanColumn, Recoded
 from hedgerow.release import expected_rows as rows_of_a_release
-from hedgerow.release.rederive.partition_recipes import untrue
-from hedgerow.release.rederive.recipe import Numbers
+from hedgerow.release.rederive.recipes import Numbers, untrue
 from hedgerow.release.verify import classes, verify
 
 from ..plan.partitions import mixed, plan_of

@@ -30,7 +30,7 @@ from ..plan.records import RANDOM, RUNS
 from ..release import Release
 from ..release.folder import AUDIT, MAPPING, PLAN, altered, is_table, released_file
 from ..release.private_release import PrivateRelease, made_again, types_of
-from ..release.records import RowMap
+from ..release.records import RowMap, fingerprint
 from ..schema import READING, UNSAID, Schema
 from ..texts import refusal, text
 from .backend import Holder
@@ -332,7 +332,7 @@ def of_release(release: Release, schema: Schema | None = None) -> Subject:
         schema or release.schema,
         release.plan,
         _second(release.method),
-        RowMap.of(release.rows, release.original, release.plan),
+        RowMap(release.rows, fingerprint(release.original, release.plan)),
         verified=True,
         method=release.method,
     )
@@ -366,7 +366,7 @@ def of_fitted(method: Any, table: Table, schema: Schema, guard: GuardOptions | N
     if guard is not None:
         plan, redrawn = guarded(guard, table, schema, plan, columns, ())
         columns |= {name: each.cells() for name, each in redrawn.items()}
-    rows = RowMap.of(np.arange(table.n_rows), table, plan)
+    rows = RowMap(np.arange(table.n_rows), fingerprint(table, plan))
     return Subject(table.replaced(columns), schema, plan, _second(method), rows, verified=True)
 
 

@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from ..columns.arrays import slices
 from ..columns.chunked_table import ChunkedTable
@@ -70,28 +69,20 @@ def release(table: Table, change: Change) -> ReleasedTable:
     # there is one row number per row, so halving its bytes matters
     wide = np.uint32 if table.n_rows <= np.iinfo(np.uint32).max else np.int64
     rows = None if keep_order else table.allocate((table.n_rows,), wide)
-    paths = _written(table, ordered, rows, ROW_GROUP if change.parts else table.n_rows)
-    where = None if change.parts else paths[0]
-    released = ChunkedTable(Scan.from_files(paths), table.workspace, FileFormat(), where)
-    return ReleasedTable(released.relation() if table.is_relation else released, rows, released)
-
-
-def _written(table: ChunkedTable, ordered: Ordered, rows: NDArray[Any] | None, size: int) -> list[Path]:
-    """Write the release in files of `size` rows, and the input row of each to `rows`; return their paths."""
-    paths: list[Path] = []
-    tables = ordered.tables(ROW_GROUP, rows)
-    for part in slices(table.n_rows, size):
-        target = table.workspace.new_path("release.parquet")
+    tables, paths = ordered.tables(ROW_GROUP, rows), list[Path]()
+    for part in slices(table.n_rows, ROW_GROUP if change.parts else table.n_rows):
+        paths.append(table.workspace.new_path("release.parquet"))
         groups = islice(tables, -(-(part.stop - part.start) // ROW_GROUP))
         with (
             table.workspace.disk_errors(),
-            private_handle(target) as file,
+            private_handle(paths[-1]) as file,
             parquet_writer(ordered.schema, file) as append,
         ):
             for each in groups:
                 append(each)
-        paths.append(target)
-    return paths
+    where = None if change.parts else paths[0]
+    released = ChunkedTable(Scan.from_files(paths), table.workspace, FileFormat(), where)
+    return ReleasedTable(released.relation() if table.is_relation else released, rows, released)
 
 
 def _as_it_is(table: ChunkedTable, name: str) -> ReleasedCodes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -79,15 +79,12 @@ def execute(plan: Plan, table: Table, key: Key | None = None) -> Transformed:
 
 def as_arrays(recoded: Transformed) -> Transformed:
     """Return recoded columns as arrays of cells instead of codes."""
-    return recoded.mapped(
-        lambda columns: dict(
-            zip(
-                columns,
-                side_by_side(ReleasedCodes.cells, columns.values(), sum(len(c.numbers) for c in columns.values())),
-                strict=True,
-            )
-        )
-    )
+
+    def cells(columns: Mapping[str, ReleasedCodes]) -> Mapping[str, pa.Array]:
+        n_codes = sum(len(column.numbers) for column in columns.values())
+        return dict(zip(columns, side_by_side(ReleasedCodes.cells, columns.values(), n_codes), strict=True))
+
+    return recoded.mapped(cells)
 
 
 def release(table: Table, change: Change) -> ReleasedTable:

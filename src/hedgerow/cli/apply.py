@@ -60,8 +60,7 @@ def apply(plan: Path, source: str, options: Options) -> None:
     with working("recoding"), cautions() as warnings:
         chosen = options.pick(("keep_order", "unseen", "engine", "memory", "parts"))
         applied = heavy.apply_plan(recoding, source, key, **chosen)
-    for text in warnings:
-        warn(text)
+    warn(*warnings)
     with sent(options["out"], applied.source.suffix) as out:
         applied.write(out, force=force, **options.pick(["escape"]))
     n_rows = applied.source.n_rows

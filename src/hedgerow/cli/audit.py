@@ -110,8 +110,7 @@ def audit(options: Options, source: str | None = None, release: str | None = Non
         for target in targets:
             say(f"written    {target}")
     broken = result.broken(k=options.get("k"), max_disclosure=limit)
-    for line in broken:
-        to_stderr(line)
+    to_stderr(*broken)
     return 1 if broken else 0
 
 

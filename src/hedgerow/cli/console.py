@@ -40,21 +40,21 @@ def _broken(text: str, stream: TextIO) -> str:
     )
 
 
-def to_stderr(text: str) -> None:
-    """Print a line to stderr, or nothing if stderr is closed, since `print` would then use stdout."""
-    if sys.stderr is not None:
-        print(_broken(text, sys.stderr), file=sys.stderr)
+def to_stderr(*lines: str) -> None:
+    """Print lines to stderr, or nothing if stderr is closed, since `print` would then use stdout."""
+    for line in lines if sys.stderr is not None else ():
+        print(_broken(line, sys.stderr), file=sys.stderr)
 
 
-def note(text: str) -> None:
-    """Print a line that --quiet suppresses."""
+def note(*lines: str) -> None:
+    """Print lines that --quiet suppresses."""
     if not _quiet:
-        to_stderr(text)
+        to_stderr(*lines)
 
 
-def warn(text: str) -> None:
-    """Print a warning that needs attention before the release is published."""
-    to_stderr(f"warning: {text}")
+def warn(*texts: str) -> None:
+    """Print warnings that need attention before the release is published."""
+    to_stderr(*(f"warning: {text}" for text in texts))
 
 
 def complain(message: str, hint: str | None = None) -> None:
@@ -153,8 +153,7 @@ class _Lines:
     announced = False  # that something is compiled: once for all steps
 
     def __init__(self, text: str) -> None:
-        self.text, self.step = text, ""
-        self.remaining = ""
+        self.text, self.step, self.remaining = text, "", ""
         self.pace = _Pace()
         self.began = time.monotonic()
         self.compiled: float | None = None

@@ -41,9 +41,8 @@ def frontier(options: Options, source: str | None = None) -> None:
 
     if out:
         heavy.check_target(Path(out), force, inputs=inputs)
-    for name, mark in (("picture", PICTURE), ("csv", POINTS)):
+    for name, mark, ending in (("picture", PICTURE, ".svg"), ("csv", POINTS, ".csv")):
         if options.get(name):
-            ending = ".svg" if name == "picture" else ".csv"
             new_file(options[name], mark=mark, inputs=inputs, endings=(ending,))
     check_distinct(**{name: options.get(name) for name in ("picture", "csv", "out")})
     schema = options.schema()
@@ -56,8 +55,7 @@ def frontier(options: Options, source: str | None = None) -> None:
         session = heavy.Session(path, schema=schema)
     with working("trying settings") as progress:
         points = session.frontier(tried, schema=schema, progress=progress, **axes)
-    for text in session.cautions:
-        warn(text)
+    warn(*session.cautions)
     best = points.best(**targets) if targets else None
     if best is not None and out:
         with working("writing and verifying") as progress:

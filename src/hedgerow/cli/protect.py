@@ -54,8 +54,7 @@ def protect(options: Options, source: str | None = None) -> None:
     if profile is not None:
         with cautions() as texts:
             method = heavy.stronger(profile, method, is_chosen="k" in options)
-        for text in texts:
-            note(text)
+        note(*texts)
         if to_stream or not options.get("report", True):
             raise ParameterError(
                 "--profile is judged by what the report measures",
@@ -71,12 +70,10 @@ def protect(options: Options, source: str | None = None) -> None:
         measured = _measures(options, profile, profile is not None and heavy.needs_attacks(profile))
     if not session.table.is_loaded:
         heavy.refuse_whole([name for name, is_on in measured.items() if is_on], options.get("sample"))
-    for text in warnings:
-        warn(text)
+    warn(*warnings)
     with working(f"protecting {session.table.n_rows:,} records") as progress:
         session.protect(progress=progress)
-    for text in session.cautions:
-        warn(text)
+    warn(*session.cautions)
     if measured:
         _measure(session, measured, options, profile)
     with ExitStack() as stack:
@@ -85,8 +82,7 @@ def protect(options: Options, source: str | None = None) -> None:
             folder = Path(stack.enter_context(TemporaryDirectory(prefix="hedgerow-")), "release")
         with working("writing and verifying") as progress:
             session.write(folder, progress=progress, **options.pick(WRITING))
-        for text in session.cautions:
-            warn(text)
+        warn(*session.cautions)
         outcome = heavy.outcome(session.release, session.result("measure"))
         if to_stream:
             _send(session.release, folder, outcome)
@@ -138,8 +134,7 @@ def _print(session: heavy.Session, folder: Path, options: Options, outcome: Sequ
 
 def _send(release: heavy.Release, folder: Path, outcome: Sequence[str]) -> None:
     """Send only the released table to standard output."""
-    for line in outcome:
-        note(line)
+    note(*outcome)
     warn(
         "only the table was written to standard output, without RECIPIENT.md, which its reader needs, and without "
         "plan.json and audit.json; --out FOLDER keeps them"

@@ -95,17 +95,10 @@ def _sentences(session: heavy.Session, counts: Sequence[str]) -> list[str]:
     groups, disclosure = numbers["groups"], numbers["disclosure"]
     quasi, sensitive = ", ".join(QUASI[:-1]), " or ".join(SENSITIVE)
     worst, mean = (figure(disclosure[name], 2) for name in ("worst", "mean_over_records"))
+    reached = {"rows": numbers["rows"], "groups": groups["groups"], "smallest": groups["smallest"]}
     return [
         text("demo", "promised", k=K, quasi=quasi, last=QUASI[-1], most=MOST, sensitive=sensitive),
-        text(
-            "demo",
-            "reached",
-            rows=numbers["rows"],
-            groups=groups["groups"],
-            smallest=groups["smallest"],
-            worst=worst,
-            mean=mean,
-        ),
+        text("demo", "reached", **reached, worst=worst, mean=mean),
         *(text("demo", "useful", counts=line) for line in counts),
         text("demo", "not_promised", columns=len(QUASI)),
     ]

@@ -274,11 +274,6 @@ class ChunkedTable(StoredTable):
         whole = pa.chunked_array(chunks).unify_dictionaries().chunk(0)
         return tuple(map(str, whole.dictionary.drop_null().to_pylist()))
 
-    def release_memory(self) -> None:
-        """Return freed memory to the system, including the pages of mapped files."""
-        super().release_memory()
-        self.spill()
-
     def spill(self) -> None:
         """Let the system drop the pages of mapped files from memory; the files keep their content."""
         self.workspace.release_memory()

@@ -297,6 +297,7 @@ class Table:
     def release_memory(self) -> None:
         """Return freed memory to the system between the steps of long work."""
         give_back()
+        self.spill()
 
     def discard_codes(self) -> None:
         """Drop codes that were needed only for fitting, before a release is verified."""
@@ -369,8 +370,7 @@ class Table:
             Columns that stay are not encoded a second time.
         """
         dropped = self._check_change(columns, drop)
-        source = ArrowSource(self.arrow, file=True)
-        source = ArrowSource(source.restore(dict(columns), dropped), file=True)
+        source = ArrowSource(ArrowSource(self.arrow, file=True).restore(dict(columns), dropped), file=True)
         stayed = set(source.arrow.column_names) - set(columns)
         source.categories = {n: c for n, c in self._source.categories.items() if n in stayed}
         table = Table(source.arrow, source, self.layout)

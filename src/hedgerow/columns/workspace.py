@@ -12,7 +12,7 @@ import weakref
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -75,16 +75,12 @@ class Workspace:
             weakref.finalize(array, _freed, weakref.ref(self), size)
             return array
         with tempfile.TemporaryFile(dir=self.folder) as file:
-            return self._mapped(file, shape, kind, size)
-
-    def _mapped(self, file: IO[bytes], shape: tuple[int, ...], kind: Any, size: int) -> NDArray[Any]:
-        """Return an array mapped to a file, after reserving the file's space on the disk."""
-        try:
-            # reserved now: a full disk would kill the process when it writes to the mapping
-            _reserve(file.fileno(), max(size, 1))
-        except OSError as error:
-            raise full(self.folder, size, error) from None
-        mapped = mmap.mmap(file.fileno(), max(size, 1))
+            try:
+                # reserved now: a full disk would kill the process when it writes to the mapping
+                _reserve(file.fileno(), max(size, 1))
+            except OSError as error:
+                raise full(self.folder, size, error) from None
+            mapped = mmap.mmap(file.fileno(), max(size, 1))
         self._maps = [ref for ref in self._maps if ref() is not None]
         self._maps.append(weakref.ref(mapped))
         return np.frombuffer(mapped, kind, int(np.prod(shape))).reshape(shape)

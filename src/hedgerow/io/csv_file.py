@@ -346,8 +346,7 @@ def sniff(text: str, name: str) -> Dialect:
     The delimiter must occur in the first record; the one that gives most records the same number of
     fields as the first is chosen, and ties go to more fields.
     """
-    newline = "\r\n" if "\r\n" in text else "\n" if "\n" in text else "\r"
-    newline = newline if newline in text else "\n"
+    newline = next((each for each in ("\r\n", "\n", "\r") if each in text), "\n")
     best = (0.0, 0, Dialect(newline=newline))
     for delimiter in DELIMITERS:
         # which signs are quotes depends on what stands before and after them

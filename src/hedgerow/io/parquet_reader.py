@@ -99,8 +99,7 @@ class Scan:
         DuckDB counts, and spills values to a private folder if there are many.
         """
         quoted = identifier(name)
-        message = f"column {name!r} cannot be counted"
-        with connected(lambda: InputError(message), folder, memory) as connection:
+        with connected(lambda: InputError(f"column {name!r} cannot be counted"), folder, memory) as connection:
             rows = connection.read_parquet([named(path) for path in self.paths])
             aggregates = f"count(DISTINCT {quoted}), count({quoted})"
             n_distinct, n_present = rows.aggregate(aggregates).fetchall()[0]

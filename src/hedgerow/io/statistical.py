@@ -121,10 +121,8 @@ _STAMPS = {
 }
 _STATA_STAMP = re.compile(rb"(</label><timestamp>.)\d\d \w{3} \d{4} \d\d:\d\d")
 _HEAD = 1 << 10
-
-
-def _pyreadstat() -> ModuleType:
-    return needed("pyreadstat", "stats", "files of SPSS, Stata and SAS")
+# The extra that installs the packages, and what needs them.
+_EXTRA = "stats", "files of SPSS, Stata and SAS"
 
 
 def _faults(module: ModuleType) -> tuple[type[Exception], ...]:
@@ -141,7 +139,7 @@ def read_statistical(path: Path, suffix: str) -> tuple[pa.Table, Mapping[str, Se
     InputError
         pyreadstat is missing, or the file is damaged.
     """
-    module, form = _pyreadstat(), _FORMATS[suffix]
+    module, form = needed("pyreadstat", *_EXTRA), _FORMATS[suffix]
     read = getattr(module, form.read)
     options = {"user_missing": True} if form.user_missing else {}
     try:
@@ -197,8 +195,8 @@ def write_statistical(table: pa.Table, file: IO[bytes], suffix: str, labels: Fil
     pyarrow.ArrowInvalid
         The format cannot hold it.
     """
-    module = _pyreadstat()
-    pandas = needed("pandas", "stats", "files of SPSS, Stata and SAS")
+    module = needed("pyreadstat", *_EXTRA)
+    pandas = needed("pandas", *_EXTRA)
     form = _FORMATS[suffix]
     columns = codes_from_values(table, labels, form)
     stored = [_storable(column) for column in columns]

@@ -29,9 +29,7 @@ from ..measures.guarantees import Check
 from ..plan import Maps, Partition, Recoding
 from ..plan.records import COVERS, LEFT_OUT, MAPPED, RANDOM, UNCHANGED
 from ..progress import Tell
-from .rederive.map_recipes import MapsRecipe
-from .rederive.partition_recipes import PartitionRecipe
-from .rederive.recipe import Recipe, counts_in_words
+from .rederive.recipes import MapsRecipe, PartitionRecipe, Recipe, counts_in_words
 
 _PAIRED = 1 << 16
 

@@ -90,8 +90,9 @@ def explode(
         series = frame[name]
         if not (series.dtype in (nw.String, nw.Object, nw.Enum) or series.dtype == nw.Categorical):
             continue
-        cells, code = _distinct(series)
-        parts = _split(name, cells, code, is_named=columns is not None)
+        code, entries = indexed(pa.chunked_array([series.to_arrow()]).cast(pa.large_string()))
+        # the code -1, for a missing cell, is the last place
+        parts = _split(name, [*entries.to_pylist(), None], code, is_named=columns is not None)
         if parts is not None:
             parts_of[name] = parts
 
@@ -123,7 +124,11 @@ def explode(
         share *= parts.share[chosen[name]]
         new[name] = parts.value.take(pa.array(chosen[name]))
     new[weight] = pa.array(share)
-    return _with(frame, rows, new)
+    selected = frame[rows]
+    if frame.implementation.is_pandas():  # a repeated index would be joined on
+        selected = nw.from_native(nw.to_native(selected).reset_index(drop=True), eager_only=True)
+    added = nw.from_arrow(pa.table(new), backend=frame.implementation)
+    return nw.to_native(selected.with_columns(*(added[name] for name in new)))
 
 
 def _frame(table: Any) -> Any:
@@ -136,21 +141,6 @@ def _frame(table: Any) -> Any:
     except (TypeError, nw.exceptions.NarwhalsError):
         pass
     return nw.from_native(engine("memory").open(table, OpenOptions(unescape_formulas=True)).arrow, eager_only=True)
-
-
-def _with(frame: Any, rows: npt.NDArray[np.int64], new: dict[str, pa.Array]) -> Any:
-    """Return the selected rows as a frame of the same type, with columns replaced or added."""
-    selected = frame[rows]
-    if frame.implementation.is_pandas():  # a repeated index would be joined on
-        selected = nw.from_native(nw.to_native(selected).reset_index(drop=True), eager_only=True)
-    added = nw.from_arrow(pa.table(new), backend=frame.implementation)
-    return nw.to_native(selected.with_columns(*(added[name] for name in new)))
-
-
-def _distinct(series: Any) -> tuple[list[str | None], npt.NDArray[np.int64]]:
-    """Return a text column's distinct cells, with None last, and each row's position among them."""
-    codes, entries = indexed(pa.chunked_array([series.to_arrow()]).cast(pa.large_string()))
-    return [*entries.to_pylist(), None], codes  # -1, for a missing cell, is the last place
 
 
 def _split(name: str, cells: Sequence[str | None], code: npt.NDArray[np.int64], is_named: bool) -> _Parts | None:

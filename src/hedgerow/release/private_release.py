@@ -210,9 +210,8 @@ class PrivateRelease:
             write_table(self.released.arrow, file, like=self.original, escape=escape)
             step("reading back")
             again = read(file, unescape_formulas=escape, schema=self.schema)
-            require(
-                made_again(self.plan, again, self._types, "written rows made again"), f"the written file {file.name}"
-            )
+            checks = made_again(self.plan, again, self._types, "written rows made again")
+            require(checks, f"the written file {file.name}")
             self.plan.save(inside / PLAN)
             write_private(inside / RECIPIENT, str(self.method.recipient_notes(file.name).about))
             figures = {} if measured is None else measured.to_dict()

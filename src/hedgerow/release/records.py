@@ -130,11 +130,6 @@ class RowMap:
     fingerprint: str
 
     @classmethod
-    def of(cls, rows: NDArray[np.int64], original: Table, plan: Plan) -> RowMap:
-        """Return the row map of a release of this table."""
-        return cls(rows, fingerprint(original, plan))
-
-    @classmethod
     def load(cls, path: Path) -> RowMap:
         """Read a row map from a file; raise InputError if the file holds none."""
         try:

@@ -38,7 +38,7 @@ from .expected_rows import same_rows, summed
 from .explain import recoding_in_words
 from .folder import AUDIT, EVIDENCE, MAPPING, PLAN, RECIPIENT, REPORT, write_release
 from .recipient import apostrophes, recipient
-from .records import RowMap, evidence, record
+from .records import RowMap, evidence, fingerprint, record
 from .verify import Verified, classes, require, same_columns, verify, verify_file
 from .warnings import extremes, extremes_in_words, not_bounded, of_release, one_pseudonym, shares_alone
 
@@ -536,7 +536,7 @@ class Release:
             judged = {"released": file, "original": self.original.path}
             texts[EVIDENCE] = evidence(figures, judged)
         if mapping:
-            texts[MAPPING] = RowMap.of(self.rows, self.original, plan).text()
+            texts[MAPPING] = RowMap(self.rows, fingerprint(self.original, plan)).text()
         for name, content in {**texts, **extra}.items():
             write_private(folder / name, content)
         tables_written = [file.name] if second is None or second.path is None else [file.name, second.path.name]

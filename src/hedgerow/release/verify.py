@@ -28,8 +28,7 @@ from ..progress import Tell
 from .expected_rows import ExpectedRows, compare
 from .folder import parts_in
 from .rederive.guard_recipe import GuardRecipe
-from .rederive.map_recipes import PseudonymRecipe
-from .rederive.recipe import Recipe
+from .rederive.recipes import PseudonymRecipe, Recipe
 
 
 @dataclass(frozen=True, eq=False)

@@ -66,6 +66,8 @@ class Session:
     ----------
     path : Path or None
         The file that the table came from.
+    cautions : list of str
+        The warnings of the last long step.
 
     Examples
     --------
@@ -95,7 +97,7 @@ class Session:
         self._results: dict[str, Any] = {}
         self._settings: dict[str, Mapping[str, Any]] = {}
         self._cancelled = threading.Event()
-        self._cautions: list[str] = []
+        self.cautions: list[str] = []
         self._prepared: Prepared | None = None
         runs_on = tuple(ENGINES) if method is None else method.engines
         what = "a session" if method is None else type(method).__name__
@@ -158,11 +160,6 @@ class Session:
         """Return the verified release; raise ParameterError before `protect`."""
         return self._require("protect", "protect()")
 
-    @property
-    def cautions(self) -> list[str]:
-        """Return the warnings of the last long step."""
-        return self._cautions
-
     def cancel(self) -> None:
         """Stop the running step from another thread, as soon as the step reports its progress.
 
@@ -192,7 +189,7 @@ class Session:
         if not final:
             self._stop_if_cancelled()
         self._cancelled.clear()
-        self._cautions = list(dict.fromkeys(texts))
+        self.cautions = list(dict.fromkeys(texts))
 
     def inspect(self) -> Inspection:
         """Inspect the columns and propose a schema; see `hedgerow.inspect`."""

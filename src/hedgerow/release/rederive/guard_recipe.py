@@ -23,8 +23,7 @@ from ...measures import Persons, group
 from ...measures.guarantees import Check
 from ...plan import GuardedColumn, Partition, Plan
 from ...plan.records import AGAIN, RUNS
-from .partition_recipes import PartitionRecipe
-from .recipe import Categories, Made, Numbers, counts_in_words
+from .recipes import Categories, Made, Numbers, PartitionRecipe, counts_in_words
 
 # for divisions by shares that may be 0
 _TINY = float(np.finfo(float).tiny)
