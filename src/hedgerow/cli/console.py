@@ -71,8 +71,7 @@ def as_json(data: Mapping[str, Any]) -> None:
 
 def table(rows: Iterable[Iterable[str]], head: tuple[str, ...]) -> None:
     """Print a table with aligned columns."""
-    for line in aligned([tuple(row) for row in rows], head):
-        say(line)
+    say("\n".join(aligned([tuple(row) for row in rows], head)))
 
 
 # seconds until the first line about one piece of work, and between the lines after it

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
@@ -196,7 +196,10 @@ def _literal(value: Any, needed: set[str]) -> str:
         pairs = (f"{_literal(k, needed)}: {_literal(v, needed)}" for k, v in value.items())
         return "{" + ", ".join(pairs) + "}"
     if isinstance(value, (list, tuple)):
-        return _sequence(value, needed)
+        inner = ", ".join(_literal(each, needed) for each in value)
+        if isinstance(value, (list, Points)):
+            return f"[{inner}]"
+        return f"({inner},)" if len(value) == 1 else f"({inner})"
     if isinstance(value, Hierarchy):
         return f"hr.Hierarchy({_literal(value.paths, needed)})"
     if type(value).__module__.startswith("numpy") and hasattr(value, "tolist"):
@@ -206,13 +209,6 @@ def _literal(value: Any, needed: set[str]) -> str:
     raise UnsupportedError(
         f"a {type(value).__name__} cannot be spelled out in code", hint="keep the object and the code that made it"
     )
-
-
-def _sequence(value: Sequence[Any], needed: set[str]) -> str:
-    inner = ", ".join(_literal(each, needed) for each in value)
-    if isinstance(value, (list, Points)):
-        return f"[{inner}]"
-    return f"({inner},)" if len(value) == 1 else f"({inner})"
 
 
 def _record(value: Any, needed: set[str]) -> str:

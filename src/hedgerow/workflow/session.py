@@ -335,10 +335,9 @@ class Session:
 
     def _ready(self, schema: Schema) -> Prepared:
         """Return the table prepared for frontier searches, cached for the next search."""
-        ready = self._prepared
-        if ready is None or ready.table is not self.table or ready.schema != schema:
-            ready = self._prepared = Prepared.of(self.table, schema)
-        return ready
+        if self._prepared is None or self._prepared.schema != schema:
+            self._prepared = Prepared.of(self.table, schema)
+        return self._prepared
 
     def take(self, point: Point) -> Request:
         """Choose the settings of one point of the frontier."""

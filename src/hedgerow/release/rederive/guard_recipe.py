@@ -83,10 +83,7 @@ class GuardRecipe:
         # one number for a pair sorts much faster than two
         width = int(leaf.max(initial=0)) + 2
         pairs, cell = np.unique(self.labels * width + leaf + 1, return_inverse=True)
-        counted = cell
-        if person is not None:  # each once
-            n_people = int(person.max()) + 1
-            counted = np.unique(cell * n_people + person) // n_people
+        counted = cell if person is None else _each_once(cell, person)
         whole = np.unique(pairs[np.bincount(counted) < self._guard.people] // width)
         joined = np.where(np.isin(pairs // width, whole), pairs // width * width, pairs)
         return np.asarray(np.unique(joined, return_inverse=True)[1][cell], np.int64)
@@ -176,10 +173,7 @@ class GuardRecipe:
         """Count the released values, missing not counted, that fewer people of the original have than promised."""
         codes, n = self._codes[column.name], column.n_values
         visible = (codes >= 0) & (codes < n)
-        codes = codes[visible]
-        if person is not None:  # each once
-            n_people = int(person.max()) + 1
-            codes = np.unique(codes * n_people + person[visible]) // n_people
+        codes = codes[visible] if person is None else _each_once(codes[visible], person[visible])
         people = np.bincount(codes, minlength=n)
         return int(np.count_nonzero(people < self._guard.people))
 
@@ -399,6 +393,12 @@ def _codes(column: GuardedColumn, original: Table) -> Ints:
     place = {value: code for code, value in enumerate(column.values[:n])}
     lookup = np.array([*(place.get(name, -1) for name in source.names), n], np.int64)
     return lookup[source.all()]
+
+
+def _each_once(codes: Ints, person: Ints) -> Ints:
+    """Return each code once for every person who has it."""
+    n_people = int(person.max(initial=0)) + 1
+    return np.unique(codes * n_people + person) // n_people
 
 
 def _visible(column: GuardedColumn, codes: Ints) -> Ints:
