@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from decimal import Decimal
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -239,3 +240,9 @@ def test_a_household_is_left_out_and_a_weight_is_kept() -> None:
     ):
         with pytest.raises(SchemaError, match=told):
             Schema(quasi=["age"], **fields)
+
+
+@pytest.mark.parametrize("ends", [(100, 0), "0:5", (1,), ("31.12.1950", "31.12.2023"), 5])
+def test_bounds_are_two_values_the_smaller_first(ends: Any) -> None:
+    with pytest.raises(SchemaError, match="bounds of column 'income' are not two numbers or dates, the smaller first"):
+        hr.Schema(sensitive=["income"], bounds={"income": ends})

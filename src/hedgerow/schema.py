@@ -10,6 +10,7 @@ import operator
 import re
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from decimal import Decimal, InvalidOperation
 from enum import Enum
@@ -130,12 +131,14 @@ def points_of(name: str, declared: Any) -> Points:
 
 def _bounds(name: str, declared: Any) -> Points:
     """Return the least and the greatest value of a column as two points."""
-    if isinstance(declared, str) or not isinstance(declared, Iterable) or len(ends := list(declared)) != 2:
-        raise SchemaError(
-            f"the bounds of column {name!r} are not two values",
-            hint='write for example bounds={"income": (0, 1_000_000)}, --bounds income=0:1000000',
-        )
-    return points_of(name, ends)
+    with suppress(SchemaError, TypeError):
+        if not isinstance(declared, str) and len(ends := list(declared)) == 2:
+            return points_of(name, ends)
+    raise SchemaError(
+        f"the bounds of column {name!r} are not two numbers or dates, the smaller first",
+        hint='write for example bounds={"income": (0, 1_000_000)}, --bounds income=0:1000000, --bounds '
+        "day=1950-01-01:2023-12-31",
+    )
 
 
 def _is_number(value: Any) -> bool:
