@@ -646,6 +646,18 @@ def test_a_folder_that_was_altered_is_said_to_be(tmp_path: Any, capsys: pytest.C
         assert "damaged" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("change", ["dropped", "added", "one value of many"])
+def test_a_folder_with_other_columns_is_said_to_be_altered(tmp_path: Path, change: str) -> None:
+    people(300).to_csv(tmp_path / "people.csv", index=False)
+    hr.protect(tmp_path / "people.csv", SCHEMA, PrivateTree()).write(tmp_path / "out")
+    released = pd.read_csv(tmp_path / "out/release.csv")
+    changed = {"dropped": released.drop(columns="job"), "added": released.assign(more=1)}
+    changed.get(change, released.assign(age="?")).to_csv(tmp_path / "out/release.csv", index=False)
+    for original in (people(300), None):
+        found = hr.audit(original, tmp_path / "out", attacks=False, learning=False)
+        assert any("plan.json makes another table than this one" in note for note in found.table["notes"])
+
+
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
 @pytest.mark.parametrize("is_alone", [False, True])
 def test_a_report_of_the_folder_says_first_what_epsilon_means(

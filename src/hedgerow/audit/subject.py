@@ -29,7 +29,7 @@ from ..plan import Guard, Plan
 from ..plan.records import RANDOM, RUNS
 from ..release import Release
 from ..release.folder import AUDIT, MAPPING, PLAN, altered, is_table, released_file
-from ..release.private_release import PrivateRelease, made_again, types_of
+from ..release.private_release import PrivateRelease, made_again
 from ..release.records import RowMap, fingerprint
 from ..schema import READING, UNSAID, Schema
 from ..texts import refusal, text
@@ -200,9 +200,9 @@ def subject(released: Any, schema: Schema | None, plan: Plan | None, holds: Hold
     folder, holds = folder_of(released), holds or Holder()
     if folder is not None and plan is None and is_private(folder / PLAN):
         public = PrivatePlan.load(folder / PLAN)
-        schema = schema or private_roles(public)
-        table = holds.released(released_file(folder), schema)
-        checks = [*public.checks(), *made_again(public, table, types_of(public, table))]
+        table = holds.released(released_file(folder), schema or private_roles(public))
+        schema = schema or private_roles(public, table.names)
+        checks = [*public.checks(), *made_again(public, table, table)]
         broken = [text("note", "overspent" if c.name == "epsilon" else "not_remade") for c in checks if not c.holds]
         what, notes = of_private(public, table, schema), filter(None, [altered(folder, AUDIT), *broken])
         return replace(what, notes=tuple(notes), epsilon=None if broken else what.epsilon)
@@ -338,11 +338,13 @@ def of_release(release: Release, schema: Schema | None = None) -> Subject:
     )
 
 
-def private_roles(plan: PrivatePlan) -> Schema:
-    """Return the schema in the plan of a private release."""
-    kinds = {c.name: c.kind for c in plan.columns}
-    order = {c.name: c.labels[:-1] for c in plan.columns if c.labels and c.kind != "boolean"}
-    return Schema(quasi=plan.names("quasi"), sensitive=plan.names("sensitive"), kinds=kinds, categories=order)
+def private_roles(plan: PrivatePlan, names: Sequence[str] | None = None) -> Schema:
+    """Return the schema in the plan of a private release, of the columns that its file still has."""
+    columns = [c for c in plan.columns if names is None or c.name in names]
+    quasi, sensitive = ([c.name for c in columns if c.role == role] for role in ("quasi", "sensitive"))
+    kinds = {c.name: c.kind for c in columns}
+    order = {c.name: c.labels[:-1] for c in columns if c.labels and c.kind != "boolean"}
+    return Schema(quasi=quasi, sensitive=sensitive, kinds=kinds, categories=order)
 
 
 def of_private(plan: PrivatePlan, table: Table, schema: Schema) -> Subject:

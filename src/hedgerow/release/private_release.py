@@ -105,8 +105,7 @@ class PrivateRelease:
         warned: tuple[str, ...] = (),
     ) -> None:
         self.plan, self.schema, self.method, self.original = plan, schema, method, original
-        self._types = types_of(plan, original)
-        self.table = _like(_typed(plan.rows(), self._types), people)
+        self.table = _like(_typed(plan.rows(), types_of(plan, original)), people)
         self.cautions = list(warned)
         self.checks: list[Check] = []
 
@@ -128,7 +127,7 @@ class PrivateRelease:
         PromiseError
             A check does not hold.
         """
-        self.checks = require([*self.plan.checks(), *made_again(self.plan, self.released, self._types)])
+        self.checks = require([*self.plan.checks(), *made_again(self.plan, self.released, self.original)])
         return self.checks
 
     def summary(self) -> dict[str, Any]:
@@ -210,7 +209,7 @@ class PrivateRelease:
             write_table(self.released.arrow, file, like=self.original, escape=escape)
             step("reading back")
             again = read(file, unescape_formulas=escape, schema=self.schema)
-            checks = made_again(self.plan, again, self._types, "written rows made again")
+            checks = made_again(self.plan, again, self.original, "written rows made again")
             require(checks, f"the written file {file.name}")
             self.plan.save(inside / PLAN)
             write_private(inside / RECIPIENT, str(self.method.recipient_notes(file.name).about))
@@ -226,15 +225,16 @@ class PrivateRelease:
         return write_release(Path(folder), public, fill, force=force, inputs=(self.original.path,))
 
 
-def made_again(plan: PrivatePlan, table: Table, types: Types, name: str = "rows made again") -> list[Check]:
-    """Check that a released table has the columns and the rows that its plan makes, in the given types."""
+def made_again(plan: PrivatePlan, table: Table, like: Table, name: str = "rows made again") -> list[Check]:
+    """Check that a released table has the columns and the rows that its plan makes, in types as in a table like it."""
     rows, names = plan.rows(), table.names
     columns = Check("columns", rows.column_names, list(names), rows.column_names == list(names))
-    same = False
+    if not columns.holds:  # then types of columns cannot be looked up
+        return [columns]
+    types, same = types_of(plan, like), False
     with suppress(pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        same = columns.holds and _typed(table.arrow, types).equals(_typed(rows, types))
-    remade = Check(name, rows.num_rows, table.n_rows, same, "from the plan and its row key")
-    return [columns, remade] if columns.holds else [columns]
+        same = _typed(table.arrow, types).equals(_typed(rows, types))
+    return [columns, Check(name, rows.num_rows, table.n_rows, same, "from the plan and its row key")]
 
 
 def types_of(plan: PrivatePlan, like: Table) -> Types:
