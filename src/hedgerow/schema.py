@@ -131,14 +131,11 @@ def points_of(name: str, declared: Any) -> Points:
 
 def _bounds(name: str, declared: Any) -> Points:
     """Return the least and the greatest value of a column as two points."""
-    with suppress(SchemaError, TypeError):
-        if not isinstance(declared, str) and len(ends := list(declared)) == 2:
+    with suppress(SchemaError):  # whose words are about grids
+        if not isinstance(declared, str) and isinstance(declared, Iterable) and len(ends := list(declared)) == 2:
             return points_of(name, ends)
-    raise SchemaError(
-        f"the bounds of column {name!r} are not two numbers or dates, the smaller first",
-        hint='write for example bounds={"income": (0, 1_000_000)}, --bounds income=0:1000000, --bounds '
-        "day=1950-01-01:2023-12-31",
-    )
+    words = f"the bounds of column {name!r} must be two numbers or two dates, the smaller first"
+    raise SchemaError(words, hint='write for example bounds={"income": (0, 1_000_000)}, --bounds income=0:1000000')
 
 
 def _is_number(value: Any) -> bool:

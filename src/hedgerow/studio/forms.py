@@ -18,7 +18,7 @@ from ..key import Key
 from ..profiles import Profile
 from ..schema import KINDS, Schema
 from ..workflow.methods import METHODS, OPTIONS
-from ..workflow.options import Option, split
+from ..workflow.options import Option, bound, split
 from . import WORDS
 from .state import Choices
 
@@ -135,19 +135,12 @@ def _public(form: Mapping[str, str], proposed: Mapping[str, Any]) -> dict[str, d
     for i, (name, what) in enumerate(proposed.items()):
         text = form.get(f"public-{i}", "").strip()
         lines = list(dict.fromkeys(line.strip() for line in text.splitlines() if line.strip()))
-        public[name] = {"bounds": list(map(_end, text.split(",")))} if what["is_number"] else {"categories": lines}
+        ends = [bound(name, end) for end in text.split(",")] if what["is_number"] else []
+        public[name] = {"bounds": ends} if ends else {"categories": lines}
         if not text and form.get("confirmed"):
             raise ParameterError(f"nothing is said of {name}", hint=WORDS["public"]["empty"])
         Schema.from_mapping({part: {name: values} for part, values in public[name].items() if text})
     return public
-
-
-def _end(text: str) -> int | float | str:
-    """Return a bound: a whole number, a number, or the text of a date."""
-    for kind in (int, float):
-        with suppress(ValueError):
-            return kind(text)
-    return text.strip()
 
 
 def _number(form: Mapping[str, str], name: str, kind: type, before: Any, fits: Callable[[Any], bool]) -> Any:

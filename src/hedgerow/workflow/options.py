@@ -203,8 +203,23 @@ def _bounds(entries: Iterable[str]) -> dict[str, Any]:
         least, _, greatest = texts.partition(":")
         if not column or not greatest:
             raise SchemaError("--bounds reads COLUMN=LEAST:GREATEST", hint="for example --bounds income=0:1000000")
-        bounds[column] = [int(text) if re.fullmatch(r"-?\d+", text) else _point(text) for text in (least, greatest)]
+        bounds[column] = [bound(column, text) for text in (least, greatest)]
     return bounds
+
+
+def bound(column: str, text: str) -> int | float | str:
+    """Return a bound of a column: a whole number, a number, or the text of a date.
+
+    500.000 is half a million to some and 500 to others, and what is beyond a bound is moved to it, so it is refused.
+    """
+    text = text.strip()
+    if re.fullmatch(r"[-+]?[1-9]\d*\.\d{3}", text):
+        whole = text.replace(".", "")
+        raise SchemaError(
+            f"the bound {text} of column {column!r} may mean {whole}, or a number with a fraction",
+            hint=f"write {whole}, or {text}0 if the point is a decimal one",
+        )
+    return int(text) if re.fullmatch(r"[-+]?\d+", text) else _point(text)
 
 
 def _followers(entries: Iterable[str]) -> dict[str, Any]:
