@@ -688,6 +688,8 @@ def test_a_report_of_the_folder_says_first_what_epsilon_means(
     assert page.index("its odds are at most <b>2.72 times</b>") < page.index("What is it still good for?")
     assert "<p>Not private: this compares the release with the original" in page
     assert "Share: it meets what was asked." in page
+    assert "It was made again from its public plan" in page
+    assert "There was no plan" not in page
     assert "epsilon: asked at most 1" in page.lower()
 
 
@@ -737,6 +739,25 @@ def test_a_column_is_compared_and_what_needs_groups_is_refused_by_name() -> None
         with pytest.raises(hr.errors.UnsupportedError, match=f"has no {name}"):
             getattr(release, name)
     assert not hasattr(release, "nothing")
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        ("500.000", "may mean 500000, or a number with a fraction.*write 500000, or 500.0000"),
+        ("-1", "must be two numbers or two dates, the smaller first.*--bounds income=0:1000000"),
+        ("9 000", "must be two numbers or two dates, the smaller first.*--bounds income=0:1000000"),
+    ],
+)
+def test_bounds_that_cannot_be_read_for_sure_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], said: str, words: str
+) -> None:
+    people(60).to_csv(tmp_path / "people.csv", index=False)
+    asked = ["--quasi", "age", "--sensitive", "income", "--unit", "none", "--method", "private-tree"]
+    asked += ["--bounds", "age=0:100", "--bounds", f"income=0:{said}", "--out", str(tmp_path / "out")]
+    assert run(["protect", str(tmp_path / "people.csv"), *asked]) == 2
+    assert re.search(words, " ".join(capsys.readouterr().err.split()))
+    assert not (tmp_path / "out").exists()
 
 
 def test_a_list_of_a_million_categories_is_refused_with_a_figure() -> None:

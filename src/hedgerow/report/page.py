@@ -84,7 +84,7 @@ def render(
             checks=checks,
             name=name,
             about=_about(audit, plan, checks, steward),
-            done=_done(plan, "epsilon" in audit["table"], steward),
+            done=_done(audit, plan, steward),
             recoding=_recoding(listed, plan.guard if plan and steward else None),
             # what is not promised would tell a reader where to look
             promised=[line for line in promised if steward or line[1] != "open"],
@@ -149,10 +149,10 @@ def _recoding(listed: Plan | None, guard: Guard | None) -> str:
     return "\n\n".join([*parts, in_words(guard)] if guard else parts)
 
 
-def _done(plan: Plan | None, is_private: bool, steward: bool) -> list[str]:
+def _done(audit: Mapping[str, Any], plan: Plan | None, steward: bool) -> list[str]:
     """Return sentences on what was done; those for the recipient leave out the parameters."""
-    if is_private:
-        return ["Rows were drawn from noisy counts: plan.json, which is public, makes the same table again."]
+    if audit["table"].get("epsilon"):
+        return ["It was made again from its public plan, plan.json, and the row key in it, and its rows are the same."]
     if plan is None:
         return ["There was no plan: the release was measured as it is, whoever made it."]
     lines = [f"Method {plan.method}, fitted on {plan.n_rows:,} rows."]
