@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import subprocess
 import sys
@@ -300,6 +301,7 @@ def test_a_private_tree_waits_until_what_is_public_is_confirmed(browser: Browser
     assert len(desk.work.asked) == asked
     # half a form is refused, and what was typed before stays
     for wrong in ({"public_0": "0"}, {"public_0": "9, 1"}, {"public_0": "0, 100", "public_1": " "},
+                  {"public_0": "0, 500.000"}, {"public_0": "18 - 90"},
                   {"public_0": "0, 100", "option_epsilon": "-1"}, {"public_0": "0, 100", "option_epsilon": "nan"},
                   ):  # fmt: skip
         browser("POST", "/settings", data=private(desk, **{"public_1": "cook", "confirmed": "1", **wrong}))
@@ -327,6 +329,17 @@ def test_what_a_private_tree_cannot_do_is_said_before_the_work(browser: Browser,
     browser("POST", "/roles", data=roles(desk, income="other"))
     browser("POST", "/settings", data=settings(desk, method="private-tree"))
     assert "releases no column as it is" in browser("GET", "/protect").text
+    desk.work.answer(PROPOSED)
+    # no command, and no button, before it can run
+    desk.results["script"] = {"command": "hedgerow protect --method hedge", "python": ""}
+    desk.choices = dataclasses.replace(desk.choices, confirmed=True)
+    assert "--method hedge" not in browser("GET", "/protect").text
+    page = browser("GET", "/release").text
+    assert "PrivateTree cannot release income as chosen" in page
+    assert '<button class="go" disabled>Check and write' in page
+    desk.choices = dataclasses.replace(desk.choices, roles={**desk.choices.roles, "income": "sensitive"})
+    assert "--method hedge" in browser("GET", "/protect").text
+    assert '<button class="go">Check and write' in browser("GET", "/release").text
     desk.results["methods"] = {n: {**m, "installed": n != "private-tree"} for n, m in METHODS.items()}
     page = browser("GET", "/protect").text
     assert '<option value="private-tree" selected disabled>' in page

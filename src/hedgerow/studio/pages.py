@@ -20,7 +20,7 @@ from ..schema import KINDS
 from ..workflow.advice import advise, listed, setting
 from ..workflow.methods import OPTIONS
 from . import WORDS, forms
-from .state import PEOPLE, STEPS, StudioState
+from .state import PEOPLE, STEPS, Choices, StudioState
 from .worker_client import in_sentences
 
 # options that stand before the others
@@ -73,10 +73,17 @@ def page(state: StudioState, step: str) -> str:
         "failed": results.get("failed", {}).get(step),
         "cautions": results.get("cautions", []),
         "identifiers": [n for n, role in state.choices.roles.items() if role == "identifier"],
+        "unfit": _unfit(state.choices) if state.private else [],
     }
     if step in _OF_STEP:
         context |= _OF_STEP[step](state)
     return stacked(environment().get_template(f"{step}.html").render(context))
+
+
+def _unfit(chosen: Choices) -> list[str]:
+    """Return the columns of which more was chosen than PrivateTree can do."""
+    others = [n for n, role in chosen.roles.items() if role == "other" and n != chosen.weight]
+    return others + [n for n in (*chosen.follows, chosen.household, chosen.weight) if n]
 
 
 def refusal(title: str, text: str) -> str:
@@ -187,8 +194,6 @@ def _protect(state: StudioState) -> dict[str, Any]:
         "epsilon": epsilon,
         # as the tree itself decides, from a noisy number of rows
         "leaves": 2 ** min(7, int(math.log2(max(1, results["open"]["rows"] * epsilon / 300)))),
-        "unfit": [n for n, role in chosen.roles.items() if role == "other" and n != chosen.weight]
-        + [n for n in (*chosen.follows, chosen.household, chosen.weight) if n],
         "meanings": [(e, math.exp(min(e, 700)), math.tanh(e / 2)) for e in sorted({*EPSILONS, epsilon})],
     }
 
