@@ -12,7 +12,7 @@ from scipy.stats import beta
 
 import hedgerow as hr
 from hedgerow.io.read import read
-from hedgerow.methods.private import noisy_tree
+from hedgerow.methods import private
 
 NODES, WEIGHTS = leggauss(96)
 
@@ -126,7 +126,7 @@ def log_ratios(method: Any, tables: tuple[Any, Any], schema: Any, source: Any, r
 
 def of_wholes(epsilon: float, source: Any, runs: int) -> Any:
     """Return log-likelihood ratios of releases of 50 people and of 49, by a tree of two levels."""
-    noisy_tree._PER_LEAF = int(50 * epsilon / 5)
+    private._PER_LEAF = int(50 * epsilon / 5)
     rng = np.random.default_rng(1)
     table = pd.DataFrame({"age": rng.integers(20, 60, 50), "ill": rng.choice(["no", "yes"], 50)})
     table["income"] = table.age * 500

@@ -18,7 +18,8 @@ from benchmarks.private_losses import NumpyNoise, Transcript
 import hedgerow as hr
 from hedgerow.backends.spark.spark_table import SparkTable
 from hedgerow.errors import InputError, PlanError, UnsupportedError
-from hedgerow.methods.private import noisy_tree, private_tree
+from hedgerow.methods import private
+from hedgerow.methods.private import private_tree
 from hedgerow.plan.records import Vector
 from hedgerow.release import apply_plan
 from hedgerow.release.verify import verify
@@ -366,7 +367,7 @@ def test_every_method_of_the_contract_runs_here() -> None:
 def test_a_private_tree_is_asked_the_same_counts_as_in_memory(
     spark: Any, monkeypatch: pytest.MonkeyPatch, records: int
 ) -> None:
-    monkeypatch.setattr(noisy_tree, "_PER_LEAF", 20)
+    monkeypatch.setattr(private, "_PER_LEAF", 20)
     rng = np.random.default_rng(1)
     table = pa.table(
         {

@@ -23,6 +23,7 @@ from benchmarks.private_losses import NumpyNoise, Transcript, bound, log_chances
 import hedgerow as hr
 from hedgerow.cli.app import run
 from hedgerow.io.read import read
+from hedgerow.methods import private
 from hedgerow.methods.private import noise as noises
 from hedgerow.methods.private import noisy_tree as tree
 from hedgerow.methods.private import private_tree
@@ -79,7 +80,7 @@ def transcripts(seed: int, records: int = 1, schema: hr.Schema = SCHEMA) -> tupl
 @pytest.fixture
 def deep(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let small tables have trees."""
-    monkeypatch.setattr(tree, "_PER_LEAF", 5)
+    monkeypatch.setattr(private, "_PER_LEAF", 5)
 
 
 @pytest.mark.parametrize("records", [1, 3])

@@ -346,6 +346,15 @@ def test_what_a_private_tree_cannot_do_is_said_before_the_work(browser: Browser,
     assert "OpenDP is not installed" in page
 
 
+def test_a_private_tree_has_fewer_leaves_where_people_have_several_records(browser: Browser, desk: Desk) -> None:
+    desk.stop()
+    browser("POST", "/settings", data=settings(desk, method="private-tree"))
+    desk.results["open"] = {**desk.results["open"], "rows": 10_000}
+    for records, leaves in ((1, 32), (4, 8)):
+        desk.choices = dataclasses.replace(desk.choices, unit="name", options={"records": records})
+        assert f"at most {leaves} groups" in browser("GET", "/protect").text
+
+
 def test_the_plan_of_a_private_release_is_public(browser: Browser, desk: Desk, tmp_path: Path) -> None:
     desk.results["write"] = {**written(tmp_path), "standard": None}
     line = 'href="/download/plan.json"'

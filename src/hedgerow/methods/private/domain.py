@@ -16,10 +16,11 @@ from ...columns.table import Table
 from ...errors import SchemaError
 from ...kernels import Ints
 from ...schema import Schema
+from . import LEAVES
 from .noise import Purchase
 
-# leaves of the deepest tree, and the most cells that are counted at once
-LEAVES, _MOST_CELLS = 128, 2**26
+# the most cells that are counted at once
+_MOST_CELLS = 2**26
 # bins of a number without a declared grid, and cells of the public grid that they are chosen on
 _BINS, _FINE = 16, 1024
 _SENSITIVE_BINS = 32

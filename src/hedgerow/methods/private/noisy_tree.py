@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -14,14 +13,12 @@ from numpy.typing import NDArray
 from ...kernels import Ints
 from ...kernels.threads import side_by_side
 from ..response.rr_matrix import projected
-from .domain import LEAVES, PublicColumn
+from . import depth_of
+from .domain import PublicColumn
 from .noise import Ledger
 
 # values that splits compare are whole multiples of 2^-20
 ONE = 1 << 20
-_DEEPEST = LEAVES.bit_length() - 1
-# people at epsilon 1 for each leaf
-_PER_LEAF = 300
 # numbers are compared between the points that this share of people lies beyond
 _OUTER = 0.05
 
@@ -112,12 +109,6 @@ def is_left(column: PublicColumn, box: NDArray[np.bool_], at: int) -> NDArray[np
     """Return which bins go to the first child."""
     bins = np.arange(len(box))
     return bins < at if column.is_ordered or box.sum() == 2 else bins == at
-
-
-def depth_of(people: int, epsilon: Fraction) -> int:
-    """Return how many levels can be grown for a noisy number of rows, at an epsilon for each row."""
-    leaves = people * float(epsilon) / _PER_LEAF
-    return max(0, min(_DEEPEST, math.floor(math.log2(leaves)))) if leaves >= 1 else 0
 
 
 def _tallied(codes: NDArray[Any], n: int) -> Ints:
