@@ -244,5 +244,7 @@ def test_a_household_is_left_out_and_a_weight_is_kept() -> None:
 
 @pytest.mark.parametrize("ends", [(100, 0), "0:5", (1,), ("31.12.1950", "31.12.2023"), 5])
 def test_bounds_are_two_values_the_smaller_first(ends: Any) -> None:
-    with pytest.raises(SchemaError, match="bounds of column 'income' are not two numbers or dates, the smaller first"):
+    with pytest.raises(
+        SchemaError, match="bounds of column 'income' must be two numbers or two dates, the smaller first"
+    ):
         hr.Schema(sensitive=["income"], bounds={"income": ends})

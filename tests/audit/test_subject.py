@@ -78,7 +78,8 @@ def test_cells_that_only_the_plan_explains(method, tmp_path):
 def test_numbers_that_a_hierarchy_generalised_are_ranges():
     people = pd.DataFrame({"age": [20, 21, 30, 31] * 5, "pay": range(20)})
     tens = hr.Hierarchy({str(a): (str(a), f"{a // 10}x", "*") for a in (20, 21, 30, 31)})
-    release = protect(hr.Datafly(k=6, hierarchies={"age": tens}), hr.Schema(quasi=["age"], sensitive=["pay"]), people)
+    schema = hr.Schema(quasi=["age"], sensitive=["pay"], hierarchies={"age": tens})
+    release = protect(hr.Datafly(k=6), schema, people)
     assert set(release.table["age"]) == {"2x", "3x"}
     found = hr.audit(people, release, **QUICK)
     assert found.utility["loss"]["ncp"] == pytest.approx(1 / 11)

@@ -633,7 +633,7 @@ def test_a_folder_that_was_altered_is_said_to_be(tmp_path: Any, capsys: pytest.C
     plan = json.loads((tmp_path / "out/plan.json").read_text())
     (tmp_path / "out/plan.json").write_text(json.dumps({**plan, "epsilon": "1/1000"}))
     people(300)[["age", "job", "income", "ill"]].to_csv(tmp_path / "out/release.csv", index=False)
-    assert run([*words, "--report", str(tmp_path / "report.html")]) == 0
+    assert run([*words, "--report", str(tmp_path / "report.html")]) == 1
     said = " ".join(capsys.readouterr().out.split())
     assert "is no longer the table that audit.json tells of" in said
     assert "spends more epsilon than it promises" in said

@@ -18,7 +18,7 @@ PORT = 8123
 HOME = f"http://127.0.0.1:{PORT}"
 COLUMNS = [
     {"column": n, "role": r, "kind": "numeric", "attacked_as": "number", "distinct": 9, "missing": 0,
-     "reason": "its name"}
+     "shape": [3, 2, 1], "reason": "its name"}
     for n, r in (("age", "quasi"), ("job", "quasi"), ("income", "sensitive"), ("name", "identifier"))
 ]  # fmt: skip
 OPENED = {

@@ -54,6 +54,7 @@ class UnreadCells(InputError):
     """
 
     def __init__(self, cells: Mapping[str, Mapping[str, int]]) -> None:
+        self.cells = cells
         super().__init__(**refusal("unread", cells=named_cells(cells)))
 
 

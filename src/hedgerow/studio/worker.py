@@ -137,7 +137,6 @@ class Worker:
             unit=unit,
             household=ask["household"] or None,
             weight=ask["weight"] or None,
-            reasons={},
         )
 
     def _choose(self, ask: Ask) -> Session:
