@@ -684,7 +684,7 @@ def test_a_report_of_the_folder_says_first_what_epsilon_means(
     said = " ".join(capsys.readouterr().out.split())
     assert "another table than this one" not in said
     assert "altered" not in said
-    assert ("no guess who took part beats a coin by more than 0.46" in said) != is_alone
+    assert ("of 100 guesses who took part at most 73.1 are right where a coin has 50" in said) != is_alone
     page = (tmp_path / "report.html").read_text()
     assert page.index("its odds are at most <b>2.72 times</b>") < page.index("What is it still good for?")
     assert "<p>Not private: this compares the release with the original" in page
@@ -724,7 +724,7 @@ def test_the_report_says_what_epsilon_means_and_stays_with_the_steward(tmp_path:
     page = (tmp_path / "out" / "report.html").read_text()
     assert page.index("<p>Not private: this compares the release with the original") < page.index("<nav")
     assert "its odds are at most <b>2.72 times</b>" in page
-    assert "<b>0.46</b><span>the most by which a guess who took part beats a coin" in page
+    assert "<b>73.1</b><span>of 100 guesses who took part, the most that can be right; a coin has 50" in page
     assert (tmp_path / "out" / "audit.json").read_text().startswith('{\n  "private": "Not private:')
     assert hr.audit(frame, tmp_path / "out", attacks=False, learning=False).utility["queries"]["range"]["queries"]
 
@@ -819,3 +819,14 @@ def test_types_hold_what_was_declared(kind: pa.DataType, bounds: tuple[float, fl
 def test_columns_that_follow_another_are_refused() -> None:
     with pytest.raises(hr.HedgerowError, match="follow"):
         hr.protect(people(60), SCHEMA.replace(follows={"age": "job"}), PrivateTree())
+
+
+def test_numbers_beyond_their_bounds_are_said_to_the_steward_alone(tmp_path: Path) -> None:
+    table = people(400)
+    bounds = {**SCHEMA.bounds, "income": (0, 500)}
+    with pytest.warns(UserWarning, match=r"of the values of income lie beyond the bounds 0 to 500 and are moved"):
+        release = hr.protect(table, SCHEMA.replace(bounds=bounds), PrivateTree())
+    folder = release.write(tmp_path / "out")
+    for name in ("RECIPIENT.md", "plan.json"):  # which are public
+        assert "beyond" not in (folder / name).read_text()
+    assert not [words for words in hr.protect(table, SCHEMA, PrivateTree()).cautions if "lie beyond" in words]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 from markupsafe import Markup
 
 from ..measures.guarantees import cap_of
+from ..methods.private import meaning
 from ..notation import figure, percent
 from ..plan import Plan
 from ..texts import text, texts
@@ -107,10 +107,9 @@ def _guessed_near(risk: Mapping[str, Any]) -> Iterator[str]:
 
 def _private(epsilon: float) -> Card:
     """Return the card for a release under differential privacy: what epsilon means."""
-    factor = f"{math.exp(min(epsilon, 700)):,.3g}"
-    facts = [(factor, text("cards", "odds")), (figure(math.tanh(epsilon / 2), 2), text("cards", "coin"))]
-    answer = html("private", epsilon=f"{epsilon:g}", factor=factor)
-    return Card(answer, notes=[text("cards", "adds", epsilon=f"{epsilon:g}")], facts=facts)
+    means = meaning(epsilon)
+    facts = [(means["factor"], text("cards", "odds")), (means["right"], text("cards", "guesses"))]
+    return Card(html("private", **means), notes=[text("cards", "adds", **means)], facts=facts)
 
 
 def _surest_attack(attacks: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:

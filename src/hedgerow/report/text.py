@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ..display import Rows, aligned, fitted, notebook_html
 from ..measures.guarantees import BEYOND
+from ..methods.private import meaning
 from ..notation import figure, number, percent
 from ..texts import text
 from .figures import (
@@ -104,7 +104,7 @@ def _unpaired(audit: Mapping[str, Any]) -> Iterator[str]:
     if audit["table"]["alone"]:  # whose note says why
         return
     if epsilon := audit["table"].get("epsilon"):
-        yield text("summary", "private", epsilon=f"{epsilon:g}", advantage=figure(math.tanh(epsilon / 2), 2))
+        yield text("summary", "private", **meaning(epsilon))
     yield text("summary", "unpaired")
     if not audit["attacks"] and not epsilon:
         yield "No attacks were run (--attacks), so nothing is known of its risk."

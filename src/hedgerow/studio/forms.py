@@ -15,6 +15,8 @@ from urllib.parse import parse_qsl
 from ..errors import ParameterError
 from ..hierarchy import Hierarchy
 from ..key import Key
+from ..methods.private import LEAST
+from ..methods.private import MOST as MOST_EPSILON
 from ..profiles import Profile
 from ..schema import KINDS, Schema
 from ..workflow.methods import METHODS, OPTIONS
@@ -28,7 +30,7 @@ MOST_OF_HIERARCHY = 20_000_000
 # a group that may tell all; a command line can say this, and not "none"
 NO_CAP = 1.0
 # what a page that is typed into must not take; the methods know more
-LIMITS = {"k": (1, 1e18), "max_disclosure": (0, 1), "epsilon": (0.001, 1000), "records": (1, 1e18)}
+LIMITS = {"k": (1, 1e18), "max_disclosure": (0, 1), "epsilon": (LEAST, MOST_EPSILON), "records": (1, 1e18)}
 
 
 def fields(body: bytes) -> dict[str, str]:

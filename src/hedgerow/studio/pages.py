@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from functools import cache, partial
@@ -12,7 +11,7 @@ from typing import Any
 from ..display import sparkline
 from ..errors import HedgerowError
 from ..files import SUFFIXES
-from ..methods.private import depth_of
+from ..methods.private import depth_of, meaning
 from ..notation import figure, percent
 from ..profiles import Profile
 from ..report.figures import STANDARD_HEADS, criterion_rows, ground, standard_verdict
@@ -196,7 +195,7 @@ def _protect(state: StudioState) -> dict[str, Any]:
         "epsilon": epsilon,
         # as the tree itself decides, from a noisy number of rows
         "leaves": 2 ** depth_of(results["open"]["rows"], Fraction(epsilon) / int(settings.get("records") or 1)),
-        "meanings": [(e, math.exp(min(e, 700)), math.tanh(e / 2)) for e in sorted({*EPSILONS, epsilon})],
+        "meanings": [(e, meaning(e)) for e in sorted({*EPSILONS, epsilon})],
     }
 
 

@@ -8,6 +8,14 @@ from fractions import Fraction
 # nothing heavy is loaded here: pages of the studio ask as well
 # the most leaves, and people at epsilon 1 for each leaf
 LEAVES, _PER_LEAF = 128, 300
+# of epsilon: less drowns everything in noise, more promises nothing
+LEAST, MOST = 0.001, 1_000.0
+
+
+def meaning(epsilon: float) -> dict[str, str]:
+    """Return what epsilon means, as text: the factor of odds, and how many of 100 guesses can be right."""
+    factor = math.exp(min(epsilon, 700))
+    return {"epsilon": f"{epsilon:g}", "factor": f"{factor:,.3g}", "right": f"{100 * factor / (1 + factor):.3g}"}
 
 
 def depth_of(people: int, epsilon: Fraction) -> int:

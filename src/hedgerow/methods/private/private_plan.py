@@ -16,8 +16,8 @@ import pyarrow as pa
 from ...errors import PlanError
 from ...files import read_text, write_private
 from ...measures.guarantees import Check
-from ...notation import figure
 from ...plan.fields import plain, read
+from . import meaning
 from .domain import PublicColumn
 from .made_rows import made_rows
 from .noisy_tree import Measurements, NoisyNode, is_left
@@ -75,8 +75,13 @@ class PrivatePlan:
 
     @property
     def advantage(self) -> float:
-        """Return the most by which anybody's guess who took part can beat a coin, as true less false positives."""
+        """Return the most by which true positives of anybody's guess who took part can exceed false ones, as shares."""
         return math.tanh(float(Fraction(self.epsilon)) / 2)
+
+    @property
+    def meaning(self) -> dict[str, str]:
+        """Return what its epsilon means, as text."""
+        return meaning(float(Fraction(self.epsilon)))
 
     def rows(self) -> pa.Table:
         """Return the released rows, made from this plan alone."""
@@ -87,15 +92,15 @@ class PrivatePlan:
     def checks(self) -> list[Check]:
         """Return the check that nothing was spent beyond what was promised."""
         promised = Fraction(self.epsilon)
-        words = f"{len(self.ledger)} purchases; no guess who took part beats a coin by more than {self.advantage:.3g}"
+        words = f"{len(self.ledger)} purchases; of 100 guesses who took part at most {self.meaning['right']} are right"
         return [Check("epsilon", float(promised), float(self.spent), self.spent <= promised, words)]
 
     def explain(self) -> str:
         """Return what was done and promised, in words."""
         return (
-            f"Differential privacy with epsilon {float(Fraction(self.epsilon)):g}: whether a person took part "
-            f"changes the odds of anything that is seen by at most a factor of e^epsilon; nobody's guess who took part "
-            f"is better than a coin by more than {figure(self.advantage)}. The rows were made from "
+            f"Differential privacy with epsilon {self.meaning['epsilon']}: whether a person took part changes the "
+            f"odds of anything that is seen by at most a factor of {self.meaning['factor']}; of 100 guesses who took "
+            f"part at most {self.meaning['right']} are right, where a coin has 50. The rows were made from "
             f"{len(self.measured.leaves)} leaves of a tree with noisy counts, and belong to nobody."
         )
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from fractions import Fraction
 from secrets import token_hex
@@ -15,9 +14,13 @@ from ...columns.table import Table
 from ...errors import ParameterError, UnsupportedError
 from ...kernels import Ints
 from ...kernels.siphash import mixed
+from ...notation import percent
+from ...progress import caution
 from ...schema import Schema
+from ...texts import text
 from ...validation import Kind, check_whole
 from ..base import Method, NoTransform, RecipientNotes, render
+from . import LEAST, MOST
 from .domain import PublicColumn, by_medians, declared, doublings, fine, reached, topped
 from .noise import Ledger, Noise, OpenDP
 from .noisy_tree import measure
@@ -29,8 +32,9 @@ _PARTS = {
 }  # fmt: skip
 # a number is halved so often for its bins
 _HALVINGS = 4
+# share of the values of a number beyond its bounds that a steward is not warned of
+CLAMPED = 0.01
 # with less epsilon the noise on the number of rows alone is tens of thousands of rows
-LEAST, MOST = 0.001, 1_000.0
 _EPSILON = Kind("a number above 0", lambda value: isinstance(value, (int, float)) and not isinstance(value, bool))
 
 
@@ -111,6 +115,7 @@ class PrivateTree(Method):
         columns = declared(table, schema)
         # of a cluster the counted combinations: in another order than the rows, which no count depends on
         table = table.with_local_codes([*schema.quasi, *schema.sensitive, *filter(None, [schema.person])])
+        _tell_clamped(table, schema)
         ledger = Ledger(epsilon, records, noise)
         parts = _parts(columns, epsilon)
         rows = limited(table, schema, columns, records)
@@ -144,8 +149,19 @@ class PrivateTree(Method):
     def recipient_notes(self, file: str) -> RecipientNotes:
         """Return the text of RECIPIENT.md."""
         plan: PrivatePlan = self.plan_  # type: ignore[assignment]
-        factor = math.exp(min(self.epsilon, 700))
-        return RecipientNotes(about=render("private_tree.md", file=file, plan=plan, e_epsilon=factor))
+        return RecipientNotes(about=render("private_tree.md", file=file, plan=plan))
+
+
+def _tell_clamped(table: Table, schema: Schema) -> None:
+    """Warn the steward, whose warnings are not published, of numbers of which many lie beyond their bounds."""
+    for name, points in {**schema.grid, **schema.bounds}.items():
+        column = table.declared_column(schema, name)
+        if column.kind == "numeric":
+            counts = column.counts()[:-1]
+            beyond = int(counts[(column.doubles < points[0]) | (column.doubles > points[-1])].sum())
+            if beyond > CLAMPED * counts.sum():
+                share = percent(beyond / counts.sum(), 0)
+                caution(text("private", "clamped", name=name, share=share, least=points[0], most=points[-1]))
 
 
 def _parts(columns: list[PublicColumn], epsilon: Fraction) -> dict[str, Fraction]:
