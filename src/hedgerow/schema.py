@@ -344,7 +344,7 @@ class Schema:
                     f"column {name!r} follows {leader!r}: both must be quasi-identifiers, or both sensitive{similar}"
                 )
             elif name in self.leaders(name):
-                faults.append(f"column {name!r} follows itself")
+                faults.append(f"column {name!r} follows itself" + (f" through {leader!r}" if leader != name else ""))
         for name, order in clean["categories"].items():
             if len(set(order)) != len(order):
                 faults.append(f"column {name!r} declares a category twice")

@@ -14,6 +14,7 @@ from hedgerow.audit.pairing import pair_up
 from hedgerow.audit.subject import of_release
 from hedgerow.notation import figure
 from hedgerow.report.figures import three_numbers
+from hedgerow.report.verdict import verdict
 
 QUASI = ["age", "sex", "job", "children"]
 SCHEMA = hr.Schema(quasi=QUASI, sensitive=["income", "diagnosis"])
@@ -246,6 +247,10 @@ def test_drawn_rows_are_counted_in_the_groups_of_their_plan(people, rows, tmp_pa
         assert worst == pytest.approx(reached[promise])
         assert not found.broken(k=10, max_disclosure=0.5)
         assert any(f"{figures['classes']['classes']} groups" in note for note in found.table["notes"])
+        # draws and originals of a group give different figures, so it is said whose these are
+        whose = "by the values that were drawn" if release is rows else "by the values of its people"
+        assert any(whose in note for note in found.table["notes"])
+        assert verdict(found.to_dict(), rows.plan, (), ())["says"].startswith("Share with care: what its plan promises")
         # the three numbers had none of groups, although these were measured
         assert figure(worst) in [groups.split(", ")[0] for _, groups, *_ in three_numbers(found.to_dict())]
 

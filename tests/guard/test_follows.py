@@ -90,7 +90,7 @@ def test_columns_that_are_not_drawn_follow_nobody(
         ({"amount": "cost"}, "both must be quasi-identifiers, or both sensitive"),
         ({"amount": "visit"}, "did you mean 'visits'"),
         ({"amount": "amount"}, "'amount' follows itself"),
-        ({"amount": "visits", "visits": "amount"}, "'amount' follows itself"),
+        ({"amount": "visits", "visits": "amount"}, "'amount' follows itself through 'visits'"),
     ],
 )
 def test_who_cannot_follow_whom_is_said(follows: dict[str, str], says: str) -> None:

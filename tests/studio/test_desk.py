@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -164,6 +165,19 @@ def test_what_was_asked_for_an_earlier_choice_does_not_begin(desk: Desk) -> None
     desk.work.answer(error=CANCELLED)
     desk.need("release")
     assert "write" not in names(desk)
+
+
+def test_a_form_that_is_sent_twice_leaves_what_was_written(desk: Desk, tmp_path: Path) -> None:
+    desk.need("release")
+    desk.work.answer({})
+    desk.write(str(tmp_path / "out"), False)
+    desk.work.answer({"folder": str(tmp_path / "out")})
+    asked = names(desk)
+    desk.write(str(tmp_path / "out"), False)
+    assert names(desk) == asked
+    assert desk.results["write"] == {"folder": str(tmp_path / "out")}
+    desk.write(str(tmp_path / "out"), True)  # to replace it is something else
+    assert names(desk) == [*asked, "write"]
 
 
 def test_a_picture_belongs_to_its_table(desk: Desk) -> None:

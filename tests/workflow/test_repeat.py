@@ -71,6 +71,7 @@ def test_options_and_methods_are_two_forms_of_one_thing(name: str) -> None:
     again = make(name, options_of(method))
     again.set_params(**{"key": method.key} if hasattr(method, "key") else {})
     assert repr(again) == repr(method)
+    assert ("epsilon" in options_of(method)) == hasattr(method, "epsilon")  # what is promised is always said
     assert name_of(method) == words(method)[0] == name
 
 

@@ -316,8 +316,8 @@ def _special(task: Task[Any]) -> dict[str, Any]:
 
 
 def _per_person(task: Task[Pair]) -> PerPerson:
-    # not asked for, special uniques are not counted either
-    return per_person(task.sides, task.journalist, task.options["key"], task.options["suda"] and task.special)
+    special = None if task.options["suda"] is None else task.special
+    return per_person(task.sides, task.journalist, task.options["key"], special)
 
 
 def _inference(task: Task[TablePair]) -> dict[str, Any]:
@@ -744,6 +744,10 @@ def _audit(task: Task[Any]) -> Audit:
     extremes = values["table.extremes"]
     # a plan in whose groups rows were drawn, if nothing in the table shows them
     planned = task.in_groups.planned.n_groups if task.in_groups.planned else None
+    # which rows were drawn for which group is known of pairs alone
+    values_of_groups = (
+        "the values that were drawn" if task.there["pairs"] else "the values of its people, which no row shows"
+    )
     return Audit(
         promises=task.what.plan.promises if task.what.plan else (),
         redrawn=tuple(task.what.guard.relations()) if task.what.guard else (),
@@ -765,7 +769,7 @@ def _audit(task: Task[Any]) -> Audit:
             "notes": [
                 *task.what.notes,
                 *plain.notes,
-                *([text("note", "planned", groups=planned)] if planned else []),
+                *([text("note", "planned", groups=planned, values=values_of_groups)] if planned else []),
                 *([task.sampled.note()] if task.sampled else []),
                 *(extremes_in_words(n, task.options["k"] or 0, e) for n, e in extremes.items()),
             ],

@@ -165,7 +165,7 @@ def apply_plan(
     styles = {column.name: getattr(column, "style", None) for column in plan.recoding.recoded()}
     described = [f"{name} ({style})" for name, style in styles.items() if style in WHOLE]
     if described:
-        caution(text("caution", "told_of_own", names=", ".join(described)))
+        caution(text("caution", "describes_plan_groups", names=", ".join(described)))
     exact = [name for name in plan.names("sensitive") if name in table.names and name not in plan.relations()]
     if exact:
         caution(text("caution", "exact_values", names=", ".join(exact)))

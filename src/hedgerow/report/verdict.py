@@ -62,7 +62,8 @@ def verdict(
         ``thresholds``: each with its limit and what was reached; ``unbounded``: the sentences of `loud`.
     """
     judged = verdicts(audit, plan, checks, **thresholds)
-    met = "no_threshold" if not judged else "unbounded" if loud else "kept"
+    unjudged = "not_again" if plan is not None and plan.promises else "no_threshold"
+    met = unjudged if not judged else "unbounded" if loud else "kept"
     state = met if all(each.meets for each in judged) else "broken"
     texts = [
         f"{name}: asked {limit}, reached {reached}" + ("" if meets else ", does not meet")
@@ -145,10 +146,8 @@ def _method_verdicts(checks: Sequence[Mapping[str, Any]]) -> Iterator[Verdict]:
 
 def _measured(audit: Mapping[str, Any], k: int | None, max_disclosure: float | None) -> Iterator[Verdict]:
     """Yield verdicts on `k` and `max_disclosure`; none if the audit judges no groups."""
-    if "epsilon" in audit["table"]:
-        epsilon = audit["table"]["epsilon"]
-        reached = "the table or its plan was altered" if epsilon is None else _exactly(epsilon)
-        yield Verdict("epsilon", "as promised" if epsilon is None else f"at most {reached}", reached, bool(epsilon))
+    if epsilon := audit["table"].get("epsilon"):
+        yield Verdict("epsilon", f"at most {_exactly(epsilon)}", _exactly(epsilon), True)
     # of drawn rows the groups of the plan are judged
     if audit["table"]["yardstick"] != "classes" and not audit["table"].get("planned_groups"):
         return

@@ -317,7 +317,9 @@ class StudioState:
     def write(self, folder: str, force: bool) -> None:
         """Check every promise, and write the release to a folder."""
         with self._lock:
-            if self.free:
+            # a form that was sent twice asks for what is there
+            is_there = not force and self.results.get("write", {}).get("folder") == str(Path(folder).resolve())
+            if self.free and not is_there:
                 self.again("release")
                 self.results.pop("write", None)
                 self._request("write", {"folder": folder, "force": force}, "release")

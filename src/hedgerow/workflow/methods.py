@@ -97,13 +97,13 @@ def name_of(method: Any) -> str:
 
 
 def changed(method: Any) -> dict[str, Any]:
-    """Return the parameters of a method that differ from its defaults, except the schema."""
+    """Return the parameters of a method that differ from its defaults, except the schema; epsilon is always said."""
     defaults = type(method)().get_params(deep=False)
     return {
         name: value
         for name, value in method.get_params(deep=False).items()
         # by their text: arrays and nan are not equal to themselves
-        if name != "schema" and repr(value) != repr(defaults[name])
+        if name != "schema" and (name == "epsilon" or repr(value) != repr(defaults[name]))
     }
 
 
