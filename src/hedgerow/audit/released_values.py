@@ -154,7 +154,7 @@ class ReleasedColumn:
     def paired(self, rows: Ints, released_rows: Ints, *, is_drawn: bool = False) -> ReleasedColumn:
         """Return the column for paired rows; missing cells count as suppressed if the original value is known.
 
-        Where cells are drawn they are somebody else's, so they only do if the original has none.
+        Where cells are drawn, a missing one counts as suppressed only if the original has no missing values.
         """
         original = of_rows(self.original, rows)
         every = None if original is self.original else self.original

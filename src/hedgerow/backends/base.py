@@ -133,8 +133,8 @@ class Transformed:
     _outside : int, or callable that counts it
         Cells whose original value is not covered by the released cell; counted when first needed.
     _hidden : callable, optional
-        Returns the columns with those cells released as `*` (numbers: as missing); by default such
-        cells reveal nothing already.
+        Returns the columns with those cells released as `*` (numbers: as missing). By default the
+        cells stay as they are, because they reveal nothing.
     """
 
     columns: Mapping[str, Any]

@@ -136,7 +136,7 @@ def named(path: Path) -> Path:
 
 
 def forget() -> None:
-    """Delete the private copy of standard input."""
+    """Delete the private copy of standard input, if there is one."""
     _received.clear()
     _until_forgotten.close()
 

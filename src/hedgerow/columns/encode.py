@@ -89,7 +89,7 @@ def encode(name: str, array: pa.ChunkedArray, kind: Kind, unit: str | None = Non
 def natural_order(name: str, values: pa.Array) -> NDArray[np.int64]:
     """Return the positions that sort distinct values into the order that columns use.
 
-    Codes into values in this order nearly always are the column's codes already.
+    A dictionary in this order can usually be used as it is: its positions are already the column's codes.
     """
     try:
         ranks = encode(name, pa.chunked_array([values]), kind_of(values.type)).codes

@@ -87,9 +87,9 @@ def _frequent(sums: Floats, public: Floats, loss: Floats) -> tuple[Floats, Float
 
 
 def limits_of(classes: Classes, promises: Sequence[Guarantee]) -> tuple[Floats, Limits]:
-    """Return sums for every group that add up when groups are joined, and the limits on those sums.
+    """Return, for each group, sums that add up when groups are joined, and the limit each promise sets on them.
 
-    Promises that set no limit on such sums, such as t-closeness, are left to the exact check.
+    t-closeness is no such sum; the exact check handles it.
 
     Parameters
     ----------

@@ -406,7 +406,7 @@ class Guard(Discreet):
 
     @property
     def rows(self) -> bool:
-        """Return whether quasi-identifiers are drawn as well, so that equal cells show no group."""
+        """Return whether quasi-identifiers are drawn too; then rows with equal cells are not a group."""
         return any(column.role == "quasi" for column in self.columns)
 
     def relations(self) -> Mapping[str, str]:

@@ -90,7 +90,7 @@ def _inferred(release: Release | PrivateRelease, measured: Audit | None) -> list
 
 
 def counts_off(measured: Audit | None) -> list[str]:
-    """Return a sentence on the errors of counts beside those of a new survey, if they were measured."""
+    """Return a line that compares the errors of counts with those of a new survey as large; [] if not measured."""
     queries = measured.utility.get("queries") if measured else None
     if not queries or not queries["range"]["queries"]:
         return []

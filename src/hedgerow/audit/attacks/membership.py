@@ -291,7 +291,10 @@ class _Release:
         return rows
 
     def scores(self, members: Known, strangers: Known, knows: str = KNOWS[0]) -> dict[Attack, MemberScores]:
-        """Return the scores of members and strangers by every attack; `knows` names those by distance."""
+        """Return every attack's scores of members and strangers.
+
+        `knows`, what the intruder knows, labels the two attacks that go by distance.
+        """
         by_side = [self._scores(people, knows) for people in (members, strangers)]
         return {attack: MemberScores(*(side[attack] for side in by_side)) for attack in by_side[0]}
 

@@ -152,7 +152,10 @@ def _withheld(
 
 
 def shown_as(original: Column, released: Column, aim: AttackTarget) -> tuple[npt.NDArray[Any], Floats]:
-    """Return released codes and their numbers; a number attacked as a category gets the nearest original code."""
+    """Return the released codes and the number behind each.
+
+    Where a number is attacked as a category, each released number gets the code of the nearest original value.
+    """
     if aim.is_number or not original.is_number:
         return shown_values(original, released)
     values = np.asarray(original.values)

@@ -220,7 +220,7 @@ def _variable(column: Column) -> Variable:
 
 
 def dependences(before: Sequence[Variable], after: Sequence[Variable]) -> dict[str, Any]:
-    """Compare the dependence of each pair of columns before and after; add the mean and largest difference."""
+    """Return the dependence of each pair of columns before and after, and the mean and largest change."""
     pairs = []
     for i, j in combinations(range(len(before)), 2):
         one, two = dependence(before[i], before[j]), dependence(after[i], after[j])

@@ -70,7 +70,7 @@ class PrivatePlan:
 
     @property
     def spent(self) -> Fraction:
-        """Return what all parts cost together."""
+        """Return the epsilon spent so far: the sum of the ledger's entries."""
         return sum((Fraction(cost) for _, cost in self.ledger), Fraction(0))
 
     @property

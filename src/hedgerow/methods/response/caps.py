@@ -20,7 +20,7 @@ _SLACK = 1 + 1e-9
 
 
 def negations(excluded_values: int | Sequence[str], sensitive: Sequence[Coded]) -> int | tuple[tuple[int, ...], ...]:
-    """Return `known_negations` as a number of values, or as the excluded codes of each sensitive attribute."""
+    """Return how many values, or which codes of each sensitive attribute, the intruder can already rule out."""
     if isinstance(excluded_values, int):
         if excluded_values < 0:
             raise ParameterError(f"known_negations must be at least 0, not {excluded_values}")
