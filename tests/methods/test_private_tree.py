@@ -830,3 +830,29 @@ def test_numbers_beyond_their_bounds_are_said_to_the_steward_alone(tmp_path: Pat
     for name in ("RECIPIENT.md", "plan.json"):  # which are public
         assert "beyond" not in (folder / name).read_text()
     assert not [words for words in hr.protect(table, SCHEMA, PrivateTree()).cautions if "lie beyond" in words]
+
+
+@pytest.mark.parametrize(
+    ("bounds", "says"),
+    [
+        (("2020-01-01", "2021-01-01"), "'income' holds numbers, and its bounds or grid are dates"),
+        ((0, 1e-320), "bounds of column 'income' are too near"),
+    ],
+)
+def test_bounds_that_no_bins_lie_between_are_refused(bounds: tuple[Any, Any], says: str) -> None:
+    schema = SCHEMA.replace(bounds={**SCHEMA.bounds, "income": bounds})
+    with pytest.raises(hr.errors.SchemaError, match=says):
+        hr.protect(people(300), schema, PrivateTree())
+
+
+def test_a_plan_whose_columns_are_not_those_of_its_rows_is_damaged(tmp_path: Path) -> None:
+    folder = hr.protect(people(300), SCHEMA, PrivateTree()).write(tmp_path / "out")
+    plan = json.loads((folder / "plan.json").read_text())
+    plan["columns"][0]["name"] = "another"
+    (folder / "plan.json").write_text(json.dumps(plan))
+    with pytest.raises(hr.errors.PlanError, match="damaged"):
+        hr.audit(people(300), folder, attacks=False, learning=False)
+    # a record that cannot be read is nothing to be compared with
+    folder = hr.protect(people(300), SCHEMA, PrivateTree()).write(tmp_path / "deep")
+    (folder / "audit.json").write_text("[" * 100_000)
+    assert hr.audit(people(300), folder, attacks=False, learning=False).table["epsilon"] == 1

@@ -85,7 +85,7 @@ def file_facts(path: Path) -> dict[str, Any]:
 def altered(folder: Path, record: str) -> str | None:
     """Return a warning if the folder's table does not match its recorded hash; else None."""
     # a folder without a readable record has nothing to be compared with
-    with suppress(OSError, ValueError, LookupError, TypeError, HedgerowError):
+    with suppress(OSError, ValueError, LookupError, TypeError, RecursionError, HedgerowError):
         recorded = json.loads((folder / record).read_bytes())["release"]["file"]
         if recorded != file_facts(released_file(folder)):
             return (

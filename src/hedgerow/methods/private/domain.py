@@ -24,6 +24,8 @@ _MOST_CELLS = 2**26
 # bins of a number without a declared grid, and cells of the public grid that they are chosen on
 _BINS, _FINE = 16, 1024
 _SENSITIVE_BINS = 32
+# bounds that are nearer have no bins between them that doubles could hold
+_NARROWEST = 1e-290
 # of a sensitive number: the noisy share of people beyond the top code, and how much finer its bins are near 0
 _TAIL, _FINER = 0.02, 50.0
 _DOUBLINGS = 24
@@ -164,8 +166,14 @@ def _most_bins(column: PublicColumn) -> int:
 
 def _number(column: PublicColumn, points: Sequence[object]) -> PublicColumn:
     """Return a column with declared points as its edges."""
-    unit = ""
-    if isinstance(points[0], str):
+    unit, are_dates = "", isinstance(points[0], str)
+    if are_dates != (column.kind == "date"):
+        kinds = ("dates", "numbers") if column.kind == "date" else ("numbers", "dates")
+        raise SchemaError(
+            "column {!r} holds {}, and its bounds or grid are {}".format(column.name, *kinds),
+            hint="write for example --bounds income=0:1000000, --bounds day=1950-01-01:2023-12-31",
+        )
+    if are_dates:
         moments = [dt.datetime.fromisoformat(str(point)) for point in points]
         unit = "day" if all(len(str(point)) <= 10 for point in points) else "us"
         step = dt.timedelta(days=1) if unit == "day" else dt.timedelta(microseconds=1)
@@ -173,6 +181,8 @@ def _number(column: PublicColumn, points: Sequence[object]) -> PublicColumn:
         points = [(moment - start) // step for moment in moments]
     whole = all(isinstance(point, int) for point in points)
     edges = [float(point) for point in points]  # type: ignore[arg-type]
+    if not edges[-1] - edges[0] > _NARROWEST:
+        raise SchemaError(f"the bounds of column {column.name!r} are too near to each other", hint="widen them")
     if whole:
         edges[-1] += 1  # the last whole number belongs to the last bin
     return replace(column, unit=unit, edges=tuple(edges), whole=whole)

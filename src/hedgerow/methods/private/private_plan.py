@@ -158,6 +158,8 @@ class PrivatePlan:
             if not all(re.fullmatch(r"\d{1,99}(/[1-9]\d{0,99})?", cost) for cost in costs):
                 raise ValueError
             bytes.fromhex(data["row_key"])
+            if sorted(data["order"]) != sorted(c.name for c in columns if c.role in ("quasi", "sensitive")):
+                raise ValueError
             return cls(
                 data["epsilon"], data["records"], columns, tuple(data["order"]), tuple(data["left_out"]), measured,
                 tuple((part, cost) for part, cost in data["ledger"]), data["row_key"],
