@@ -22,6 +22,9 @@ LOWEST := .venv-lowest
 TYPERS := typer==0.19.0,click typer==0.23.2,click==8.2.1 typer==0.23.2,click typer==0.25.0,click typer
 WHEEL := .venv-wheel
 
+# in a checkout the loops are compiled when they are first used; only a wheel brings their code along
+export HATCH_BUILD_NO_HOOKS := true
+
 .PHONY: demo test test-all nightly spark lowest docs dist handed-out lint types borders check kernels clean
 
 .venv/installed: pyproject.toml
@@ -90,19 +93,20 @@ handed-out:
 	$(MAKE) docs
 	$(MAKE) dist
 
-# the demo and README's commands run in a folder apart, where nothing but the wheel can be imported
+# the demo and README's commands run in a folder apart, where nothing but the wheel can be imported, and
+# nothing of them is compiled
 dist: .venv/installed-dev
 	rm -rf dist $(WHEEL)
 	mkdir -p build
-	$(BIN)/python -m build --quiet
+	HATCH_BUILD_NO_HOOKS= $(BIN)/python -m build --quiet
 	$(PYTHON) -m venv $(WHEEL)
 	$(WHEEL)/bin/python -m pip install --quiet --disable-pip-version-check dist/*.whl
 	awk '/^```/ { on = /console/; next } on { sub(/^\$$ /, ""); print }' README.md > build/readme.sh
-	away=$$(mktemp -d) && cd $$away && export PATH=$(abspath $(WHEEL))/bin:$$PATH && hedgerow demo \
-	  && bash -e $(CURDIR)/build/readme.sh \
+	away=$$(mktemp -d) && cd $$away && export PATH=$(abspath $(WHEEL))/bin:$$PATH NUMBA_CACHE_DIR=$$away/kernels \
+	  && hedgerow demo && bash -e $(CURDIR)/build/readme.sh \
 	  && hedgerow protect demo/people.csv --quasi age,job --sensitive income --method mart --no-report --out ranges \
 	  && python -m hedgerow apply ranges/plan.json demo/people.csv \
-	    --out again.csv && rm -r $$away
+	    --out again.csv && ! find kernels -name "*.nbc" | grep . && rm -r $$away
 
 lint: .venv/installed-dev
 	$(BIN)/ruff check .

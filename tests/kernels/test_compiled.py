@@ -17,7 +17,7 @@ import pytest
 from numba.core import event
 
 import hedgerow
-from hedgerow.kernels.compiled import _File
+from hedgerow.kernels.compiled import BUILT_FOR, _File
 
 SOURCE = Path(hedgerow.__file__).parent
 RUN = (
@@ -83,6 +83,42 @@ def test_damaged_files_are_made_again(tmp_path: Path, harm: str) -> None:
     assert made.returncode == 0, made.stderr
     assert made.stdout.split() == [number, "0"]
     assert run(SOURCE, **kept).stdout.split() == [number, "1"]
+
+
+BUILD = (
+    "import sys; from pathlib import Path; import hedgerow.kernels\n"
+    "Path(hedgerow.kernels.__file__).with_name('built').mkdir()\n"
+    f"{RUN}\nsys.path.insert(0, {str(SOURCE.parents[1])!r})\n"
+    "from scripts.build_kernels import keep_built; keep_built()"
+)
+
+
+def test_code_that_came_with_a_wheel_is_run_by_those_that_it_fits(sealed: Path, tmp_path: Path) -> None:
+    kind = {"NUMBA_CPU_NAME": BUILT_FOR, "NUMBA_CPU_FEATURES": ""}
+    made = run(sealed, BUILD, NUMBA_CACHE_DIR=str(tmp_path / "build"), **kind)
+    assert made.returncode == 0, made.stderr
+    number, _ = made.stdout.split()
+    own = iter(range(100))
+
+    def hits(before: str = "") -> str:
+        again = run(sealed, before + RUN, NUMBA_CACHE_DIR=str(tmp_path / str(next(own))))
+        assert again.returncode == 0, again.stderr
+        found, count = again.stdout.split()
+        assert found == number
+        return count
+
+    assert hits() == "1"
+    assert hits("import numba; numba.__version__ = '0.1'\n") == "0"
+    older = "from hedgerow.kernels import compiled; compiled._NEEDED = ('no such feature',)\n"
+    assert hits(older) == "0"
+    (code,) = (sealed / "kernels" / "built").rglob("siphash.siphash_words-*.nbc")
+    kept = code.read_bytes()
+    code.write_bytes(kept[: len(kept) // 2])
+    assert hits() == "0"
+    code.write_bytes(kept)
+    other = sealed / "trees" / "split.py"
+    other.write_text(other.read_text() + "# changed\n")
+    assert hits() == "0"
 
 
 def test_a_full_disk_stops_nothing(tmp_path: Path) -> None:

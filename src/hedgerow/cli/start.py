@@ -47,7 +47,11 @@ def demo(options: Options) -> None:
     """
     from ..backends.precompile import begin
 
-    begin()  # compiling goes on while the rest is loaded
+    if begin():  # compiling goes on while the rest is loaded
+        note(
+            "The first run on a machine compiles the fast parts, which takes ten seconds to a minute; later "
+            "runs take seconds."
+        )
     from . import heavy
 
     folder = Path(options.get("out", "demo"))
@@ -58,10 +62,6 @@ def demo(options: Options) -> None:
     heavy.check_target(target, True)
     # people.csv of an earlier demo is replaced; a file of yours is not
     new_file(source, mark=",".join(people.column_names).encode())
-    note(
-        "The first run on a machine compiles the fast parts, which takes ten seconds to a minute; later "
-        "runs take seconds."
-    )
     with working("making example people") as progress:
         progress("making example people", None)
         heavy.write_table(people, source)
