@@ -123,21 +123,28 @@ def _ratios(scores: Floats, is_member: NDArray[np.bool_], of: Floats) -> Floats:
     return np.clip(logs[0] - logs[1], -50, 50)
 
 
-def _attacked(scores: Floats, is_member: NDArray[np.bool_], target: int) -> tuple[float, float]:
-    """Return area and share found of the attack on one release, learnt from all others."""
-    known = [s for s in range(len(scores)) if s != target]
+def guesses(scores: Floats, is_member: NDArray[np.bool_], parts: NDArray[np.int64], target: int) -> Floats:
+    """Return the log odds that people are in each release of one part, learnt from all other parts."""
+    known = parts != target
 
-    def seen(release: int) -> Floats:
-        others = [s for s in known if s != release]
-        return np.hstack([scores[release], _ratios(scores[others], is_member[others], scores[release])])
+    def seen(part: int) -> Floats:
+        now, others = parts == part, known & (parts != part)
+        features = [scores[now], _ratios(scores[others], is_member[others], scores[now])]
+        return np.concatenate(features, axis=2).reshape(-1, 2 * scores.shape[2])
 
-    x, y = np.vstack([seen(s) for s in known]), np.concatenate([is_member[s] for s in known])
+    rest = np.unique(parts[known])
+    x, y = np.vstack([seen(s) for s in rest]), np.concatenate([is_member[parts == s].ravel() for s in rest])
     learners = (
         make_pipeline(StandardScaler(), LogisticRegression(max_iter=300)),
         HistGradientBoostingClassifier(max_iter=50, min_samples_leaf=40, random_state=0),
     )
-    now, inside = seen(target), is_member[target]
+    now = seen(target)
     chances = (np.clip(each.fit(x, y).predict_proba(now)[:, 1], 1e-12, 1 - 1e-12) for each in learners)
-    guess = sum(np.log(p / (1 - p)) for p in chances)
+    return np.asarray(sum(np.log(p / (1 - p)) for p in chances)).reshape(-1, scores.shape[1])
+
+
+def _attacked(scores: Floats, is_member: NDArray[np.bool_], target: int) -> tuple[float, float]:
+    """Return area and share found of the attack on one release."""
+    guess, inside = guesses(scores, is_member, np.arange(len(scores)), target)[0], is_member[target]
     cut = np.quantile(guess[~inside], 1 - ALARMS)
     return float(roc_auc_score(inside, guess)), float((guess[inside] > cut).mean())

@@ -1,0 +1,82 @@
+"""The most exposed people: everything that leaks is found, and nothing where nothing leaks."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from experiments.worst_person import exposed, least_epsilon, remade, summary, worst_person
+
+import hedgerow as hr
+from hedgerow.audit.subject import Subject
+from hedgerow.columns.table import Table
+from hedgerow.io.read import read
+
+SCHEMA = hr.Schema(quasi=["age", "sex", "education"], sensitive=["income", "assets"])
+COLUMNS = [*SCHEMA.quasi, *SCHEMA.sensitive]
+
+
+def people(n: int, seed: int) -> pa.Table:
+    return hr.datasets.make_people(n, seed=seed).select(COLUMNS)
+
+
+def test_people_of_a_copy_are_found_and_nobody_in_a_table_of_others():
+    copied = worst_person(people(500, 1), SCHEMA, lambda t, schema, seed: Subject(t, schema), runs=20)
+    assert copied["auc"] == copied["found"] == copied["worst"] == 1
+    assert copied["epsilon"] > 2.5
+    others = read(people(400, 2))
+    none = worst_person(people(500, 1), SCHEMA, lambda t, schema, seed: Subject(others, schema), runs=20)
+    assert none["auc"] == none["worst"] == 0.5
+    assert none["epsilon"] == none["found"] == 0
+
+
+def test_releases_of_other_people_give_chance():
+    """Each release is of people drawn anew, whoever was put in."""
+
+    def release(table: Table, schema: hr.Schema, seed: int) -> Subject:
+        return Subject(read(people(300, 100 + seed)), schema)
+
+    areas = [worst_person(people(400, s), SCHEMA, release, runs=20, random_state=s)["auc"] for s in range(4)]
+    assert abs(np.mean(areas) - 0.5) < 0.05
+    assert all(abs(area - 0.5) < 0.12 for area in areas)
+
+
+def test_the_worst_are_those_who_stand_apart():
+    rows = people(300, 3).to_pydict()
+    rows["income"][7], rows["assets"][11], rows["age"][23] = 9e6, 9e8, 119
+    assert {7, 11, 23} <= set(exposed(read(pa.table(rows)), SCHEMA, 10).tolist())
+
+
+def test_any_command_can_be_asked(tmp_path):
+    copy = f"{sys.executable} -c 'import shutil, sys; shutil.copy(*sys.argv[1:])' {{in}} {{out}}"
+    made = remade(copy)(read(people(50, 4)), SCHEMA, 1)
+    assert made.table.n_rows == 50
+    with pytest.raises(Exception, match="exit status 3"):
+        remade(f"{sys.executable} -c 'raise SystemExit(3)' {{in}} {{out}}")(read(people(50, 4)), SCHEMA, 1)
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0])
+def test_the_bound_of_epsilon_is_below_what_answers_were_paid_for(epsilon: float):
+    """Each person's answer is turned with the chance that randomised response allows."""
+    bounds = []
+    for seed in range(20):
+        draw = np.random.default_rng(seed)
+        is_in = draw.random((100, 20)) < 0.5
+        honest = draw.random(is_in.shape) < np.exp(epsilon) / (1 + np.exp(epsilon))
+        bounds.append(least_epsilon(np.where(honest, is_in, ~is_in) + 0.0, is_in, np.arange(100) < 50))
+    assert np.mean(np.array(bounds) > epsilon) <= 0.1
+    assert np.median(bounds) > 0.6 * epsilon
+
+
+def test_the_one_person_who_leaks_is_found():
+    """Choosing the worst gains nothing where nobody leaks."""
+    draw = np.random.default_rng(1)
+    is_in = draw.random((100, 20)) < 0.5
+    guess = draw.random(is_in.shape)
+    assert abs(summary(guess, is_in)["worst"] - 0.5) < 0.15
+    guess[:, 3] += 2 * is_in[:, 3]
+    found = summary(guess, is_in)
+    assert found["worst"] == 1
+    assert found["auc"] < 0.6
