@@ -16,6 +16,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from experiments.guarded import TABLES
@@ -57,9 +58,9 @@ def main() -> None:
     if given.remake:
         if not (given.table and given.schema):
             parser.error("--remake needs --table and --schema")
-        _attacked(
-            given.table, "--remake", given, read(given.table), Schema.from_toml(given.schema), remade(given.remake)
-        )
+        schema = Schema.from_toml(given.schema)
+        people = read(given.table, schema=schema)
+        _attacked(Path(given.table).stem, "--remake", given, people, schema, remade(given.remake))
         return
     wanted = [part.strip().lower() for part in given.tables.split(",") if part.strip()] or [c.lower() for c in CHOSEN]
     for case in TABLES:
