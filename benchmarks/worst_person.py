@@ -25,7 +25,7 @@ from experiments.shadows import RELEASES
 from experiments.worst_person import remade, worst_person
 
 import hedgerow as hr
-from hedgerow.audit.subject import of_release
+from hedgerow.audit.subject import Subject, of_release
 from hedgerow.columns.table import Table
 from hedgerow.io.read import read
 from hedgerow.schema import Schema
@@ -38,13 +38,18 @@ def _mart(table: Table, schema: Schema, seed: int) -> Any:
     return of_release(protect(table, schema, hr.MART()))
 
 
-METHODS = {"MART": _mart} | dict(RELEASES)
+def _private(table: Table, schema: Schema, seed: int) -> Any:
+    return Subject(read(protect(table, schema, hr.PrivateTree(epsilon=1)).table), schema)
+
+
+METHODS = {"MART": _mart} | dict(RELEASES) | {"PrivateTree, epsilon 1": _private}
 
 
 def main() -> None:
     """Run and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tables", default="", help="parts of names, joined by commas")
+    parser.add_argument("--method", default="", help="a part of the names of methods")
     parser.add_argument("--rows", type=int, default=1_500)
     parser.add_argument("--runs", type=int, default=100)
     parser.add_argument("--people", type=int, default=20, help="people who are attacked")
@@ -66,8 +71,11 @@ def main() -> None:
     for case in TABLES:
         if any(part in case.name.lower() for part in wanted):
             table = sample(case, given.rows * 3 // 2, 0)[0]
+            # of the whole table and once, as if somebody had said that they are public knowledge
+            schema = hr.inspect(table.arrow).public(case.schema)
             for name, release in METHODS.items():
-                _attacked(case.name, name, given, table, case.schema, release)
+                if given.method.lower() in name.lower():
+                    _attacked(case.name, name, given, table, schema if release is _private else case.schema, release)
 
 
 def _attacked(table: str, name: str, given: argparse.Namespace, people: Any, schema: Schema, release: Any) -> None:

@@ -110,22 +110,25 @@ def worst_person(
     # Always read beside the same people, or a release that does not depend on the chosen would tell them apart.
     beside, strangers = Table(pool.take(rest)), Table(pa.concat_tables([pool.take(asked), others]))
 
-    def scored(run: int) -> Floats:
+    def scored(run: int) -> dict[Any, Floats]:
         # no tool can see by the order of the rows who was put back
         rows = np.random.default_rng([random_state, run]).permutation([*rest, *asked[is_in[run]]])
         scores = _scores_of(beside, strangers, release(Table(pool.take(rows)), schema, run + 1), len(asked))
         progress(run + 1)
         return scores
 
-    scores = np.array(Parallel(n_jobs=jobs, prefer="threads")(delayed(scored)(run) for run in range(runs)))
+    by_run = Parallel(n_jobs=jobs, prefer="threads")(delayed(scored)(run) for run in range(runs))
+    # a release of few distinct values can have fewer attacks
+    attacks, none = sorted({attack for each in by_run for attack in each}), np.zeros(len(asked))
+    scores = np.array([np.stack([each.get(attack, none) for attack in attacks], axis=1) for each in by_run])
     guess = np.zeros((runs, len(asked)))
     for part in range(PARTS):
         guess[parts == part] = guesses(scores, is_in, parts, part)
     return {"people": len(asked), "runs": runs} | summary(guess, is_in)
 
 
-def _scores_of(beside: Table, strangers: Table, release: Subject, people: int) -> Floats:
-    """Return the scores of the audit's attacks on the first strangers, to whom the others are compared."""
+def _scores_of(beside: Table, strangers: Table, release: Subject, people: int) -> dict[Any, Floats]:
+    """Return the scores of each of the audit's attacks on the first strangers, to whom the others are compared."""
     sides = read_unpaired(beside, release, strangers)
     assert sides.strangers is not None
     columns = [*by_name(sides.quasi), *by_name(sides.sensitive)]
@@ -136,7 +139,7 @@ def _scores_of(beside: Table, strangers: Table, release: Subject, people: int) -
     asked, compared = (coded.part(np.arange(*ends)) for ends in ((people,), (people, len(coded))))
     one, nobody = coded.part(np.arange(1)), coded.part(np.arange(0))
     by_attack = _scores(sides, compared, [(one, asked), (nobody, nobody)], set(_altered(sides)))
-    return np.nan_to_num(np.stack([each.strangers for each in by_attack.values()], axis=1), posinf=50, neginf=-50)
+    return {attack: np.nan_to_num(each.strangers, posinf=50, neginf=-50) for attack, each in by_attack.items()}
 
 
 def exposed(table: Table, schema: Schema, people: int) -> NDArray[np.int64]:
