@@ -374,7 +374,8 @@ def test_where_stderr_is_closed_the_result_stands_alone(
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals")
-def test_ctrl_c_in_the_middle_leaves_nothing(here: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_in_the_middle_leaves_nothing(here: Path, number: signal.Signals) -> None:
     code = (
         "import sys, time\nfrom hedgerow.backends import memory as module\nreal = module.write_table\n"
         "def slow(*a, **k):\n    real(*a, **k)\n    print('writing', flush=True)\n    "
@@ -393,7 +394,7 @@ def test_ctrl_c_in_the_middle_leaves_nothing(here: Path) -> None:
     assert process.stdout is not None
     assert process.stdout.readline() == "writing\n"
     assert len(left(here)) == 1
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     _, err = process.communicate(timeout=30)
     assert process.returncode == 130
     assert err.endswith("error: interrupted; nothing was written\n")

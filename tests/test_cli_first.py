@@ -350,9 +350,22 @@ def test_what_inspect_prints_works_when_pasted(here: Path, capsys: pytest.Captur
     assert run([*shlex.split(line)[1:], "--no-report"]) == 0
     cells = pacsv.read_csv("release/release.csv").column("Geburtstag").to_pylist()
     assert all(isinstance(c, dt.date) for c in cells)
+    # a proposal that is there already is not written again
+    assert run(["inspect", "spital.csv"]) == 0
+    assert "unchanged  spital.schema-2.toml" in capsys.readouterr().out
+    assert not Path("spital.schema-3.toml").exists()
     assert run(["inspect", "spital.csv", "--schema-out", "mine.toml"]) == 0
     assert "--schema mine.toml" in capsys.readouterr().out
     assert hr.Schema.from_toml(Path("mine.toml")) == schema
+
+
+@pytest.mark.parametrize(("encoding", "bars"), [("ascii", "_#"), ("cp1252", "_#"), ("utf-8", "▁█")])
+def test_the_picture_of_a_column_is_drawn_with_the_signs_there_are(here: Path, encoding: str, bars: str) -> None:
+    Path("two.csv").write_text("sex\n" + "man\n" * 40 + "woman\n" * 2)
+    words = [sys.executable, "-m", "hedgerow", "inspect", "two.csv"]
+    done = subprocess.run(words, env={**os.environ, "PYTHONIOENCODING": encoding}, stdout=-1, check=True)
+    row = next(line for line in done.stdout.decode(encoding).splitlines() if line.startswith("sex"))
+    assert f"  {bars[::-1]}  " in row
 
 
 def test_prose_is_warned_of_before_work_starts(

@@ -16,6 +16,8 @@ from .notation import MISSING, number
 
 # A table: what it is, its head, its rows.
 Rows = tuple[str, Sequence[str], Iterable[Sequence[Any]]]
+# The bars of a picture in text, and what stands for them where a terminal has no such signs.
+BARS = dict(zip("▁▂▃▄▅▆▇█", "_.:-=+*#", strict=True))
 # Cells and parameters beyond so many characters are cut.
 LONG = 80
 
@@ -62,9 +64,8 @@ def notebook_html(title: str, sentences: Iterable[str] = (), *tables: Rows, note
     notes : iterable of str
         A list of warnings at the end.
     """
-    parts = [f"<strong>{escape(title)}</strong>"]
-    parts += [f"<div>{escape(line)}</div>" for line in sentences if line]
-    parts += [_table(*table) for table in tables]
+    lines = (f"<div>{escape(line)}</div>" for line in sentences if line)
+    parts = [f"<strong>{escape(title)}</strong>", *lines, *(_table(*table) for table in tables)]
     listed = "".join(f"<li>{escape(note)}</li>" for note in notes)
     parts += [f"<ul>{listed}</ul>"] if listed else []
     style = resources.files(__package__).joinpath("notebook.css").read_text("utf-8")
@@ -72,8 +73,7 @@ def notebook_html(title: str, sentences: Iterable[str] = (), *tables: Rows, note
 
 
 def _table(caption: str, head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    cells = [[cut(cell(value)) for value in row] for row in rows]
-    if not cells:
+    if not (cells := [[cut(cell(value)) for value in row] for row in rows]):
         return ""
     # empty columns are left out
     used = [i for i, name in enumerate(head) if any(row[i] for row in cells)]
@@ -126,8 +126,7 @@ def fitted(rows: Sequence[tuple[str, ...]], head: tuple[str, ...], width: int = 
         long = len(row[0]) > first
         lines += [row[0]] if long else []
         for i, text in enumerate(parts):
-            cells = ("" if long else row[0], *row[1:-1], text) if i == 0 else ("",) * len(rest)
-            cells = cells if i == 0 else ("", *cells, text)
+            cells = ("" if long else row[0], *row[1:-1], text) if i == 0 else (*("",) * (len(head) - 1), text)
             padded = (
                 cell.rjust(w) if cell[:1].isdigit() and 0 < at < len(widths) - 1 else cell.ljust(w)
                 for at, (cell, w) in enumerate(zip(cells, widths, strict=True))
@@ -144,8 +143,19 @@ def sparkline(counts: Sequence[int]) -> str:
     >>> sparkline([0, 1, 40, 80])
     ' ▁▄█'
     """
-    bars, most = "▁▂▃▄▅▆▇█", max(counts, default=0)
+    bars, most = [*BARS], max(counts, default=0)
     return "".join(bars[max(0, -(-8 * n // most) - 1)] if n else " " for n in counts)
+
+
+def substitute(error: Any) -> tuple[str, int]:
+    """Return plain signs for those that a terminal lacks, as a handler of encoding errors: bars stay a picture.
+
+    Examples
+    --------
+    >>> substitute(UnicodeEncodeError("ascii", "pay ▁▄█é", 4, 8, ""))
+    ('_-#?', 8)
+    """
+    return "".join(BARS.get(sign, "?") for sign in error.object[error.start : error.end]), error.end
 
 
 def wrapped(text: str, width: int = 80) -> str:

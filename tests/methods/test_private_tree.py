@@ -9,6 +9,7 @@ import json
 import math
 import random
 import re
+import shlex
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -768,7 +769,9 @@ def test_a_list_of_a_million_categories_is_refused_with_a_figure() -> None:
     assert "GB" in str(raised.value)
 
 
-def test_postcodes_are_not_proposed_as_public(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_postcodes_are_not_proposed_as_public(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     frame = people(2_000)
     frame["postcode"] = [f"P{i % 953:04}" for i in range(len(frame))]
     frame.to_csv(tmp_path / "people.csv", index=False)
@@ -779,6 +782,15 @@ def test_postcodes_are_not_proposed_as_public(tmp_path: Path, capsys: pytest.Cap
     mine = roles.replace(categories={"postcode": ["P0001", "P0002"]})
     assert looked.public(mine).categories["postcode"] == ("P0001", "P0002")
     assert looked.unproposed(mine) == []
+    # by itself it proposes what runs
+    pytest.importorskip("opendp")
+    assert "postcode" in looked.schema.quasi
+    monkeypatch.chdir(tmp_path)
+    assert run(["inspect", "people.csv", "--declare"]) == 0
+    said = capsys.readouterr().out
+    assert "this proposal leaves it out" in " ".join(said.split())
+    assert run(shlex.split(said.splitlines()[-1])[1:]) == 0
+    assert "postcode" not in pd.read_csv("release/release.csv").columns
 
 
 def test_one_cell_does_not_decide_whether_codes_are_numbers(tmp_path: Path) -> None:

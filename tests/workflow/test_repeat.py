@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import warnings
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +21,7 @@ from hedgerow.files import write_private
 from hedgerow.key import Key
 from hedgerow.methods.tpp import ForestSettings, TreeSettings
 from hedgerow.workflow.methods import METHODS, make, name_of, options_of, words
+from hedgerow.workflow.script import command_line
 
 from .conftest import CHOSEN, ROLES, WORDS, chosen
 
@@ -95,11 +97,19 @@ def test_what_flags_cannot_say_stands_in_a_schema_file(here: Path) -> None:
     fresh = here / "fresh"
     fresh.mkdir()
     shutil.copy("my people.csv", fresh)
-    # a shell of its own: the lines before the command write the schema
+    # a shell of its own: the lines after the command are the schema, and a corrected file stays
+    (fresh / "my people.schema.toml").write_text("corrected")
     script = session.command_line().replace("hedgerow", f"{sys.executable} -m hedgerow", 1)
     subprocess.run(["sh", "-c", script], cwd=fresh, check=True, capture_output=True)
     assert contents(fresh / "release") == files
-    assert hr.Schema.from_toml(fresh / "my people.schema.toml") == roles
+    assert (fresh / "my people.schema.toml").read_text() == "corrected"
+    assert sorted(path.name for path in fresh.iterdir()) == ["my people.csv", "my people.schema.toml", "release"]
+    # where the table comes by standard input, the schema comes by another stream
+    piped = command_line(replace(session._request(), path=Path("-"), out="piped/"))
+    script = piped.replace("hedgerow", f"{sys.executable} -m hedgerow", 1)
+    with open("my people.csv", "rb") as table:
+        subprocess.run(["sh", "-c", script], cwd=fresh, check=True, capture_output=True, stdin=table)
+    assert contents(fresh / "piped").keys() == files.keys()
     names_of: dict[str, object] = {}
     exec(session.python().replace("release/", "again/"), names_of)
     assert contents(Path("again")) == files
@@ -121,7 +131,7 @@ def test_who_is_a_person_is_repeated(unit: str | None, here: Path) -> None:
     assert ("--schema" if unit == "none" else f"--unit {unit or 'none'} ") in line
     if unit == "none":
         Path("people.schema.toml").write_text(schema.to_toml())
-        line = line.splitlines()[-1]
+        line = line.partition(" <<")[0].replace("/dev/stdin", "people.schema.toml")
     assert run(shlex.split(line)[1:]) == 0
     assert contents(Path("release")) == files
     shutil.rmtree("release")

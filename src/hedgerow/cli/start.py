@@ -12,7 +12,7 @@ from textwrap import fill
 from typing import TYPE_CHECKING
 
 from ..display import wrapped
-from ..errors import InputError, OutputError, UnsupportedError
+from ..errors import OutputError, UnsupportedError
 from ..files import write_private
 from ..notation import figure
 from ..profiles import Profile
@@ -120,10 +120,11 @@ def inspect(source: str, options: Options) -> None:
     is_declared = bool(options.get("declare"))
     method = make("private-tree", {}) if is_declared else None
     schema = inspection.public() if is_declared else inspection.schema
-    to_declare = inspection.unproposed(schema) if is_declared else []
+    crowded = inspection.unproposed(inspection.schema) if is_declared else []
+    to_declare = [text("inspection", "left_out", text=each) for each in crowded]
     head = text("inspection", "to_confirm") if is_declared else ""
     toml = head + "".join(f"# To do: {each}\n" for each in to_declare) + schema.to_toml()
-    saved = new_file(options["save"]) if options.get("save") else None
+    saved, how = new_file(options["save"]) if options.get("save") else None, "written  "
     page = new_file(options["html"], mark=PAGE.encode()) if options.get("html") else None
     if saved is not None:
         write_private(saved, toml)
@@ -139,10 +140,10 @@ def inspect(source: str, options: Options) -> None:
         return
     measured = {"attacks": False, "learning": False}  # a report, as protect writes it
     if saved is None and not is_sayable(schema):
-        saved = _saved_proposal(path, toml)
+        saved, how = _saved_proposal(path, toml)
     say()
     if saved is not None:
-        say(f"written    {saved}  (the proposal: correct it there)")
+        say(f"{how}  {saved}  (the proposal: correct it there)")
     if page is not None:
         say(f"written    {page}")
     say("If you agree:")
@@ -150,22 +151,21 @@ def inspect(source: str, options: Options) -> None:
         say(f"  {line}")
 
 
-def _saved_proposal(path: Path, text: str) -> Path | None:
-    """Save the proposed schema in a new file in this folder; return its path, or None if that fails."""
+def _saved_proposal(path: Path, text: str) -> tuple[Path | None, str]:
+    """Save the proposed schema in a new file in this folder, if it is in none; return its path (None: it failed)."""
     stem = path.stem if str(path) != "-" else "people"
-    for number in range(1, 100):
-        more = "" if number == 1 else f"-{number}"
+    for more in ("", *(f"-{number}" for number in range(2, 100))):
         target = Path(f"{stem}.schema{more}.toml")
         try:
             # a file of the same text need not be written again, and one of another text stays
             if not target.exists():
                 write_private(target, text)
-            elif target.read_text(encoding="utf-8") != text:
-                continue
+                return target, "written  "
+            if target.read_text(encoding="utf-8") == text:
+                return target, "unchanged"
         except (OSError, UnicodeDecodeError, OutputError):
-            return None
-        return target
-    return None
+            break
+    return None, ""
 
 
 @command(*rows("json"), name=("NAME", "One of them, or a .toml file of your own, to see what it asks."))
@@ -203,11 +203,6 @@ def studio(options: Options, source: str | None = None) -> None:
         raise UnsupportedError(
             "the studio needs FastAPI and uvicorn, which are not installed", hint="pip install 'hedgerow[studio]'"
         ) from None
-    if source is not None and "://" not in source and "*" not in source and "::" not in source:
-        # not a pattern, a database or an address: those are for the reader
-        if not Path(source).exists():
-            raise InputError(f"there is no file {source}", hint="check the path")
-        source = str(Path(source).resolve())
 
     def ready(address: str) -> None:
         say(address)

@@ -5,11 +5,9 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
-import signal
 import socket
-import threading
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path, PurePath
 from typing import Any
@@ -19,7 +17,7 @@ import uvicorn
 from fastapi import FastAPI, Request
 from fastapi.responses import FileResponse, HTMLResponse, JSONResponse, RedirectResponse, Response
 
-from ..errors import HedgerowError, OutputError, UnsupportedError
+from ..errors import HedgerowError, InputError, OutputError, UnsupportedError
 from ..files import SUFFIXES, sweep, temporary_folder
 from ..profiles import Profile
 from ..workflow.options import split
@@ -366,11 +364,18 @@ def serve(path: str | None, *, port: int = 0, ready: Callable[[str], None]) -> N
 
     Raises
     ------
+    InputError
+        There is no such table.
     UnsupportedError
         This system does not say whose a connection is.
     OutputError
         The port is taken.
     """
+    if path is not None and "://" not in path and "*" not in path and "::" not in path:
+        # not a pattern, a database or an address: those are for the reader
+        if not Path(path).exists():
+            raise InputError(f"there is no file {path}", hint="check the path")
+        path = str(Path(path).resolve())
     listening = _listening(port)
     port = listening.getsockname()[1]
     # a system that does not tell whose this connection is does not tell it of others
@@ -399,32 +404,12 @@ def serve(path: str | None, *, port: int = 0, ready: Callable[[str], None]) -> N
         server = uvicorn.Server(settings)
         ready(f"http://127.0.0.1:{port}/?token={guard.token}")
         try:
-            with _ending():
+            with suppress(KeyboardInterrupt):  # the server gives the signal on when it is done
                 server.run(sockets=[listening])
         finally:
             state.close()
             listening.close()
             sweep(folder.parent, ".hedgerow.")  # what its worker had, which is killed
-
-
-@contextmanager
-def _ending() -> Iterator[None]:
-    """Turn signals that would end the studio into an orderly shutdown, which deletes uploads."""
-
-    def end(number: int, frame: Any) -> None:
-        raise KeyboardInterrupt
-
-    before = {}
-    if threading.current_thread() is threading.main_thread():
-        names = ("SIGTERM", "SIGHUP")  # not every system has both
-        numbers = [getattr(signal, name) for name in names if hasattr(signal, name)]
-        before = {number: signal.signal(number, end) for number in numbers}
-    try:
-        with suppress(KeyboardInterrupt):  # the server gives the signal on when it is done
-            yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 def _listening(port: int) -> Listening:

@@ -67,11 +67,12 @@ class Inspection:
         Parameters
         ----------
         schema : Schema, optional
-            The roles; by default those of the proposal. What it declares already stays.
+            The roles; by default those of the proposal, without columns that get no proposal here. What it
+            declares already stays.
         """
-        roles = self.schema if schema is None else schema
         if self.table is None:
             raise ParameterError("this inspection has no table", hint="make a new one: hedgerow.inspect(table)")
+        roles = self._uncrowded() if schema is None else schema
         bounds, categories = dict(roles.bounds), dict(roles.categories)
         for name in (*roles.quasi, *roles.sensitive):
             column = self.table.declared_column(roles, name)
@@ -84,6 +85,11 @@ class Inspection:
     def unproposed(self, schema: Schema) -> list[str]:
         """Return what to declare by hand, for columns with more categories than anybody would confirm one by one."""
         return [_say("crowded", name=name, n=n) for name, n in self._crowded(schema).items()]
+
+    def _uncrowded(self) -> Schema:
+        """Return the proposed roles without the columns that have too many categories to be public."""
+        crowded, roles = self._crowded(self.schema), {n: getattr(self.schema, n) for n in ("quasi", "sensitive")}
+        return self.schema.replace(**{role: [n for n in names if n not in crowded] for role, names in roles.items()})
 
     def _crowded(self, schema: Schema) -> dict[str, int]:
         assert self.table is not None
@@ -144,10 +150,8 @@ class Inspection:
 
     def _codes(self) -> Iterator[str]:
         """Yield a note on the numeric columns that attacks treat as codes."""
-        codes = [c.name for c in self.columns if c.kind == "numeric" and c.attacked_as == "category"]
-        if codes:
-            key = json.dumps(codes[0], ensure_ascii=False)
-            yield _say("codes", names=", ".join(codes), key=key)
+        if codes := [c.name for c in self.columns if c.kind == "numeric" and c.attacked_as == "category"]:
+            yield _say("codes", names=", ".join(codes), key=json.dumps(codes[0], ensure_ascii=False))
 
 
 @takes(missing=NAMES, decimal=TEXT, encoding=TEXT)

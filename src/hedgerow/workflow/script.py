@@ -34,7 +34,7 @@ def command_line(request: Request, schema_file: str | Path | None = None) -> str
     request : Request
     schema_file : path, optional
         A file that holds the schema. Without one the command names the roles; if the
-        schema says more than roles, lines before the command write such a file.
+        schema says more than roles, the lines after the command are its text.
 
     Raises
     ------
@@ -46,12 +46,12 @@ def command_line(request: Request, schema_file: str | Path | None = None) -> str
             "the command line reads files, and this table is an object in memory",
             hint="write it to a file first, or use the Python code",
         )
-    schema, before = request.schema, []
+    schema, text = request.schema, ""
     if schema_file is None and not is_sayable(schema):
-        stem = request.path.stem if request.path != Path("-") else "people"
-        schema_file = f"{stem}.schema.toml"
+        # no file is made, since one of that name may have been corrected; the table may come by standard input
+        schema_file, stream = ("/dev/fd/3", "3") if request.path == Path("-") else ("/dev/stdin", "")
         # the mark is quoted, so that the shell expands nothing in between
-        before = [f"cat > {shlex.quote(schema_file)} <<'{_END}'\n{schema.to_toml()}{_END}"]
+        text = f" {stream}<<'{_END}'\n{schema.to_toml()}{_END}"
     if schema_file is not None:
         values: dict[str, Any] = {"schema": as_argument(schema_file)}
     else:
@@ -72,7 +72,7 @@ def command_line(request: Request, schema_file: str | Path | None = None) -> str
     values["out"] = request.folder
     words = ["hedgerow", "protect", as_argument(request.path)]
     words += [word for name, value in values.items() for word in _ROWS[name].words(value)]
-    return "\n".join([*_notes(request), *before, " ".join(map(shlex.quote, words))])
+    return "\n".join([*_notes(request), " ".join(map(shlex.quote, words)) + text])
 
 
 def _notes(request: Request) -> list[str]:

@@ -435,8 +435,8 @@ class Session:
         ----------
         schema_file : path, optional
             A file that holds the schema. Without one the command names the roles; if the
-            schema says more (kinds, orders, hierarchies, odd names), lines before the command
-            write such a file.
+            schema says more (kinds, orders, hierarchies, odd names), the lines after the
+            command are its text.
 
         Raises
         ------
