@@ -445,3 +445,23 @@ def test_inspect_draws_the_columns_on_a_page(tmp_path: Path, monkeypatch: pytest
     assert run(["inspect", "people.csv", "--html", "look.html"]) == 0
     assert run(["inspect", "people.csv", "--html", "people.csv"]) == 2
     assert Path("people.csv").read_text().startswith("age,job")
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_the_page_of_columns_is_cut_at_no_width(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, width: int) -> None:
+    browsers = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
+    if chromium is None:
+        pytest.skip("there is no chromium (Debian: chromium)")
+    monkeypatch.chdir(tmp_path)
+    pacsv.write_csv(hr.datasets.make_people(200, seed=1), "people.csv")
+    assert run(["inspect", "people.csv", "--html", "look.html"]) == 0
+    with browsers.sync_playwright() as engine:
+        browser = engine.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        page = browser.new_page(viewport={"width": width, "height": 800})
+        page.goto(Path("look.html").resolve().as_uri())
+        box, inside = page.evaluate(
+            "[...document.querySelectorAll('.hedgerow')].flatMap(e => [e.clientWidth, e.scrollWidth])"
+        )
+        browser.close()
+    assert inside <= box <= width

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict
+from importlib.resources import files
 from pathlib import Path
 from shlex import quote
 from shutil import which
@@ -32,10 +33,7 @@ if TYPE_CHECKING:
 QUASI = ("age", "sex", "education", "job", "region", "marital", "hours_per_week", "born_abroad")
 SENSITIVE, IDENTIFIERS = ("income", "assets"), ("person_id", "postcode")
 PEOPLE, K, MOST = 10_000, 10, 0.5
-PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><title>Columns of a table</title>
-<meta name="viewport" content="width=device-width"><style>:root {color-scheme: light dark}
-body {font: 1rem system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem}</style>
-"""
+PAGE = files(__package__).joinpath("columns.html").read_text("utf-8")
 
 
 @command(*rows("demo"), config=False)
@@ -125,7 +123,7 @@ def inspect(source: str, options: Options) -> None:
     head = text("inspection", "to_confirm") if is_declared else ""
     toml = head + "".join(f"# To do: {each}\n" for each in to_declare) + schema.to_toml()
     saved, how = new_file(options["save"]) if options.get("save") else None, "written  "
-    page = new_file(options["html"], mark=PAGE.encode()) if options.get("html") else None
+    page = new_file(options["html"], mark=PAGE.partition("\n")[0].encode()) if options.get("html") else None
     if saved is not None:
         write_private(saved, toml)
     if page is not None:
