@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -63,6 +64,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     }
     for name, text in files.items():
         (home / name).write_bytes(text.encode("latin-1"))
+    os.mkfifo(home / "pipe.csv")
     for name, kind, ends in (
         ("second", pa.timestamp("s"), (2**62, 0)),
         ("micro", pa.timestamp("us"), (-62_135_596_800_000_001, 0)),
@@ -96,6 +98,8 @@ REFUSED = {
     "audit @people.csv @people.csv --plan @deep.json": "not valid JSON",
     "protect @people.csv --config @deep.toml --out @x": "nested too deeply",
     "protect @people.csv --schema @deep.toml --out @x": "nested too deeply",
+    "protect @people.csv --quasi age --profile @deep.toml --out @x": "is no profile",
+    "inspect @pipe.csv": "is no file",
     "protect @people.csv --schema /dev/zero --out @x": "is longer than 1 GB",
     "apply /dev/zero @people.csv --out @x.csv": "is longer than 1 GB",
     "reconstruct @people.csv --parameters /dev/zero": "is longer than 1 GB",
@@ -220,6 +224,18 @@ def test_times_beyond_the_calendar_are_told_by_column(home: Path, name: str, met
 @pytest.mark.parametrize("name", ["nul-cell.csv", "years.csv", "seconds.csv"])
 def test_odd_cells_are_released_or_refused(home: Path, name: str, capsys: Any) -> None:
     told(home, f"protect @{name} {' '.join(ROLES)} -k 2 --no-report --out @cells-{name}", capsys)
+
+
+@pytest.mark.parametrize("largest", [1e153, 1e154, 1e300, 1.7e308])
+def test_numbers_whose_squares_fit_no_double_are_released(home: Path, largest: float, capsys: Any) -> None:
+    people = pd.read_csv(home / "people.csv").astype({"pay": float})
+    people.loc[::7, "pay"] = largest
+    people.to_csv(home / "vast.csv", index=False)
+    words = f"protect @vast.csv {' '.join(ROLES)} -k 5 --unit none --force --out @vast"
+    assert told(home, words, capsys)[0] == 0
+    figures = json.loads((home / "vast" / "audit.json").read_text())["release"]["guard"]["columns"]["pay"]
+    assert figures["before"] is None  # it was not measured
+    assert figures["largest"] is None
 
 
 @pytest.mark.parametrize("method", [name for name in METHODS if make(name, {}).draws])

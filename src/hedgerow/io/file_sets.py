@@ -150,7 +150,8 @@ def check_path(path: Path) -> str:
             f"{path.name} has an ending that Hedgerow does not read", hint=_INSTEAD.get(path.suffix.lower(), _ENDINGS)
         )
     if path.stat().st_size == 0:
-        raise InputError(f"{path.name} is empty", hint="give a file with a header and records")
+        # a pipe or a device is none
+        raise InputError(f"{path.name} is {'empty' if path.is_file() else 'no file'}", hint="give one with records")
     return suffix
 
 

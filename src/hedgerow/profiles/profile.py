@@ -203,7 +203,7 @@ class Profile:
             data = tomllib.loads(text)
             criteria = tuple(Criterion(**_only(each, Criterion)) for each in data.pop("criteria"))
             profile = cls(**{"name": name, **_only(data, cls)}, criteria=criteria)
-        except (tomllib.TOMLDecodeError, KeyError, TypeError, AttributeError) as error:
+        except (tomllib.TOMLDecodeError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise ParameterError(
                 f"{where} is no profile: {error}", hint="see docs/profiles.md for what it holds"
             ) from None

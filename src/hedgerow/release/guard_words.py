@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..columns.column import Column
+from ..columns.numbers import LARGEST
 from ..columns.table import Table
 from ..measures import Persons
 from ..measures.guarantees import Guarantee, KAnonymity, from_promise
@@ -96,10 +97,10 @@ def figures(plan: Plan, original: Table, released: Table) -> dict[str, Any] | No
 
 
 def _shape(column: Column) -> dict[str, float | None] | None:
-    """Return standard deviation, median and the share of the total that the top hundredth holds."""
+    """Return standard deviation, median and share of the top hundredth; None if they fit no double."""
     values, counts = column.doubles, column.counts()[: column.n_values]
     n = int(counts.sum())
-    if not n or column.infinite:
+    if not n or np.abs(values).max() > LARGEST:
         return None
     mean = float(np.average(values, weights=counts))
     spread = float(np.sqrt(np.average((values - mean) ** 2, weights=counts)))
@@ -113,9 +114,9 @@ def _shape(column: Column) -> dict[str, float | None] | None:
 
 
 def _largest(column: Column, persons: Persons | None) -> float | None:
-    """Return the largest share of a column's variance that one person holds."""
+    """Return the largest share of a column's variance that one person holds; None if it fits no double."""
     counts = column.counts()[: column.n_values]
-    if column.infinite or not counts.any():
+    if not counts.any() or np.abs(column.doubles).max() > LARGEST:
         return None
     squares = (column.doubles - np.average(column.doubles, weights=counts)) ** 2
     total = float(squares @ counts)
