@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import re
 import subprocess
 import sys
 import tracemalloc
@@ -319,25 +320,50 @@ def test_a_private_tree_waits_until_what_is_public_is_confirmed(browser: Browser
     browser("GET", "/compare")
     assert desk.work.asked[-1][0] == "measure"
     desk.work.answer({})
-    # a column more was not confirmed
+    # a column more was not confirmed; what was corrected of the others stays, but for one of another kind
+    before = desk.choices.public
     browser("POST", "/roles", data=roles(desk, income="quasi"))
-    assert (desk.choices.confirmed, desk.choices.public) == (False, {})
+    assert (desk.choices.confirmed, desk.choices.public) == (False, before)
+    browser("POST", "/roles", data={**roles(desk), "kind-0": "categorical"})
+    assert (desk.choices.confirmed, desk.choices.public) == (False, {"job": before["job"]})
+
+
+def test_a_bound_that_was_taken_is_taken_again_as_it_is_shown(browser: Browser, desk: Desk) -> None:
+    desk.stop()
+    browser("POST", "/settings", data=settings(desk, method="private-tree"))
+    browser("GET", "/protect")
+    desk.work.answer(PROPOSED)
+    browser("POST", "/settings", data=private(desk, public_0="0, 1.2340", public_1="cook"))
+    shown = re.search(r'name="public-0" value="([^"]*)"', browser("GET", "/protect").text)
+    assert shown is not None
+    assert shown[1] == "0, 1.2340"
+    browser("POST", "/settings", data=private(desk, public_0=shown[1], public_1="cook", confirmed="1"))
+    assert desk.notice is None
+    assert desk.choices.confirmed
+    assert desk.choices.public["age"] == {"bounds": [0, 1.234]}
 
 
 def test_what_a_private_tree_cannot_do_is_said_before_the_work(browser: Browser, desk: Desk) -> None:
     desk.stop()
     browser("POST", "/roles", data=roles(desk, income="other"))
     browser("POST", "/settings", data=settings(desk, method="private-tree"))
-    assert "releases no column as it is" in browser("GET", "/protect").text
+    cannot = "this cannot be: income would be released as it is."
+    assert cannot in browser("GET", "/protect").text
     desk.work.answer(PROPOSED)
     # no command, and no button, before it can run
     desk.results["script"] = {"command": "hedgerow protect --method hedge", "python": ""}
     desk.choices = dataclasses.replace(desk.choices, confirmed=True)
     assert "--method hedge" not in browser("GET", "/protect").text
+    asked = len(desk.work.asked)
+    assert cannot in browser("GET", "/compare").text
+    assert len(desk.work.asked) == asked
     page = browser("GET", "/release").text
-    assert "PrivateTree cannot release income as chosen" in page
+    assert cannot in page
     assert '<button class="go" disabled>Check and write' in page
-    desk.choices = dataclasses.replace(desk.choices, roles={**desk.choices.roles, "income": "sensitive"})
+    both = {**desk.choices.roles, "income": "sensitive", "job": "sensitive"}
+    desk.choices = dataclasses.replace(desk.choices, roles=both, follows={"job": "income"})
+    assert "this cannot be: job goes with income." in browser("GET", "/protect").text
+    desk.choices = dataclasses.replace(desk.choices, follows={})
     assert "--method hedge" in browser("GET", "/protect").text
     assert '<button class="go">Check and write' in browser("GET", "/release").text
     desk.results["methods"] = {n: {**m, "installed": n != "private-tree"} for n, m in METHODS.items()}

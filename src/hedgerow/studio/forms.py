@@ -83,8 +83,9 @@ def roles(form: Mapping[str, str], before: Choices) -> Choices:
     measured = {role: [n for n in names if roles[n] == role] for role in ("quasi", "sensitive")}
     Schema.from_mapping({**measured, "follows": follows})  # no column follows itself, over others either
     after = replace(before, roles=roles, kinds=kinds, grid=grid, hierarchies=files, follows=follows, **people)
-    # what was confirmed was said of other columns
-    return after if after.table == before.table else replace(after, public={}, confirmed=False)
+    # what was confirmed was said of other columns; what was corrected of a column of the same kind stays to confirm
+    public = {n: each for n, each in before.public.items() if kinds.get(n) == before.kinds.get(n)}
+    return after if after.table == before.table else replace(after, public=public, confirmed=False)
 
 
 def settings(

@@ -21,7 +21,7 @@ from ..schema import KINDS
 from ..workflow.advice import advise, listed, setting
 from ..workflow.methods import OPTIONS
 from . import WORDS, forms
-from .state import PEOPLE, STEPS, Choices, StudioState
+from .state import PEOPLE, STEPS, StudioState
 from .worker_client import in_sentences
 
 # options that stand before the others
@@ -74,17 +74,11 @@ def page(state: StudioState, step: str) -> str:
         "failed": results.get("failed", {}).get(step),
         "cautions": results.get("cautions", []),
         "identifiers": [n for n, role in state.choices.roles.items() if role == "identifier"],
-        "unfit": _unfit(state.choices) if state.private else [],
+        "unfit": state.unfit,
     }
     if step in _OF_STEP:
         context |= _OF_STEP[step](state)
     return stacked(environment().get_template(f"{step}.html").render(context))
-
-
-def _unfit(chosen: Choices) -> list[str]:
-    """Return the columns of which more was chosen than PrivateTree can do."""
-    others = [n for n, role in chosen.roles.items() if role == "other" and n != chosen.weight]
-    return others + [n for n in (*chosen.follows, chosen.household, chosen.weight) if n]
 
 
 def refusal(title: str, text: str) -> str:
@@ -203,7 +197,9 @@ def _public(proposed: Mapping[str, Any], confirmed: Mapping[str, Any]) -> Iterat
     """Yield each column whose bounds or categories must be public, whether it is a number, and the text for it."""
     for name, column in proposed.items():
         values = next(iter(confirmed[name].values())) if name in confirmed else column["values"]
-        yield name, column["is_number"], (", " if column["is_number"] else "\n").join(map(str, values))
+        # 1.234 may mean 1234, and is refused where it is typed
+        texts = [f"{v}0" if isinstance(v, float) and str(v)[-4:-3] == "." else str(v) for v in values]
+        yield name, column["is_number"], (", " if column["is_number"] else "\n").join(texts)
 
 
 @cache

@@ -196,7 +196,7 @@ class StudioState:
         if self.private and step != "risk":
             if "proposed" not in results:
                 return "propose", {}, step
-            if not self.choices.confirmed:
+            if self.unfit or not self.choices.confirmed:
                 return None
         if step == "risk":
             today = results.get("today")
@@ -241,6 +241,17 @@ class StudioState:
     def private(self) -> bool:
         """Return whether the chosen method promises what taking part costs, so that nothing is tried by itself."""
         return bool(self.results.get("methods", {}).get(self.choices.method, {}).get("private"))
+
+    @property
+    def unfit(self) -> list[str]:
+        """Return the columns of which more was chosen than PrivateTree can do, and what; none for other methods."""
+        chosen, words = self.choices, WORDS["unfit"]
+        others = [n for n, role in chosen.roles.items() if role == "other" and n != chosen.weight]
+        texts = [words["other"].format(name=name) for name in others]
+        texts += [words["follows"].format(name=name, leader=leader) for name, leader in chosen.follows.items()]
+        people = {"household": chosen.household, "weight": chosen.weight}
+        texts += [words[part].format(name=name) for part, name in people.items() if name]
+        return texts if self.private else []
 
     @property
     def sensitive(self) -> list[str]:
