@@ -137,24 +137,26 @@ def test_the_page_counts_in_a_browser(made, tmp_path):
     assert script
 
 
-def test_the_contents_are_not_cut_on_a_telephone(made, tmp_path):
-    """They stood in one line that had to be scrolled sideways, and ended at the edge of the screen."""
+@pytest.mark.parametrize("width", [500, 1280])
+def test_neither_the_contents_nor_the_plan_are_cut(made, tmp_path, width):
+    """They stood in lines that had to be scrolled sideways, and ended at the edge of the screen."""
     browser = shutil.which("chromium")
     if browser is None:
         pytest.skip("Chromium is not installed")
     _, release, audit = made
     measure = (
-        "<script>const list=document.querySelector('nav ul');"
-        "document.title=[list.scrollWidth<=list.clientWidth,innerWidth].join()</script>"
+        f"<pre>{'what a plan says of a column ' * 20}</pre>"
+        "<script>const parts=[...document.querySelectorAll('nav ul,pre')];"
+        "document.title=[parts.length>1&&parts.every(p=>p.scrollWidth<=p.clientWidth),innerWidth].join()</script>"
     )
     page = re.sub(r"<meta http-equiv.*?>", "", page_of(audit, release)).replace("</main>", measure + "</main>")
     (tmp_path / "page.html").write_text(page)
     shown = subprocess.run(
-        [browser, "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom", "--window-size=500,900",
+        [browser, "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom", f"--window-size={width},900",
          f"--user-data-dir={tmp_path / 'browser'}", str(tmp_path / "page.html")],
         capture_output=True, text=True, timeout=120, check=True,
     ).stdout  # fmt: skip
-    assert re.search(r"<title>(.*?)</title>", shown)[1] == "true,500"
+    assert re.search(r"<title>(.*?)</title>", shown)[1] == f"true,{width}"
 
 
 def test_records_before_and_after_belong_together(made):

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 ORIGINAL, RELEASE, CONTROL, PUBLIC = "#8c8c8c", "#1b5e94", "#c46200", "#3c3c3c"
-_BAR, _GRID = "#d0d0d0", "#dddddd"
+_BAR, _GRID = "#b8b8b8", "#dddddd"
 _DRAWN = read_toml(__package__, "pictures.toml")
 STYLE: dict[str, Any] = _DRAWN["style"]
 
@@ -298,7 +298,7 @@ def _categories(axes: Axes, shape: Mapping[str, Any]) -> None:
     """Draw two bars per category, the original above the release."""
     names = [_short(label) for label in shape["labels"]]
     place = np.arange(len(names))[::-1]  # from top to bottom
-    axes.barh(place + 0.2, shape["before"], 0.38, color="#b8b8b8", label="original")
+    axes.barh(place + 0.2, shape["before"], 0.38, color=_ink(axes, _BAR), label="original")
     axes.barh(place - 0.2, shape["after"], 0.38, color=_ink(axes, RELEASE), label="release")
     axes.set_yticks(place, names)
     _percent_axis(axes.xaxis)
