@@ -189,6 +189,7 @@ def test_nothing_is_cut_off(studio: Served, chromium: Any, width: int, scale: fl
         assert page.evaluate("document.documentElement.scrollWidth") <= width, step
         boxes = [page.locator("nav li a").nth(i).bounding_box() for i in range(5)]
         assert all(b and b["x"] >= 0 and b["x"] + b["width"] <= width for b in boxes), step
+        assert len({b["y"] for b in boxes}) == 1  # one line of steps
         assert axe(page) == []
     page.context.close()
 
