@@ -150,11 +150,11 @@ def found_in_words(found_record: Mapping[str, Any] | None, digits: int = 1) -> s
     alone = text("summary", "found_alone", shares=shares) if shares else ""
     if not together:
         return alone.strip()
-    control = together["control"]
-    against = found_record["against"]
+    control, against = together["control"], found_record["against"]
     control_text = "" if control is None else text("summary", against, share=percent(control, digits))
     share = percent(together["found"], digits)
-    return text("summary", "found", columns=" and ".join(sensitive), share=share, control=control_text, alone=alone)
+    key = "found" if control is not None else "fitting"  # rows that are not paired are nobody's
+    return text("summary", key, columns=" and ".join(sensitive), share=share, control=control_text, alone=alone)
 
 
 def _linkage(audit: Mapping[str, Any]) -> Iterator[str]:
