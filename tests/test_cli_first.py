@@ -336,7 +336,8 @@ def test_what_inspect_prints_works_when_pasted(here: Path, capsys: pytest.Captur
     Path("spital.csv").write_text("\n".join([head, *rows]) + "\n")
     Path("spital.schema.toml").write_text("mine")
     assert run(["inspect", "spital.csv"]) == 0
-    told = capsys.readouterr().out
+    told, noted = capsys.readouterr()
+    assert "spital.schema.toml is not this proposal" in noted
     assert "6,000 characters" in told
     assert "patient_id repeats" in told
     assert Path("spital.schema.toml").read_text() == "mine"
