@@ -161,7 +161,7 @@ def _saved_proposal(path: Path, text: str) -> tuple[Path | None, str]:
                 return target, "written  "
             if target.read_text(encoding="utf-8") == text:
                 return target, "unchanged"
-            note(f"{target} is not this proposal (you may have corrected it), and stays as it is: --schema {target}")
+            note(f"{target} is not this proposal, and stays as it is (you may have corrected it, and want it below)")
         except (OSError, UnicodeDecodeError, OutputError):
             break
     return None, ""
