@@ -774,6 +774,7 @@ def test_postcodes_are_not_proposed_as_public(
 ) -> None:
     frame = people(2_000)
     frame["postcode"] = [f"P{i % 953:04}" for i in range(len(frame))]
+    frame["remark"] = "none"
     frame.to_csv(tmp_path / "people.csv", index=False)
     roles = hr.Schema(quasi=["age", "postcode"], sensitive=["income"])
     looked = hr.inspect(frame)
@@ -789,6 +790,7 @@ def test_postcodes_are_not_proposed_as_public(
     assert run(["inspect", "people.csv", "--declare"]) == 0
     said = capsys.readouterr().out
     assert "this proposal leaves it out" in " ".join(said.split())
+    assert "so this proposal leaves out: remark" in " ".join(said.split())
     assert run(shlex.split(said.splitlines()[-1])[1:]) == 0
     assert "postcode" not in pd.read_csv("release/release.csv").columns
 

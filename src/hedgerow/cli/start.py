@@ -120,6 +120,8 @@ def inspect(source: str, options: Options) -> None:
     schema = inspection.public() if is_declared else inspection.schema
     crowded = inspection.unproposed(inspection.schema) if is_declared else []
     to_declare = [text("inspection", "left_out", text=each) for each in crowded]
+    if others := [n for n in (*inspection.schema.other, inspection.schema.weight) if n and is_declared]:
+        to_declare.append(text("inspection", "no_other", names=", ".join(others)))
     head = text("inspection", "to_confirm") if is_declared else ""
     toml = head + "".join(f"# To do: {each}\n" for each in to_declare) + schema.to_toml()
     saved, how = new_file(options["save"]) if options.get("save") else None, "written  "

@@ -67,12 +67,12 @@ class Inspection:
         Parameters
         ----------
         schema : Schema, optional
-            The roles; by default those of the proposal, without columns that get no proposal here. What it
-            declares already stays.
+            The roles; by default those of the proposal, without columns that get no proposal here, and without
+            what `PrivateTree` does not know (other columns, households, weights). What it declares already stays.
         """
         if self.table is None:
             raise ParameterError("this inspection has no table", hint="make a new one: hedgerow.inspect(table)")
-        roles = self._uncrowded() if schema is None else schema
+        roles = self._declarable() if schema is None else schema
         bounds, categories = dict(roles.bounds), dict(roles.categories)
         for name in (*roles.quasi, *roles.sensitive):
             column = self.table.declared_column(roles, name)
@@ -86,10 +86,11 @@ class Inspection:
         """Return what to declare by hand, for columns with more categories than anybody would confirm one by one."""
         return [_say("crowded", name=name, n=n) for name, n in self._crowded(schema).items()]
 
-    def _uncrowded(self) -> Schema:
-        """Return the proposed roles without the columns that have too many categories to be public."""
+    def _declarable(self) -> Schema:
+        """Return the proposed roles without columns of too many categories, and without what is no such role."""
         crowded, roles = self._crowded(self.schema), {n: getattr(self.schema, n) for n in ("quasi", "sensitive")}
-        return self.schema.replace(**{role: [n for n in names if n not in crowded] for role, names in roles.items()})
+        declared = {role: [n for n in names if n not in crowded] for role, names in roles.items()}
+        return self.schema.replace(other=[], household=None, weight=None, **declared)
 
     def _crowded(self, schema: Schema) -> dict[str, int]:
         assert self.table is not None
@@ -236,11 +237,9 @@ def _warnings(table: Table, columns: Sequence[ColumnProfile], schema: Schema) ->
         yield _say(question, name=name, leader=leader)
     yield from _strata(table, schema)
     # a guess by names may find none; nothing is protected then, so it is said
-    roles = {c.role for c in columns}
-    if "sensitive" not in roles:
-        yield _say("no_sensitive")
-    if "quasi" not in roles:
-        yield _say("no_quasi")
+    for role, key in (("sensitive", "no_sensitive"), ("quasi", "no_quasi")):
+        if role not in {c.role for c in columns}:
+            yield _say(key)
 
 
 def beforehand(table: Table, schema: Schema) -> list[str]:
