@@ -96,3 +96,46 @@ def swapped_towards(
                             rows[c][a], rows[c][b] = rows[c][b], rows[c][a]
             begin += size
     return rows
+
+
+def swapped_impossible(
+    sizes: Sequence[int], units: Sequence[int], bins: Sequence[Sequence[int]],
+    impossible: Mapping[tuple[int, int], set[tuple[int, int]]],
+) -> list[list[int]]:  # fmt: skip
+    """Return the item whose values of each unit stand in each row after swaps that make fewer pairs impossible."""
+    place = [list(range(len(bins[0]))) for _ in set(units)]
+
+    def faults(unit: int, *rows: int) -> int:
+        at = [[column[place[u][row]] for column, u in zip(bins, units, strict=True)] for row in rows]
+        pairs = [pair for pair in impossible if unit in (units[pair[0]], units[pair[1]])]
+        return sum((row[c], row[d]) in impossible[c, d] for row in at for c, d in pairs)
+
+    def swap(unit: int, a: int, b: int) -> None:
+        place[unit][a], place[unit][b] = place[unit][b], place[unit][a]
+
+    begin = 0
+    for size in sizes:
+        for turn in range(16):
+            n_faulty = n_better = 0
+            for i in range(size):
+                row = begin + i
+                n_faulty += any(faults(unit, row) for unit in range(len(place)))
+                for unit in range(len(place)):
+                    even = None
+                    for step in range(1, size if faults(unit, row) else 0):
+                        other = begin + (i + step) % size
+                        before = faults(unit, row, other)
+                        swap(unit, row, other)
+                        after = faults(unit, row, other)
+                        if after < before:
+                            n_better, even = n_better + 1, None
+                            break
+                        swap(unit, row, other)
+                        if after == before and (even is None or (i + step) % 7 == turn):
+                            even = other
+                    if even is not None and turn < 12:
+                        swap(unit, row, even)
+            if not n_faulty or (not n_better and turn >= 12):
+                break
+        begin += size
+    return place

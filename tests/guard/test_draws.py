@@ -25,7 +25,14 @@ from hedgerow.backends.randomize import words_of
 from hedgerow.guard.draws import cholesky
 from hedgerow.guard.moments import group_tilts, reachable, scores_of, tilted, tilts_of
 from hedgerow.guard.redraw import key_of
-from hedgerow.kernels.even_draws import PairErrors, draw_by_moments, draw_by_shares, order_within, swap_towards
+from hedgerow.kernels.even_draws import (
+    PairErrors,
+    draw_by_moments,
+    draw_by_shares,
+    order_within,
+    swap_impossible,
+    swap_towards,
+)
 from hedgerow.key import Key
 from hedgerow.release.rederive import guard_recipe
 
@@ -144,6 +151,24 @@ def test_swaps_are_those_of_the_definition(sizes: list[int], seed: int, turns: i
     assert swapped == reference.swapped_towards(
         sizes, units, values.tolist(), bins.tolist(), scores.tolist(), wanted, turns
     )
+
+
+@given(sizes=st.lists(st.integers(1, 9), min_size=1, max_size=3), seed=st.integers(0, 999), share=st.floats(0.1, 0.9))
+def test_impossible_pairs_are_swapped_away_as_defined(sizes: list[int], seed: int, share: float) -> None:
+    rng, n, units = np.random.default_rng(seed), sum(sizes), np.array([0, 1, 1, 2])
+    bins = rng.integers(0, 3, (4, n))
+    tables = {(c, d): rng.random((3, 3)) < share for c, d in ((0, 1), (0, 3), (2, 3))}
+    sides = []
+    for at, (c, d) in enumerate(tables):
+        sides += [(units[c], c, d, 9 * at, 3, 1), (units[d], d, c, 9 * at, 1, 3)]
+    pairs, place = np.array(sorted(sides)), np.tile(np.arange(n), (3, 1))
+    ends = np.searchsorted(pairs[:, 0], np.arange(4))
+    cells = np.concatenate([table.ravel() for table in tables.values()])
+    in_rows = bins.T.astype(np.uint32)
+    swap_impossible(np.array(sizes), place, units, in_rows, pairs[:, 1:].astype(np.uint32), ends, cells)
+    wanted = {pair: {(x, y) for x, y in np.argwhere(table).tolist()} for pair, table in tables.items()}
+    assert place.tolist() == reference.swapped_impossible(sizes, units.tolist(), bins.tolist(), wanted)
+    assert in_rows.T.tolist() == [bins[c][place[u]].tolist() for c, u in enumerate(units)]
 
 
 @given(

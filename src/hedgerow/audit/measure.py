@@ -320,10 +320,6 @@ def _per_person(task: Task[Pair]) -> PerPerson:
     return per_person(task.sides, task.journalist, task.options["key"], special)
 
 
-def _inference(task: Task[TablePair]) -> dict[str, Any]:
-    return infer(task.sides, task.refit, learners=task.learners, without=task.non_members, **task.drawing).to_dict()
-
-
 # the function of each row of figures.toml
 _WORK: Mapping[str, Callable[[Any], Any]] = {
     "per_person": _per_person,
@@ -350,7 +346,7 @@ _WORK: Mapping[str, Callable[[Any], Any]] = {
     "composition": lambda t: composition(
         t.sides, other_releases(t.sides, t.others, t.options["key"]), k=t.options["k"]
     ),
-    "inference": _inference,
+    "inference": lambda t: infer(t.sides, t.refit, learners=t.learners, without=t.non_members, **t.drawing).to_dict(),
     "learning": lambda t: learning(t.sides, **t.drawing),
     "extremes": _extremes,
     "histograms": lambda t: histograms(t.sides.plain),

@@ -316,12 +316,8 @@ def _telephone(n: int) -> bool:
     area, exchange = divmod(number // 10_000, 1000)
     if country not in (0, 1):
         return False
-    return all(_first_of_three(part) for part in (area, exchange)) and area // 10 % 10 != 9
-
-
-def _first_of_three(part: int) -> bool:
-    """Return whether three digits may begin a telephone number: 2 to 9 first, and no service such as 911."""
-    return 200 <= part <= 999 and part % 100 != 11
+    # 2 to 9 first, and no service such as 911
+    return all(200 <= part <= 999 and part % 100 != 11 for part in (area, exchange)) and area // 10 % 10 != 9
 
 
 def _social_security(n: int) -> bool:

@@ -24,7 +24,7 @@ from ..columns.table import Table
 from ..errors import InfeasibleError, UnsupportedError
 from ..kernels.even_draws import PairErrors, swap_impossible, swap_towards
 from ..key import Key
-from ..measures import Classes, Floats, Groups, Ints, Persons, group
+from ..measures import Classes, Counts, Floats, Groups, Ints, Persons, group
 from ..measures.guarantees import ColumnGuarantee, from_promise
 from ..notation import moment
 from ..plan import Guard, GuardedColumn, Partition, Plan, Vector
@@ -327,21 +327,26 @@ def rare_pairs(guard: Guard, codes: Mapping[str, Ints]) -> tuple[dict[str, Ints]
     many would if the two columns had nothing to do with each other: one person more makes no pair possible.
     """
     bins = {c.name: _coarse(c) for c in guard.columns}
+    rows = {name: (of_code[codes[name]], codes[name] >= 0) for name, of_code in bins.items()}
     rare: Rare = {}
     unit = _bundles(guard)
     for i, a in enumerate(guard.columns):
         for j, b in enumerate(guard.columns[:i]):
             if unit[i] == unit[j]:  # they move together, so no swap parts them
                 continue
-            with_value = (codes[a.name] >= 0) & (codes[b.name] >= 0)
             n_a, n_b = (int(bins[c.name].max(initial=0)) + 1 for c in (a, b))
-            one, two = (bins[c.name][codes[c.name][with_value]] for c in (a, b))
-            counted = np.bincount(one * n_b + two, minlength=n_a * n_b).reshape(n_a, n_b)
-            expected = np.outer(counted.sum(axis=1), counted.sum(axis=0)) / max(int(with_value.sum()), 1)
+            counted = _pair_counts(rows[a.name], rows[b.name], n_a * n_b, n_b).reshape(n_a, n_b)
+            expected = np.outer(counted.sum(axis=1), counted.sum(axis=0)) / max(int(counted.sum()), 1)
             few = (counted < guard.people) & (expected >= EXPECTED) & (EXPECTED * counted <= expected)
             if few.any():
                 rare[a.name, b.name] = (few * (1 + (counted == 0))).astype(np.uint8)
     return bins, rare
+
+
+def _pair_counts(one: tuple[Ints, Any], two: tuple[Ints, Any], n_cells: int, width: int) -> Ints:
+    """Count the pairs of bins of two columns' rows, each with whether its value may be released; both must."""
+    cells, with_value = one[0] * width + two[0], one[1] & two[1]
+    return np.bincount(cells if with_value.all() else cells[with_value], minlength=n_cells)
 
 
 def possible(guard: Guard, items: Mapping[str, Ints], bins: Mapping[str, Ints], rare: Rare) -> dict[str, Ints]:
@@ -397,38 +402,36 @@ def near_table(guard: Guard, items: Mapping[str, Ints], codes: Mapping[str, Ints
     if n < LEAST_SWAPPED or not turns:
         return dict(items)
     parts = int(np.clip(np.sqrt(n / PER_PAIR), 2, 20))
-    bins, scores = ([f(c).astype(np.int32) for c in columns] for f in (partial(_coarse, parts=parts), _normal_scores))
+    bins, scores = ([f(c) for c in columns] for f in (partial(_coarse, parts=parts), _normal_scores))
     # of the table's rows, and of those that were drawn
     original, released = (
-        [(b[x[c.name]], z[x[c.name]]) for c, b, z in zip(columns, bins, scores, strict=True)] for x in (codes, items)
+        [np.stack([at[x[c.name]] for c, at in zip(columns, each, strict=True)]) for each in (bins, scores)]
+        for x in (codes, items)
     )
+    visible = np.stack([codes[c.name] >= 0 for c in columns])
+    wanted_sums, sums = (np.einsum("in,jn", z, z).tolist() for z in (original[1] * visible, released[1]))
     pairs = np.zeros((len(unit), len(unit), 4), np.int64)
     counts, products, start = [np.zeros((0, 3), np.int64)], list[tuple[int, int]](), 0
     for i, j in combinations(range(len(unit)), 2):
         if unit[i] == unit[j]:
             continue
-        with_value = (codes[columns[i].name] >= 0) & (codes[columns[j].name] >= 0)
-        n_visible, width = max(int(with_value.sum()), 1), int(bins[j].max()) + 1
+        width = int(bins[j].max()) + 1
         n_cells = (int(bins[i].max()) + 1) * width
-        wanted, current = (
-            np.bincount(x[i][0] * width + x[j][0], weights, n_cells)
-            for x, weights in ((original, None if n_visible == n else with_value), (released, None))
-        )
+        wanted = _pair_counts((original[0][i], visible[i]), (original[0][j], visible[j]), n_cells, width)
+        current = np.bincount(released[0][i] * width + released[0][j], minlength=n_cells)
+        n_visible = max(int(wanted.sum()), 1)
         # not rounded: at the border of two multiples one person more would move what is wanted by the whole step
         wanted = np.rint(wanted * (n / n_visible)).astype(np.int64)
         slack = np.maximum(np.sqrt(wanted) * ERRORS, guard.people / 2).astype(np.int64)
         counts.append(np.stack([current - wanted, slack, _UNIT**4 // (wanted + 1)], axis=1))
-        # sums of whole numbers that doubles hold, in whatever order they are added
-        wanted_sum = int((original[i][1] * with_value).astype(np.float64) @ original[j][1]) * n // n_visible
-        current_sum = int(released[i][1].astype(np.float64) @ released[j][1])
         pairs[i, j] = len(products), start, width, 1
         pairs[j, i] = len(products), start, 1, width
-        products.append((current_sum - wanted_sum, int(ERRORS * np.sqrt(n) * _UNIT**2)))
+        products.append((sums[i][j] - wanted_sums[i][j] * n // n_visible, int(ERRORS * np.sqrt(n) * _UNIT**2)))
         start += n_cells
     place, off = np.tile(np.arange(n), (int(unit.max()) + 1, 1)), np.concatenate(counts)
-    bin_of_row, score_of_row = (np.stack([x[at] for x in released], axis=1) for at in range(2))
-    sums = np.array(products, np.int64).reshape(-1, 2)
-    errors = PairErrors(unit, bin_of_row, score_of_row, pairs, off, np.zeros((len(off), 2), np.int64), sums)
+    bin_of_row, score_of_row = (np.ascontiguousarray(x.T, np.int32) for x in released)
+    too_large = np.array(products, np.int64).reshape(-1, 2)
+    errors = PairErrors(unit, bin_of_row, score_of_row, pairs, off, np.zeros((len(off), 2), np.int64), too_large)
     swap_towards(np.asarray(guard.sizes, np.int64), place, errors, turns)
     return {c.name: items[c.name][place[u]] for c, u in zip(columns, unit, strict=True)}
 
@@ -440,16 +443,16 @@ def without_impossible(
     names, unit = [c.name for c in guard.columns], _bundles(guard)
     if not rare:
         return dict(items), 0
-    starts = np.cumsum([0, *(few.size for few in rare.values())])
-    pairs = [
-        (names.index(a), names.index(b), at, few.shape[1])
-        for ((a, b), few), at in zip(rare.items(), starts.tolist(), strict=False)
-    ]
-    place = np.tile(np.arange(len(items[names[0]])), (int(unit.max()) + 1, 1))
-    coarse = np.stack([bins[name][items[name]] for name in names])
-    sizes = np.asarray(guard.sizes, np.int64)
-    tables = np.concatenate([few.ravel() for few in rare.values()])
-    swap_impossible(sizes, place, unit, coarse, np.array(pairs), tables > 0)
+    starts, sides = np.cumsum([0, *(few.size for few in rare.values())]), list[tuple[int, ...]]()
+    for ((a, b), few), at in zip(rare.items(), starts.tolist(), strict=False):
+        i, j, width = names.index(a), names.index(b), few.shape[1]
+        sides += [(unit[i], i, j, at, width, 1), (unit[j], j, i, at, 1, width)]
+    pairs, n_units = np.array(sorted(sides)), int(unit.max()) + 1
+    place = np.tile(np.arange(len(items[names[0]])), (n_units, 1))
+    coarse = np.stack([bins[name].astype(np.uint32)[items[name]] for name in names], axis=1)
+    impossible = np.concatenate([few.ravel() for few in rare.values()]) > 0
+    ends, others = np.searchsorted(pairs[:, 0], np.arange(n_units + 1)), pairs[:, 1:].astype(np.uint32)
+    swap_impossible(np.asarray(guard.sizes, np.int64), place, unit, coarse, others, ends, impossible)
     swapped = {name: items[name][place[u]] for name, u in zip(names, unit, strict=True)}
     is_impossible = np.zeros(place.shape[1], np.bool_)
     for (a, b), few in rare.items():
@@ -681,11 +684,10 @@ def _by_groups(column: _Coded, labels: Ints, sizes: Ints) -> GuardedColumn:
     scores = scores_of(column.runs.values, people[:n]) if column.runs is not None and n else None
     is_measured = column.runs is not None and (n > FEW or (column.runs.values != np.rint(column.runs.values)).any())
     if scores is None or not scores.spread or not is_measured:
-        visible = codes >= 0
-        keys, counts = np.unique(labels[visible] * len(record.values) + codes[visible], return_counts=True)
-        starts = np.searchsorted(keys, np.arange(len(sizes) + 1) * len(record.values))
+        groups = Groups(labels[codes >= 0].astype(np.uint32), np.arange(len(sizes)))
+        counts = Counts.from_codes(groups, codes[codes >= 0], len(record.values))
         return replace(
-            record, starts=_whole(starts), codes=_whole(keys % len(record.values)), counts=_whole(counts),
+            record, starts=_whole(counts.starts), codes=_whole(counts.values), counts=_whole(counts.counts),
             smoothed=smoothed,
         )  # fmt: skip
     with_value = codes < n
@@ -702,14 +704,14 @@ def _by_groups(column: _Coded, labels: Ints, sizes: Ints) -> GuardedColumn:
 def _column(record: GuardedColumn, codes: Ints) -> Column:
     """Return drawn codes as the column that a reader of the release sees."""
     n = record.n_values
-    values: Any = [str(v) for v in record.values[:n]]
+    is_number = record.kind in ("numeric", "date")
+    values: Any = np.array(record.values[:n], np.float64) if is_number else [str(v) for v in record.values[:n]]
     order = np.arange(n)
-    if record.kind in ("numeric", "date"):
-        values = np.array(record.values[:n], np.float64)
-    elif record.kind == "ordinal":
+    if record.kind == "ordinal":
         order = np.array([record.order.index(v) for v in values])
     occurs = np.bincount(codes, minlength=n + 1) > 0
-    occurring = [i for i in np.argsort(order) if occurs[i]]
+    in_order = np.argsort(order)
+    occurring = in_order[occurs[in_order]]
     place = np.full(n + 1, len(occurring), np.int64)
     place[occurring] = np.arange(len(occurring))
     values = values[occurring] if isinstance(values, np.ndarray) else [values[i] for i in occurring]

@@ -159,18 +159,28 @@ def order_within(sizes, scores, out):  # type: ignore[no-untyped-def]
 
 
 @checked
-def _faults(u, row, pairs, place, unit, coarse, impossible):  # type: ignore[no-untyped-def]
-    """Count the impossible pairs of a row that unit u takes part in; with u beyond the last unit all of them."""
+def _faults(u, row, bins, pairs, ends, impossible):  # type: ignore[no-untyped-def]
+    """Count the impossible pairs of a row that unit u takes part in."""
     n = 0
-    for p in range(pairs.shape[0]):
-        a, b, start, width = pairs[p, 0], pairs[p, 1], pairs[p, 2], pairs[p, 3]
-        if u == place.shape[0] or unit[a] == u or unit[b] == u:
-            n += impossible[start + coarse[a, place[unit[a], row]] * width + coarse[b, place[unit[b], row]]]
+    for p in range(ends[u], ends[u + 1]):
+        n += impossible[pairs[p, 2] + bins[row, pairs[p, 0]] * pairs[p, 3] + bins[row, pairs[p, 1]] * pairs[p, 4]]
     return n
 
 
 @checked
-def swap_impossible(sizes, place, unit, coarse, pairs, impossible):  # type: ignore[no-untyped-def]
+def _more_faults(u, one, two, bins, pairs, ends, impossible):  # type: ignore[no-untyped-def]
+    """Return how many impossible pairs there are more if two rows swap their values of unit u."""
+    n = 0
+    for p in range(ends[u], ends[u + 1]):
+        a = pairs[p, 2] + bins[one, pairs[p, 0]] * pairs[p, 3]
+        b = pairs[p, 2] + bins[two, pairs[p, 0]] * pairs[p, 3]
+        here, there = bins[one, pairs[p, 1]] * pairs[p, 4], bins[two, pairs[p, 1]] * pairs[p, 4]
+        n += impossible[b + here] + impossible[a + there] - impossible[a + here] - impossible[b + there]
+    return n
+
+
+@checked
+def swap_impossible(sizes, place, unit, bins, pairs, ends, impossible):  # type: ignore[no-untyped-def]
     """Swap values inside groups to lower the number of impossible pairs.
 
     Swaps that change nothing are made as well at first, because they open others.
@@ -182,48 +192,42 @@ def swap_impossible(sizes, place, unit, coarse, pairs, impossible):  # type: ign
         Changed in place: the item whose values of a unit stand in each row.
     unit : int array of shape (n_columns,)
         The unit of each column: columns of one unit move together.
-    coarse : int array of shape (n_columns, n_items)
-        Bins of the items' values.
-    pairs : int array of shape (n_pairs, 4)
-        Two columns of different units, where their table begins in `impossible`, and the bins of the
-        second column.
+    bins : int array of shape (n_items, n_columns)
+        Changed in place: bins of the values in each row.
+    pairs : int array of shape (2 * n_pairs, 5)
+        A column of a unit and one of another, where their table begins in `impossible`, and what a bin
+        of the first and one of the second add to that place. Each pair is listed from either side.
+    ends : int array of shape (n_units + 1,)
+        Where the pairs of each unit begin.
     impossible : bool array
-        By bin of the first and of the second column.
+        By bins of two columns.
     """
-
-    n_units, begin = place.shape[0], 0
+    begin = 0
     for n in sizes:
         for turn in range(16):
-            n_faulty, swapped = 0, 0
-            for i in range(n):
-                # most rows have no impossible pair, so units are looked at one by one only where there is one
-                if _faults(n_units, begin + i, pairs, place, unit, coarse, impossible) == 0:
-                    continue
-                n_faulty += 1
-                for u in range(n_units):
-                    here = _faults(u, begin + i, pairs, place, unit, coarse, impossible)
-                    if here == 0:
+            is_faulty, swapped = False, 0
+            for i in range(begin, begin + n):
+                for u in range(place.shape[0]):
+                    if _faults(u, i, bins, pairs, ends, impossible) == 0:
                         continue
                     # rows stand in a random order, so the next are as good as any
-                    even = -1
+                    is_faulty, more, even, other = True, 0, -1, i
                     for step in range(1, n):
-                        other = begin + (i + step) % n
-                        before = here + _faults(u, other, pairs, place, unit, coarse, impossible)
-                        place[u, begin + i], place[u, other] = place[u, other], place[u, begin + i]
-                        after = _faults(u, begin + i, pairs, place, unit, coarse, impossible)
-                        after += _faults(u, other, pairs, place, unit, coarse, impossible)
-                        if after < before:
-                            swapped += 1
-                            even = -1
-                            break
-                        place[u, begin + i], place[u, other] = place[u, other], place[u, begin + i]
-                        if after == before and (even < 0 or (i + step) % 7 == turn):
+                        other = other + 1 if other + 1 < begin + n else begin
+                        more = _more_faults(u, i, other, bins, pairs, ends, impossible)
+                        if more < 0 or (more == 0 and (even < 0 or (i - begin + step) % 7 == turn)):
                             even = other
+                        if more < 0:
+                            swapped += 1
+                            break
                     # a swap that changes nothing opens others; the last turns have none
-                    if even >= 0 and turn < 12:
-                        place[u, begin + i], place[u, even] = place[u, even], place[u, begin + i]
+                    if more < 0 or (even >= 0 and turn < 12):
+                        place[u, i], place[u, even] = place[u, even], place[u, i]
+                        for c in range(bins.shape[1]):
+                            if unit[c] == u:
+                                bins[i, c], bins[even, c] = bins[even, c], bins[i, c]
             # a group without an impossible pair stays so, and so does one that the last turns do not change
-            if n_faulty == 0 or (swapped == 0 and turn >= 12):
+            if not is_faulty or (swapped == 0 and turn >= 12):
                 break
         begin += n
 

@@ -185,12 +185,14 @@ class Counts:
         keys += codes[rows]
         # Few cells: a full table is counted in one pass. Many: sorting keys needs memory of the
         # rows alone, however many values there are.
-        if 2 * space <= len(keys):
+        if space <= 2 * len(keys):
             dense = np.bincount(keys, minlength=space)
             cells = np.flatnonzero(dense)
             return cls._at(cells, dense[cells], (groups.n_groups, n_values))
-        cells, counts = np.unique(keys, return_counts=True)
-        return cls._at(cells, counts, (groups.n_groups, n_values))
+        # stable: values that were drawn group by group are sorted already, which it notices
+        keys.sort(kind="stable")
+        starts = np.flatnonzero(np.diff(keys, prepend=-1))
+        return cls._at(keys[starts], np.diff(starts, append=len(keys)), (groups.n_groups, n_values))
 
     @classmethod
     def by_record(cls, groups: Groups, codes: npt.NDArray[Any], n_values: int) -> Counts:

@@ -45,11 +45,11 @@ class Vector:
     (3, 2, [2, -1, -1], True)
     """
 
-    __slots__ = ("_bytes", "_view", "kind")
+    __slots__ = ("_bytes", "_text", "_view", "kind")
     _types: ClassVar[dict[str, str]] = {"i": "i4", "d": "f8", "?": "b1"}
 
     def __init__(self, kind: str, values: Iterable[Any]) -> None:
-        self.kind = kind
+        self.kind, self._text = kind, ""
         # Bytes cannot be changed, and numpy's view of them is read-only.
         self._bytes = values if isinstance(values, bytes) else _packed(kind, values)
         self._view = memoryview(self._bytes).cast(kind)  # type: ignore[call-overload]
@@ -106,7 +106,8 @@ def _packed(kind: str, values: Iterable[Any]) -> bytes:
 PRIVATE = {"private": True}
 
 # numbers or cells that become text at once
-_RUN = 1 << 14
+# numbers of a `Vector` whose text is kept, at most: that of a longer one would take too much memory
+_RUN, _KEPT = 1 << 14, 1 << 17
 
 T = TypeVar("T")
 
@@ -162,6 +163,10 @@ def texts(value: Any, *, public: bool = False) -> Iterator[str]:
             yield f"{mark}{_json(name, public)}:"
             yield from texts(each, public=public)
         yield "}" if items else "{}"
+    elif isinstance(value, Vector) and len(value) <= _KEPT:
+        # a plan is hashed more than once, and then written
+        value._text = value._text or _json(value, public)
+        yield value._text
     elif isinstance(value, (tuple, list, Vector)):
         yield "["
         for a in range(0, len(value), _RUN):

@@ -29,6 +29,7 @@ from ..measures.guarantees import Check
 from ..plan import Maps, Partition, Recoding
 from ..plan.records import COVERS, LEFT_OUT, MAPPED, RANDOM, UNCHANGED
 from ..progress import Tell
+from .rederive.guard_recipe import GuardRecipe
 from .rederive.recipes import MapsRecipe, PartitionRecipe, Recipe, counts_in_words
 
 _PAIRED = 1 << 16
@@ -202,11 +203,13 @@ class Derivation:
         """Bind a recoding and other recipes to their original; `same` is passed to `plainly`."""
         self._plan = recoding, types, relations
         self._original, self._more, self._progress = original, more, progress
-        main = plainly(recoding, original, same)
+        # where rows are drawn, their leaves were found for it, and none of their cells is released
+        walked = next((recipe.partition for recipe in more if isinstance(recipe, GuardRecipe)), None)
+        main = walked or plainly(recoding, original, same)
         self._same = main.same if isinstance(main, MapsRecipe) else None
         # cells that state means, medians or shares are checked when all rows of a group have come by
         self.centred = main if isinstance(main, PartitionRecipe) and main.centred else None
-        self._recipes = [*([main] if main else []), *more]
+        self._recipes = [*([main] if main and not walked else []), *more]
         recoded = {name: kind for recipe in self._recipes for name, kind in recipe.classes.items()}
         classes = {
             name: recoded[name]

@@ -96,7 +96,9 @@ class _Planner:
         cuts = {(bisect_right if b.closed_left else bisect_left)(values, b.threshold) for b in boundaries}
         self.cells = [0, *sorted(cuts), self.n]
         self.marks = sorted({rank for pair in pairs for rank in pair})
-        self.shift = max((_exponent(float(v)) for v in values[self._needed()]), default=0)
+        # the binary places that represent every value exactly
+        denominators = (float(value).as_integer_ratio()[1] for value in values[self._needed()])
+        self.shift = max(denominators, default=1).bit_length() - 1
         self.weight = np.concatenate([[0], np.cumsum(counts)])
         self.moment = np.concatenate([[0.0], np.cumsum(values * counts)])
         # Where a threshold had to be the upper value itself, the midpoint cannot move.
@@ -274,11 +276,6 @@ def _on_grid(form: dict[int, tuple[int, int]], steps: list[int], target: int, le
     below = target - (target - residue) % size
     options = [r for r in (below, below + size) if least <= r <= most]
     return min(options, key=lambda r: (abs(r - target), r)) if options else None
-
-
-def _exponent(value: float) -> int:
-    """Return the smallest number of binary places that represents a value exactly."""
-    return int(value.as_integer_ratio()[1]).bit_length() - 1
 
 
 def _ratio(units: int, shift: int) -> float:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from ...backends.randomize import hashes, words_of
-from ...columns.arrays import WINDOW, decoded, slices, value_class
+from ...columns.arrays import WINDOW, slices, value_class
 from ...columns.order import ranks_of
 from ...columns.table import Table, Window
 from ...errors import UnsupportedError
@@ -45,9 +45,10 @@ class GuardRecipe:
         assert plan.guard is not None
         self._guard, self._original, self._plan = plan.guard, original, plan
         self._codes = {c.name: _codes(c, original) for c in plan.guard.columns}
+        self.partition: PartitionRecipe | None = None
         if plan.guard.rows:
-            self.labels, leaf = _planned_groups(plan, original)
-            self._cells = self._joined_cells(leaf)
+            self.labels, self.partition = _planned_groups(plan, original)
+            self._cells = self._joined_cells(self.partition.leaf.astype(np.int64))
         else:
             self.labels = _labels(plan.names("quasi"), lambda name: decoded_cells(released, name), rows)
             self._cells = self.labels[:0]
@@ -56,14 +57,14 @@ class GuardRecipe:
         self._released_codes = {c.name: _visible(c, self._codes[c.name]) for c in plan.guard.columns}
         if plan.guard.form != RUNS and self.sizes_hold:
             assert key is not None
-            items = self._items(key_of(key, plan, plan.guard))
-            by = [hashes(original, others, key_of(key, plan, plan.guard))[0]] if others else []
+            bound = key_of(key, plan, plan.guard)
+            items = self._items(bound)
+            by = [hashes(original, others, bound)[0]] if others else []
             order = np.lexsort([*by, self.labels])
-            self._released_codes = {name: np.empty_like(codes) for name, codes in items.items()}
-            for name, codes in items.items():
-                self._released_codes[name][order] = codes
-            if plan.guard.rows:
-                self._released_codes |= self._swapped(released, rows)
+            self._released_codes = self._swapped(released, rows, items) if plan.guard.rows else {}
+            for name in items.keys() - self._released_codes.keys():
+                self._released_codes[name] = np.empty_like(items[name])
+                self._released_codes[name][order] = items[name]
         if plan.has_mean_weights and self.sizes_hold:
             kind = released.types.field(plan.weight).type
             record, of_group = released_weights(plan)
@@ -102,8 +103,8 @@ class GuardRecipe:
             columns[name] = pa.DictionaryArray.from_arrays(pa.array(codes, mask=codes < 0), values)
         return Made(columns, {})
 
-    def _swapped(self, released: Table, rows: Ints | None) -> dict[str, Ints]:
-        """Return the released codes of each bundle of columns that hold, in every group, the values drawn.
+    def _swapped(self, released: Table, rows: Ints | None, items: dict[str, Ints]) -> dict[str, Ints]:
+        """Return the released codes of each bundle of columns that hold, in every group, the values of its items.
 
         Which row of a group has which of them is not derived again, where pairs were swapped away.
         """
@@ -119,22 +120,24 @@ class GuardRecipe:
         for column in self._guard.columns:
             head = next((h for h, names in bundles.items() if column.follows in names), column.name)
             bundles.setdefault(head, []).append(column.name)
-        matching: dict[str, Ints] = {}
+        matching, ordered = dict[str, Ints](), np.sort(self.labels)
         for names in bundles.values():
-            one, two = (np.sort(self._keys(names, codes)) for codes in (self._released_codes, in_file))
-            if (one == two).all():
+            one, two = (self._counted(names, *part) for part in ((ordered, items), (self.labels, in_file)))
+            if np.array_equal(one, two):
                 matching |= {name: in_file[name] for name in names}
         return matching
 
-    def _keys(self, names: Sequence[str], codes: dict[str, Ints]) -> Ints:
-        """Return a number for each row that tells its group and its codes in some columns."""
-        keys = self.labels.astype(np.int64)
+    def _counted(self, names: Sequence[str], keys: Ints, codes: dict[str, Ints]) -> Ints:
+        """Return how often each group, one a row in `keys`, has each combination of codes in some columns.
+
+        Where so many are possible that sorting is faster, return the sorted combinations instead.
+        """
         for name in names:
             width = len(self._values[name]) + 2
             if int(keys.max()) > np.iinfo(np.int64).max // width:
                 raise UnsupportedError("the columns of a bundle have too many values", hint="release fewer of them")
             keys = keys * width + codes[name] + 1
-        return keys
+        return np.bincount(keys) if int(keys.max()) < 4 * len(keys) else np.sort(keys)
 
     def checks(self) -> list[Check]:
         """Return checks that enough people share each released number, and that groups have their moments."""
@@ -406,22 +409,21 @@ def _visible(column: GuardedColumn, codes: Ints) -> Ints:
     return np.where(codes < 0, column.n_values, codes)
 
 
-def _planned_groups(plan: Plan, original: Table) -> tuple[Ints, Ints]:
-    """Return the group of each row of the original, by the cells that the plan's recoding gives it, and its leaf."""
-    recoding = plan.recoding
-    assert isinstance(recoding, Partition)
-    recipe = PartitionRecipe(recoding, original, leaves=True)
+def _planned_groups(plan: Plan, original: Table) -> tuple[Ints, PartitionRecipe]:
+    """Return the group of each row of the original, by the cells that the plan gives it, and the recipe of these."""
+    assert isinstance(plan.recoding, Partition)
+    recipe, quasi = PartitionRecipe(plan.recoding, original, leaves=True), plan.names("quasi")
     parts = [recipe.recode(part).columns for part in original.windows(recipe.columns_read, WINDOW)]
-    quasi = plan.names("quasi")
-    cells = {name: pa.chunked_array([decoded(part[name]) for part in parts]).combine_chunks() for name in quasi}
-    return _labels(quasi, cells.__getitem__, None), recipe.leaf.astype(np.int64)
+    # all parts of a column have one dictionary
+    cells = {name: pa.chunked_array([part[name] for part in parts]).combine_chunks() for name in quasi}
+    return _labels(quasi, cells.__getitem__, None), recipe
 
 
 def _labels(quasi: Sequence[str], cells: Callable[[str], pa.Array], rows: Ints | None) -> Ints:
     """Return the group of each row of the original: equal cells, in the order of their texts."""
     ranks = []
     for name in quasi:
-        coded = cells(name).dictionary_encode("encode")
+        coded = column if pa.types.is_dictionary((column := cells(name)).type) else column.dictionary_encode("encode")
         ranks.append(ranks_of(coded.dictionary)[0].astype(np.int64)[coded.indices.to_numpy()])
     number = group(ranks).labels
     labels = np.empty(len(number), np.int64)
@@ -458,12 +460,12 @@ def _nearest_moments(levels: Floats, mean: float, variance: float) -> tuple[floa
 
 def _bisected(reached: Callable[[Ints], Floats], place: Floats, n: int) -> Ints:
     """Return how many of n ascending numbers are at most each place; `reached` reads one number per place."""
-    low, high = np.zeros(len(place), np.int64), np.full(len(place), n)
-    while (low < high).any():
-        middle = (low + high) // 2
-        is_above = (low < high) & (reached(np.minimum(middle, n - 1)) <= place)
-        low, high = np.where(is_above, middle + 1, low), np.where(is_above | (low >= high), high, middle)
-    return low
+    count = np.zeros(len(place), np.int64)
+    for bit in reversed(range(n.bit_length())):
+        more = count + (1 << bit)
+        is_reached = (more <= n) & (reached(np.minimum(more, n) - 1) <= place)
+        count = np.where(is_reached, more, count)
+    return count
 
 
 def _by_moments(column: GuardedColumn, sizes: Ints, towards: Floats) -> Callable[[Floats, Ints], Ints]:
@@ -483,7 +485,8 @@ def _by_moments(column: GuardedColumn, sizes: Ints, towards: Floats) -> Callable
         part, tilt = towards[group], np.minimum(pair, len(reached) - 1)[group]
 
         def mixed(level: Ints) -> Floats:
-            return (1 - part) * reached[tilt, level] + part * reached[column.whole, level]
+            alone = reached[tilt, level]
+            return (1 - part) * alone + part * reached[column.whole, level] if towards.any() else alone
 
         inside = place / np.maximum(1 - missing[group], _TINY)
         level = np.minimum(_bisected(mixed, inside, reached.shape[1]), reached.shape[1] - 1)
