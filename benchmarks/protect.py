@@ -9,9 +9,6 @@ first start on a machine, before any kernel is compiled: its clock, and the proc
 
     python benchmarks/protect.py [--rows 1000000] [--runs 3]
     python benchmarks/protect.py --first 3
-    python benchmarks/protect.py --guarded memory --rows 200000
-
-The last holds redrawn rows, the default, against the same method without a guard: both in one process, in turns.
 """
 
 from __future__ import annotations
@@ -125,46 +122,12 @@ def first(runs: int) -> None:
         print(f"first hedgerow protect, {method}: {wall:.1f} s (processors {busy:.1f} s)")
 
 
-def guarded(rows: int, runs: int, engine: str) -> None:
-    """Print what drawing rows costs: processor and wall seconds with and without a guard, and their ratios."""
-    import pyarrow.parquet as pq
-
-    import hedgerow as hr
-
-    schema = hr.Schema(quasi=QUASI, sensitive=SENSITIVE, identifiers=["person_id"])
-    sides: dict[str, tuple[Any, dict[str, Any]]] = {
-        "no guard": (hr.Hedge(cells="means"), {"guard": None}),
-        "redrawn rows": (hr.Hedge(), {"random_state": 1}),
-    }
-
-    def seconds(source: Path, side: str) -> tuple[float, float]:
-        method, values = sides[side]
-        with tempfile.TemporaryDirectory() as name:
-            start = time.process_time(), time.perf_counter()
-            hr.protect(source, schema, method, engine=engine, **values).write(Path(name, "out"))
-            return time.process_time() - start[0], time.perf_counter() - start[1]
-
-    with tempfile.TemporaryDirectory() as name:
-        large, small = Path(name, "large.parquet"), Path(name, "small.parquet")
-        pq.write_table(hr.datasets.make_people(rows, seed=1), large)
-        pq.write_table(hr.datasets.make_people(20_000, seed=2), small)
-        for side in sides:  # load packages and compiled kernels
-            seconds(small, side)
-        found = [{side: seconds(large, side) for side in sides} for _ in range(runs)]
-    median = {side: [statistics.median(f[side][i] for f in found) for i in (0, 1)] for side in sides}
-    for side, (busy, wall) in median.items():
-        print(f"{side:<13} processor {busy:.2f} s, wall clock {wall:.2f} s")
-    busy, wall = (one / other for one, other in zip(median["redrawn rows"], median["no guard"], strict=True))
-    print(f"redrawn rows take {busy:.2f} times the processor time and {wall:.2f} times the wall clock")
-
-
 def main() -> None:
     """Run and print."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--first", type=int, metavar="RUNS")
-    parser.add_argument("--guarded", choices=("memory", "duckdb"), metavar="ENGINE")
     parser.add_argument("--job", nargs=3, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.job:
@@ -172,9 +135,6 @@ def main() -> None:
         return
     if given.first:
         first(given.first)
-        return
-    if given.guarded:
-        guarded(given.rows, given.runs, given.guarded)
         return
     os.environ["NUMBA_NUM_THREADS"] = "1"
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # a second start finds modules compiled

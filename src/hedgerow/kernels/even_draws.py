@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .compiled import checked
+from .compiled import checked, inner
 
 # steps of Shell's sort (Sedgewick 1986); groups of at most 77 are sorted by insertion
 _GAPS = (262913, 65921, 16577, 4193, 1073, 281, 77, 1)
@@ -158,7 +158,7 @@ def order_within(sizes, scores, out):  # type: ignore[no-untyped-def]
         out[order[i]] = i
 
 
-@checked
+@inner
 def _faults(u, row, bins, pairs, ends, impossible):  # type: ignore[no-untyped-def]
     """Count the impossible pairs of a row that unit u takes part in."""
     n = 0
@@ -167,7 +167,7 @@ def _faults(u, row, bins, pairs, ends, impossible):  # type: ignore[no-untyped-d
     return n
 
 
-@checked
+@inner
 def _more_faults(u, one, two, bins, pairs, ends, impossible):  # type: ignore[no-untyped-def]
     """Return how many impossible pairs there are more if two rows swap their values of unit u."""
     n = 0
@@ -252,13 +252,13 @@ class PairErrors(NamedTuple):
     products: Any
 
 
-@checked
+@inner
 def _excess(off, slack):  # type: ignore[no-untyped-def]
     """Return what of a difference lies beyond the slack on either side of 0."""
     return off - slack if off > slack else min(off + slack, 0)
 
 
-@checked
+@inner
 def _count(cell, step, counts, gains):  # type: ignore[no-untyped-def]
     """Add `step` to a count, and write its gains."""
     counts[cell, 0] += step
@@ -269,7 +269,7 @@ def _count(cell, step, counts, gains):  # type: ignore[no-untyped-def]
         gains[cell, i] = weight * (there * there - here * here)
 
 
-@checked
+@inner
 def _swap(u, a, b, keep, errors):  # type: ignore[no-untyped-def]
     """Return how the loss changes if rows a and b swap their values of unit u; with `keep` they do."""
     unit, bins, scores, pairs, counts, gains, products = errors
