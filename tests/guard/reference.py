@@ -100,7 +100,7 @@ def swapped_towards(
 
 def swapped_impossible(
     sizes: Sequence[int], units: Sequence[int], bins: Sequence[Sequence[int]],
-    impossible: Mapping[tuple[int, int], set[tuple[int, int]]],
+    impossible: Mapping[tuple[int, int], set[tuple[int, int]]], looked: int,
 ) -> list[list[int]]:  # fmt: skip
     """Return the item whose values of each unit stand in each row after swaps that make fewer pairs impossible."""
     place = [list(range(len(bins[0]))) for _ in set(units)]
@@ -122,8 +122,9 @@ def swapped_impossible(
                 n_faulty += any(faults(unit, row) for unit in range(len(place)))
                 for unit in range(len(place)):
                     even = None
-                    for step in range(1, size if faults(unit, row) else 0):
-                        other = begin + (i + step) % size
+                    skipped = turn * looked if size > looked else 0
+                    for step in range(1, min(size, looked) if faults(unit, row) else 0):
+                        other = begin + (i + skipped + step) % size
                         before = faults(unit, row, other)
                         swap(unit, row, other)
                         after = faults(unit, row, other)

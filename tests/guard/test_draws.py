@@ -153,8 +153,13 @@ def test_swaps_are_those_of_the_definition(sizes: list[int], seed: int, turns: i
     )
 
 
-@given(sizes=st.lists(st.integers(1, 9), min_size=1, max_size=3), seed=st.integers(0, 999), share=st.floats(0.1, 0.9))
-def test_impossible_pairs_are_swapped_away_as_defined(sizes: list[int], seed: int, share: float) -> None:
+@given(
+    sizes=st.lists(st.integers(1, 9), min_size=1, max_size=3),
+    seed=st.integers(0, 999),
+    share=st.floats(0.1, 0.9),
+    looked=st.integers(2, 10),
+)
+def test_impossible_pairs_are_swapped_away_as_defined(sizes: list[int], seed: int, share: float, looked: int) -> None:
     rng, n, units = np.random.default_rng(seed), sum(sizes), np.array([0, 1, 1, 2])
     bins = rng.integers(0, 3, (4, n))
     tables = {(c, d): rng.random((3, 3)) < share for c, d in ((0, 1), (0, 3), (2, 3))}
@@ -165,9 +170,9 @@ def test_impossible_pairs_are_swapped_away_as_defined(sizes: list[int], seed: in
     ends = np.searchsorted(pairs[:, 0], np.arange(4))
     cells = np.concatenate([table.ravel() for table in tables.values()])
     in_rows = bins.T.astype(np.uint32)
-    swap_impossible(np.array(sizes), place, units, in_rows, pairs[:, 1:].astype(np.uint32), ends, cells)
+    swap_impossible(np.array(sizes), place, units, in_rows, pairs[:, 1:].astype(np.uint32), ends, cells, looked)
     wanted = {pair: {(x, y) for x, y in np.argwhere(table).tolist()} for pair, table in tables.items()}
-    assert place.tolist() == reference.swapped_impossible(sizes, units.tolist(), bins.tolist(), wanted)
+    assert place.tolist() == reference.swapped_impossible(sizes, units.tolist(), bins.tolist(), wanted, looked)
     assert in_rows.T.tolist() == [bins[c][place[u]].tolist() for c, u in enumerate(units)]
 
 

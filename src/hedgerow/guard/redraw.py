@@ -48,6 +48,8 @@ PER_PAIR = 50
 ERRORS = 2
 # pairs of rows that are compared for each column, and in all columns together, at most
 TURNS, COMPARED = 24, 3_000_000
+# rows of its group that each row with a rare pair is held against in each of 16 turns
+LOOKED = 1_000
 # columns whose rank correlation inside groups is above this are drawn together
 TOGETHER = 0.8
 # by two columns: 1 for the pairs of their bins that hardly anybody has, 2 for those that nobody has
@@ -452,7 +454,7 @@ def without_impossible(
     coarse = np.stack([bins[name].astype(np.uint32)[items[name]] for name in names], axis=1)
     impossible = np.concatenate([few.ravel() for few in rare.values()]) > 0
     ends, others = np.searchsorted(pairs[:, 0], np.arange(n_units + 1)), pairs[:, 1:].astype(np.uint32)
-    swap_impossible(np.asarray(guard.sizes, np.int64), place, unit, coarse, others, ends, impossible)
+    swap_impossible(np.asarray(guard.sizes, np.int64), place, unit, coarse, others, ends, impossible, LOOKED)
     swapped = {name: items[name][place[u]] for name, u in zip(names, unit, strict=True)}
     is_impossible = np.zeros(place.shape[1], np.bool_)
     for (a, b), few in rare.items():

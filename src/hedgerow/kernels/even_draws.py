@@ -180,7 +180,7 @@ def _more_faults(u, one, two, bins, pairs, ends, impossible):  # type: ignore[no
 
 
 @checked
-def swap_impossible(sizes, place, unit, bins, pairs, ends, impossible):  # type: ignore[no-untyped-def]
+def swap_impossible(sizes, place, unit, bins, pairs, ends, impossible, looked):  # type: ignore[no-untyped-def]
     """Swap values inside groups to lower the number of impossible pairs.
 
     Swaps that change nothing are made as well at first, because they open others.
@@ -201,6 +201,8 @@ def swap_impossible(sizes, place, unit, bins, pairs, ends, impossible):  # type:
         Where the pairs of each unit begin.
     impossible : bool array
         By bins of two columns.
+    looked : int
+        At most so many rows of a group, one fewer in fact, are looked at for each; in every turn others.
     """
     begin = 0
     for n in sizes:
@@ -211,8 +213,9 @@ def swap_impossible(sizes, place, unit, bins, pairs, ends, impossible):  # type:
                     if _faults(u, i, bins, pairs, ends, impossible) == 0:
                         continue
                     # rows stand in a random order, so the next are as good as any
-                    is_faulty, more, even, other = True, 0, -1, i
-                    for step in range(1, n):
+                    is_faulty, more, even = True, 0, -1
+                    other = begin + (i - begin + (turn * looked if n > looked else 0)) % n
+                    for step in range(1, min(n, looked)):
                         other = other + 1 if other + 1 < begin + n else begin
                         more = _more_faults(u, i, other, bins, pairs, ends, impossible)
                         if more < 0 or (more == 0 and (even < 0 or (i - begin + step) % 7 == turn)):
