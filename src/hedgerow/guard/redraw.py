@@ -47,9 +47,8 @@ PER_PAIR = 50
 # standard errors of a sample as large as the table within which counts and correlations stay as they were drawn
 ERRORS = 2
 # pairs of rows that are compared for each column, and in all columns together, at most
-TURNS, COMPARED = 24, 3_000_000
-# rows of its group that each row with a rare pair is held against in each of 16 turns
-LOOKED = 1_000
+# and rows of its group that each row with a rare pair is held against in a turn
+TURNS, COMPARED, LOOKED = 24, 3_000_000, 1_000
 # columns whose rank correlation inside groups is above this are drawn together
 TOGETHER = 0.8
 # by two columns: 1 for the pairs of their bins that hardly anybody has, 2 for those that nobody has

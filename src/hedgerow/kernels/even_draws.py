@@ -213,8 +213,7 @@ def swap_impossible(sizes, place, unit, bins, pairs, ends, impossible, looked): 
                     if _faults(u, i, bins, pairs, ends, impossible) == 0:
                         continue
                     # rows stand in a random order, so the next are as good as any
-                    is_faulty, more, even = True, 0, -1
-                    other = begin + (i - begin + (turn * looked if n > looked else 0)) % n
+                    is_faulty, more, even, other = True, 0, -1, begin + (i - begin + (n > looked) * turn * looked) % n
                     for step in range(1, min(n, looked)):
                         other = other + 1 if other + 1 < begin + n else begin
                         more = _more_faults(u, i, other, bins, pairs, ends, impossible)
