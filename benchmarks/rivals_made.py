@@ -1,0 +1,129 @@
+"""Make synthetic rows, or attack releases, by a program that is installed apart, as `benchmarks/rivals.py` asks for it.
+
+    python benchmarks/rivals_made.py arf|mst|aim PEOPLE.csv OUT.csv DOMAIN.json SEED EPSILON     prints seconds
+    python benchmarks/rivals_made.py anonymeter FOLDER OPTIONS                                    prints JSON
+
+It runs in an environment of its own and imports nothing of Hedgerow.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+STEPS = {"mst": 300, "aim": 100}
+"""At most so many steps to fit a model to noisy counts: dpmm's own thousands take minutes for a table."""
+
+
+def by_forest(people: pd.DataFrame, seed: int) -> pd.DataFrame:
+    """Return rows of an adversarial random forest with the package's own settings."""
+    from arfpy import arf
+
+    np.random.seed(seed)  # noqa: NPY002 - its draws know no other seed
+    forest = arf.arf(x=people, verbose=False, random_state=seed)
+    forest.forde()
+    return forest.forge(n=len(people))
+
+
+def logsumexp(values: Any, axis: Any = None) -> Any:
+    """Return what SciPy's function of this name does; that one is slow for the many small tables here."""
+    top = np.max(values, axis=axis, keepdims=True)
+    top = np.where(np.isfinite(top), top, 0.0)
+    with np.errstate(divide="ignore"):
+        return np.log(np.sum(np.exp(values - top), axis=axis)) + np.squeeze(top, axis=axis)
+
+
+def by_marginals(people: pd.DataFrame, domain: dict[str, Any], method: str, seed: int, epsilon: float) -> pd.DataFrame:
+    """Return rows of MST or AIM at epsilon and a delta of 1e-6; a tenth of epsilon cuts the numbers into bins."""
+    from dpmm.models.base.mbi import factor
+    from dpmm.models.base.mbi.inference import FactoredInference
+    from dpmm.pipelines import AIMPipeline, MSTPipeline
+
+    factor.logsumexp = logsumexp
+    fit = FactoredInference.mirror_descent
+
+    def shorter(self: Any, *arguments: Any, **options: Any) -> Any:
+        self.iters = min(self.iters, STEPS[method])
+        return fit(self, *arguments, **options)
+
+    FactoredInference.mirror_descent = shorter
+    public: dict[str, Any] = {}
+    for name, told in domain.items():
+        if isinstance(told[0], str):
+            public[name] = {"categories": told}
+            people[name] = pd.Categorical(people[name], told)
+        else:
+            public[name] = {"lower": told[0], "upper": told[1]}
+    # its default of 16 rounds a column takes an hour a table
+    options = {"rounds": 2 * people.shape[1]} if method == "aim" else {}
+    made = (AIMPipeline if method == "aim" else MSTPipeline)(
+        epsilon=0.9 * epsilon, delta=1e-6, proc_epsilon=0.1 * epsilon, n_jobs=1, max_model_size=8, gen_kwargs=options
+    )
+    made.fit(people, public, random_state=seed)
+    return made.generate(n_records=len(people), random_state=seed)
+
+
+def attacked(folder: Path, told: dict[str, Any]) -> dict[str, dict[str, float]]:
+    """Return what anonymeter finds of every release in a folder, beyond what it finds of strangers."""
+    from anonymeter.evaluators import InferenceEvaluator, LinkabilityEvaluator, SinglingOutEvaluator
+
+    warnings.simplefilter("ignore")
+    people, control = (pd.read_csv(folder / f"{n}.csv", keep_default_na=False) for n in ("people", "others"))
+    names, asked = list(people), min(told["people"], len(control))
+    known, secrets = names[: told["quasi"]], names[told["quasi"] :]
+    out = {}
+    for at in told["files"]:
+        released = pd.read_csv(folder / f"{at}.csv", keep_default_na=False)
+        tables = {"ori": people, "syn": released, "control": control, "n_attacks": asked}
+
+        def risk(evaluator: Any, **options: Any) -> float:
+            evaluator.evaluate(**options)
+            return float(evaluator.risk().value)
+
+        singled = []
+        for mode in ("univariate", "multivariate"):
+            columns = min(4, len(names))
+            evaluator = SinglingOutEvaluator(**tables, n_cols=columns, max_attempts=20 * asked, seed=0)
+            try:
+                singled.append(risk(evaluator, mode=mode))
+            except RuntimeError:  # it found no description of one row
+                singled.append(0.0)
+        halves = (known[0::2], known[1::2])
+        linked = risk(LinkabilityEvaluator(**tables, aux_cols=halves, n_neighbors=1), n_jobs=1)
+        inferred = [
+            risk(
+                InferenceEvaluator(**tables, aux_cols=known, secret=s, regression=bool(people[s].dtype.kind in "if")),
+                n_jobs=1,
+            )
+            for s in secrets
+        ]
+        out[str(at)] = {"singled_out": max(singled), "linked": linked, "inferred": float(np.mean(inferred))}
+    return out
+
+
+def main() -> None:
+    """Read, make and write, or attack."""
+    if sys.argv[1] == "anonymeter":
+        print(json.dumps(attacked(Path(sys.argv[2]), json.loads(sys.argv[3]))))
+        return
+    method, people, out, domain, seed, epsilon = sys.argv[1:]
+    table = pd.read_csv(people, keep_default_na=False)
+    begun = time.process_time()
+    if method == "arf":
+        made = by_forest(table, int(seed))
+    else:
+        made = by_marginals(table, json.loads(Path(domain).read_text()), method, int(seed), float(epsilon))
+    seconds = time.process_time() - begun
+    made.to_csv(out, index=False)
+    print(seconds)
+
+
+if __name__ == "__main__":
+    main()
