@@ -353,25 +353,36 @@ def table_of(found: Sequence[Mapping[str, Any]]) -> str:
 
     The last line has the largest standard error of each column over its releases: of the means over tables, by split.
     """
-    whole, splits = ({r[name] for r in found} for name in ("table", "split"))
-    lines = ["| release | " + " | ".join(COLUMNS) + " |", "|---|" + "---:|" * len(COLUMNS)]
-    largest = dict.fromkeys(FIGURES, 0.0)
+    most = {part: {r[part] for r in found} for part in ("table", "split")}
+    heads = []
+    for head, figures in COLUMNS.items():
+        n = len({r["split"] for r in found if r[figures[0]] is not None})
+        heads.append(head if n == len(most["split"]) else f"{head} ({n} of {len(most['split'])} splits)")
+    lines = ["| release | " + " | ".join(heads) + " |", "|---|" + "---:|" * len(heads)]
+    largest = dict.fromkeys(FIGURES, float("nan"))
     for name in (n for n in RELEASES if n in {r["release"] for r in found}):
-        mine = [r for r in found if r["release"] == name]
-        means = {}
-        for figure in FIGURES:
-            of = {(r["table"], r["split"]): r[figure] for r in mine if r[figure] is not None and np.isfinite(r[figure])}
-            tables = {table for table, _ in of}
-            means[figure] = _mean(_mean(v for (t, _), v in of.items() if t == table) for table in tables)
-            each = [[v for (_, s), v in of.items() if s == split] for split in splits]
-            each = [_mean(values) for values in each if len(values) == len(tables)]
-            if len(each) > 1:
-                largest[figure] = max(largest[figure], float(np.std(each, ddof=1)) / len(each) ** 0.5)
-        parts = {"table": len(whole), "split": len(splits)}
-        less = [f"{n} of {most} {part}s" for part, most in parts.items() if (n := len({r[part] for r in mine})) < most]
-        lines.append(_line(f"{name} ({', '.join(less)})" if less else name, means))
+        for figure, error in means_of(found, name, errors=True).items():
+            largest[figure] = float(np.fmax(largest[figure], error))
+        own = {part: {r[part] for r in found if r["release"] == name} for part in most}
+        less = [f"{len(own[p])} of {len(most[p])} {p}s" for p in most if own[p] < most[p]]
+        lines.append(_line(f"{name} ({', '.join(less)})" if less else name, means_of(found, name)))
     lines.append(_line("*largest standard error*", largest))
     return "\n".join(lines) + "\n"
+
+
+def means_of(found: Sequence[Mapping[str, Any]], name: str, errors: bool = False) -> dict[str, float]:
+    """Return the means of a release over tables, or their standard errors by split (NaN if there is one)."""
+    means = {}
+    for figure in FIGURES:
+        own = [r for r in found if r["release"] == name and r[figure] is not None and np.isfinite(r[figure])]
+        tables = {r["table"] for r in own}
+        if errors:
+            each = [[r[figure] for r in own if r["split"] == split] for split in {r["split"] for r in own}]
+            whole = [_mean(values) for values in each if len(values) == len(tables)]
+            means[figure] = float(np.std(whole, ddof=1)) / len(whole) ** 0.5 if len(whole) > 1 else float("nan")
+        else:
+            means[figure] = _mean(_mean(r[figure] for r in own if r["table"] == table) for table in tables)
+    return means
 
 
 def _mean(values: Iterable[float]) -> float:
