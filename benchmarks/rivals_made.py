@@ -61,7 +61,7 @@ def by_marginals(people: pd.DataFrame, domain: dict[str, Any], method: str, seed
             people[name] = pd.Categorical(people[name], told)
         else:
             public[name] = {"lower": told[0], "upper": told[1]}
-    # its default of 16 rounds a column takes an hour a table
+    # its default is 16 rounds a column, and each fits all again
     options = {"rounds": 2 * people.shape[1]} if method == "aim" else {}
     made = (AIMPipeline if method == "aim" else MSTPipeline)(
         epsilon=0.9 * epsilon, delta=1e-6, proc_epsilon=0.1 * epsilon, n_jobs=1, max_model_size=8, gen_kwargs=options
