@@ -27,6 +27,7 @@ from experiments.worst_person import remade, worst_person
 import hedgerow as hr
 from hedgerow.audit.subject import Subject, of_release
 from hedgerow.columns.table import Table
+from hedgerow.errors import HedgerowError
 from hedgerow.io.read import read
 from hedgerow.schema import Schema
 from hedgerow.workflow.protect import protect
@@ -50,9 +51,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tables", default="", help="parts of names, joined by commas")
     parser.add_argument("--method", default="", help="a part of the names of methods")
-    parser.add_argument("--rows", type=int, default=1_500)
-    parser.add_argument("--runs", type=int, default=100)
-    parser.add_argument("--people", type=int, default=20, help="people who are attacked")
+    parser.add_argument("--rows", type=int, default=1_500, help="of the shared tables")
+    parser.add_argument("--runs", type=int, default=100, help="releases: 20, 40, 60 ...")
+    parser.add_argument("--people", type=int, default=20, help="people who are attacked, an even number")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="releases that are made at once")
     parser.add_argument("--table", help="your own table, for --remake")
     parser.add_argument("--schema", help="its schema, as hedgerow inspect writes it")
@@ -84,6 +85,7 @@ def _attacked(table: str, name: str, given: argparse.Namespace, people: Any, sch
     found = worst_person(people, schema, release, **counts, progress=_telling(given.runs, begun))
     auc, share = ("{:.3f} [{:.3f}, {:.3f}]".format(found[n], *found[f"{n}_interval"]) for n in ("auc", "found"))
     seconds = time.perf_counter() - begun
+    print("\r" + " " * 50, end="\r", file=sys.stderr, flush=True)
     line = f"{table:<16}{name:<24}{auc:<22}{share:<22}{found['epsilon']:8.2f}{found['worst']:8.3f}{seconds:9.0f}"
     print(line, flush=True)
 
@@ -103,4 +105,7 @@ def _telling(runs: int, begun: float) -> Callable[[int], None]:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except HedgerowError as error:
+        sys.exit(f"\n{error}")

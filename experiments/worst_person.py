@@ -37,6 +37,7 @@ from hedgerow.audit.subject import Subject
 from hedgerow.audit.success import wilson
 from hedgerow.audit.table_pair import by_name
 from hedgerow.columns.table import Table
+from hedgerow.errors import InputError, ParameterError
 from hedgerow.io.read import read
 from hedgerow.io.write import write_table
 from hedgerow.schema import Schema
@@ -74,15 +75,20 @@ def worst_person(
     release : callable
         Releases a Table, given its schema and a seed; see `remade` for commands.
     people : int
-        Number of people who are attacked: half of them are farthest from others by all columns, half by the
+        Number of people who are attacked, even: half of them are farthest from others by all columns, half by the
         sensitive columns among people of like quasi-identifiers.
     runs : int
-        Number of releases, a multiple of ten; each person is in half of them.
+        Number of releases, a multiple of 20; each person is in half of them.
     jobs : int
         Number of releases that are made at once.
     random_state : int
     progress : callable
         Called with the number of releases that are made, after each.
+
+    Raises
+    ------
+    ParameterError
+        The numbers of people or runs are no such numbers, or the table has too few people.
 
     Returns
     -------
@@ -93,19 +99,23 @@ def worst_person(
         shows as much once in twenty times at most; ``worst``: the area of the person who is found best, chosen on one
         half of the runs and measured on the other.
     """
+    if people < 2 or people % 2 or runs < 20 or runs % 20:
+        raise ParameterError("attack an even number of people, in 20, 40, 60 ... releases")
     whole = read(table, schema=schema).arrow.select([*schema.quasi, *schema.sensitive]).combine_chunks()
     draw = np.random.default_rng(random_state)
     order = draw.permutation(whole.num_rows)
     compared = min(int(COMPARED[0] * len(order)), COMPARED[1])
     others, pool = whole.take(order[:compared]), whole.take(order[compared:])
+    if pool.num_rows < 3 * people:
+        raise ParameterError(f"a table of {whole.num_rows} people is too small to attack {people} of them")
     asked = exposed(read(pool), schema, people)
-    # Each person is in half of the runs of each part: were it otherwise, what is left out would tell what is asked.
-    parts = np.arange(runs) % PARTS
+    # Every second run has the others, and both are in one part: so each run has as many people, for their number
+    # would tell who is in it, and each person is in half of the runs of each part, or what is left out would tell.
+    parts = np.arange(runs) // 2 % PARTS
     is_in = np.zeros((runs, len(asked)), np.bool_)
-    for part in range(PARTS):
-        size = int((parts == part).sum())
-        is_in[parts == part] = np.argsort(draw.random((size, len(asked))), axis=0) < size / 2
-
+    for run in range(0, runs, 2):
+        is_in[run, draw.permutation(len(asked))[: len(asked) // 2]] = True
+        is_in[run + 1] = ~is_in[run]
     rest = np.setdiff1d(np.arange(pool.num_rows), asked)
     # Always read beside the same people, or a release that does not depend on the chosen would tell them apart.
     beside, strangers = Table(pool.take(rest)), Table(pa.concat_tables([pool.take(asked), others]))
@@ -218,7 +228,12 @@ def remade(command: str) -> Release:
             source, target = Path(folder, "in.csv"), Path(folder, "out.csv")
             write_table(table.arrow, source)
             words = [word.replace("{in}", str(source)).replace("{out}", str(target)) for word in shlex.split(command)]
-            subprocess.run(words, check=True, stdout=subprocess.DEVNULL)
+            try:
+                subprocess.run(words, check=True, stdout=subprocess.DEVNULL)
+            except (OSError, subprocess.CalledProcessError) as error:
+                raise InputError(f"the command failed: {error}") from None
+            if not target.exists():
+                raise InputError(f"the command wrote no {{out}}: {command}")
             return Subject(read(target, schema=schema), schema)
 
     return release

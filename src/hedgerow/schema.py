@@ -8,6 +8,7 @@ import json
 import math
 import operator
 import re
+import sys
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -139,7 +140,8 @@ def _bounds(name: str, declared: Any) -> Points:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+    # compared, because a whole number may be too large to be made a double
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
 
 
 Kind = Literal["numeric", "categorical", "ordinal", "date", "boolean"]

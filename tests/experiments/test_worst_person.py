@@ -26,8 +26,11 @@ def test_people_of_a_copy_are_found_and_nobody_in_a_table_of_others():
     copied = worst_person(people(500, 1), SCHEMA, lambda t, schema, seed: Subject(t, schema), runs=20)
     assert copied["auc"] == copied["found"] == copied["worst"] == 1
     assert copied["epsilon"] > 2.5
-    others = read(people(400, 2))
-    none = worst_person(people(500, 1), SCHEMA, lambda t, schema, seed: Subject(others, schema), runs=20)
+    # as many as were given: the number of rows tells nobody
+    others = people(500, 2)
+    none = worst_person(
+        people(500, 1), SCHEMA, lambda t, schema, seed: Subject(read(others.slice(0, t.n_rows)), schema), runs=20
+    )
     assert none["auc"] == none["worst"] == 0.5
     assert none["epsilon"] == none["found"] == 0
 
@@ -36,7 +39,7 @@ def test_releases_of_other_people_give_chance():
     """Each release is of people drawn anew, whoever was put in."""
 
     def release(table: Table, schema: hr.Schema, seed: int) -> Subject:
-        return Subject(read(people(300, 100 + seed)), schema)
+        return Subject(read(people(table.n_rows, 100 + seed)), schema)
 
     areas = [worst_person(people(400, s), SCHEMA, release, runs=20, random_state=s)["auc"] for s in range(4)]
     assert abs(np.mean(areas) - 0.5) < 0.05
@@ -53,8 +56,19 @@ def test_any_command_can_be_asked(tmp_path):
     copy = f"{sys.executable} -c 'import shutil, sys; shutil.copy(*sys.argv[1:])' {{in}} {{out}}"
     made = remade(copy)(read(people(50, 4)), SCHEMA, 1)
     assert made.table.n_rows == 50
-    with pytest.raises(Exception, match="exit status 3"):
-        remade(f"{sys.executable} -c 'raise SystemExit(3)' {{in}} {{out}}")(read(people(50, 4)), SCHEMA, 1)
+    for fault, says in (("raise SystemExit(3)", "exit status 3"), ("", "wrote no")):
+        with pytest.raises(hr.errors.InputError, match=says):
+            remade(f"{sys.executable} -c '{fault}' {{in}} {{out}}")(read(people(50, 4)), SCHEMA, 1)
+    with pytest.raises(hr.errors.InputError, match="command failed"):
+        remade("no-such-tool {in} {out}")(read(people(50, 4)), SCHEMA, 1)
+
+
+@pytest.mark.parametrize(
+    ("number", "says"), [({"runs": 30}, "20, 40"), ({"people": 3}, "even"), ({"people": 60}, "small")]
+)
+def test_numbers_that_say_nothing_are_refused(number, says):
+    with pytest.raises(hr.errors.ParameterError, match=says):
+        worst_person(people(100, 1), SCHEMA, lambda t, schema, seed: Subject(t, schema), **number)
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0])

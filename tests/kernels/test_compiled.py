@@ -109,13 +109,28 @@ def test_code_that_came_with_a_wheel_is_run_by_those_that_it_fits(sealed: Path, 
 
     assert hits() == "1"
     assert hits("import numba; numba.__version__ = '0.1'\n") == "0"
-    older = "from hedgerow.kernels import compiled; compiled._NEEDED = ('no such feature',)\n"
-    assert hits(older) == "0"
+    lacking = "from hedgerow.kernels import compiled; compiled._NEEDED = ('no such feature',)\n"
+    assert hits(lacking) == "0"
     (code,) = (sealed / "kernels" / "built").rglob("siphash.siphash_words-*.nbc")
     kept = code.read_bytes()
     code.write_bytes(kept[: len(kept) // 2])
     assert hits() == "0"
+    # what was compiled in its place is kept, and found by the next start
+    again = [run(sealed, NUMBA_CACHE_DIR=str(tmp_path / "again")).stdout.split() for _ in range(2)]
+    assert again == [[number, "0"], [number, "1"]]
     code.write_bytes(kept)
+    # where nothing can be written, it is read all the same
+    nowhere = "import tempfile\ndef refuse(): raise OSError\ntempfile.gettempdir = refuse\n"
+    made = run(sealed, nowhere + RUN, HOME="/dev/null", XDG_CACHE_HOME="/dev/null/x")
+    assert made.stdout.split() == [number, "1"], made.stderr
+    assert "no folder" not in made.stderr
+    # code of another version is none, so that a second process compiles beside the first
+    first = (
+        "from hedgerow.kernels import compiled, siphash; kept = compiled.is_kept(siphash.siphash_words); print(kept)"
+    )
+    assert run(sealed, first, NUMBA_CACHE_DIR=str(tmp_path / "none")).stdout == "True\n"
+    older = f"import numba; numba.__version__ = '0.1'\n{first}"
+    assert run(sealed, older, NUMBA_CACHE_DIR=str(tmp_path / "none")).stdout == "False\n"
     other = sealed / "trees" / "split.py"
     other.write_text(other.read_text() + "# changed\n")
     assert hits() == "0"

@@ -851,12 +851,23 @@ def test_numbers_beyond_their_bounds_are_said_to_the_steward_alone(tmp_path: Pat
     [
         (("2020-01-01", "2021-01-01"), "'income' holds numbers, and its bounds or grid are dates"),
         ((0, 1e-320), "bounds of column 'income' are too near"),
+        ((1e16, 1e16 + 2), "bounds of column 'income' are too near"),
+        ((0, 10**19), "bounds of column 'income' are too large"),
+        ((0, 10**400), "two numbers"),
     ],
 )
 def test_bounds_that_no_bins_lie_between_are_refused(bounds: tuple[Any, Any], says: str) -> None:
-    schema = SCHEMA.replace(bounds={**SCHEMA.bounds, "income": bounds})
     with pytest.raises(hr.errors.SchemaError, match=says):
-        hr.protect(people(300), schema, PrivateTree())
+        hr.protect(people(300), SCHEMA.replace(bounds={**SCHEMA.bounds, "income": bounds}), PrivateTree())
+
+
+@pytest.mark.parametrize("n", [300, 1_500])
+def test_a_top_code_that_noise_hides_is_the_bound(n: int) -> None:
+    """Few people once had a top code of a millionth of the bound, and the column was destroyed."""
+    table = people(n)
+    true = table["income"].median()
+    for _ in range(5):
+        assert true / 5 < hr.protect(table, SCHEMA, PrivateTree()).table["income"].median() < 5 * true
 
 
 def test_a_plan_whose_columns_are_not_those_of_its_rows_is_damaged(tmp_path: Path) -> None:

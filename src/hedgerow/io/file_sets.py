@@ -150,8 +150,9 @@ def check_path(path: Path) -> str:
             f"{path.name} has an ending that Hedgerow does not read", hint=_INSTEAD.get(path.suffix.lower(), _ENDINGS)
         )
     if path.stat().st_size == 0:
-        # a pipe or a device is none
-        raise InputError(f"{path.name} is {'empty' if path.is_file() else 'no file'}", hint="give one with records")
+        if path.is_file():
+            raise InputError(f"{path.name} is empty", hint="give a file with a header and records")
+        raise InputError(f"{path.name} is no file", hint="give - as the table, and send the pipe to standard input")
     return suffix
 
 

@@ -10,6 +10,7 @@ import platform
 import stat
 import tempfile
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -36,9 +37,10 @@ def built_stamp() -> str | None:
     """Return the sources that built code must be of, as a digest, or None where none runs on this processor."""
     if not BUILT.is_dir() or not all(binding.get_host_cpu_features().get(name) for name in _NEEDED):
         return None
-    # not their times, which installing a wheel sets, and of all loops, which are put into one another
+    # not their times, which installing a wheel sets, and of all files with loops, which are put into one another
     package = Path(__file__).parents[1]
-    sources = sorted([*package.glob("kernels/*.py"), *package.glob("trees/*.py")])
+    places = ("kernels/*.py", "trees/*.py", "backends/partitions.py", "methods/tpp/split_scores.py")
+    sources = sorted(path for place in places for path in package.glob(place))
     return hashlib.blake2b(b"".join(path.read_bytes() for path in sources)).hexdigest()
 
 
@@ -69,8 +71,19 @@ class _TemporaryLocator(caching._SourceFileBackedLocatorMixin, caching._CacheLoc
             return None
 
 
+class _BuiltLocator(_TemporaryLocator):
+    """The folder of built code, from which it is read where no folder can be written."""
+
+    def __init__(self, py_func: Any, py_file: str) -> None:
+        self._py_file, self._lineno, self._cache_path = py_file, py_func.__code__.co_firstlineno, str(BUILT)
+
+    @classmethod
+    def from_function(cls, py_func: Any, py_file: str) -> Any:
+        return cls(py_func, py_file) if built_stamp() else None
+
+
 class _Implementation(caching.CompileResultCacheImpl):
-    _locator_classes = [*caching.CompileResultCacheImpl._locator_classes, _TemporaryLocator]  # noqa: RUF012
+    _locator_classes = [*caching.CompileResultCacheImpl._locator_classes, _TemporaryLocator, _BuiltLocator]  # noqa: RUF012
 
 
 class _File(caching.IndexDataCacheFile):
@@ -113,29 +126,29 @@ class _Cache(caching.FunctionCache):
     """A cache of machine code whose failures cost only time; code that came with the wheel is taken first."""
 
     _impl_class = _Implementation
+    is_built = False
 
     def __init__(self, py_func: Any) -> None:
         super().__init__(py_func)
-        base = self._impl.filename_base
+        base, built = self._impl.filename_base, BUILT / Path(py_func.__code__.co_filename).parent.name
         self._cache_file = _File(self._cache_path, base, self._impl.locator.get_source_stamp())
-        self.built: _File | None = None
-        if stamp := built_stamp():
-            folder = BUILT / Path(py_func.__code__.co_filename).parent.name
-            self.built = _File(str(folder), base, stamp)
+        self.built = _File(str(built), base, built_stamp())
+        with suppress(Exception):  # as of any damaged file
+            self.is_built = bool(self.built._load_index())
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
+        cached = None
+        with suppress(Exception):  # damaged files raise whatever their bytes happen to say
+            cached = self._load_built(sig, target_context) if self.is_built else None
         try:
-            cached = self._load_built(sig, target_context) or super().load_overload(sig, target_context)
-        except Exception:  # damaged files raise whatever their bytes happen to say
+            cached = cached or super().load_overload(sig, target_context)
+        except Exception:
             self._forget()
-            cached = None
         if cached is None:
             compiling()
         return cached
 
     def _load_built(self, sig: Any, target_context: Any) -> Any:
-        if self.built is None:
-            return None
         target_context.refresh()
         signature, _, code = self._index_key(sig, target_context.codegen())
         data = self.built.load((signature, BUILT_FOR, code))
@@ -219,9 +232,7 @@ class _PartCompiler(compiler.Compiler):
 def is_kept(function: Any) -> bool:
     """Return whether the machine code of a function is cached; True if nothing can be cached."""
     code = getattr(function, "_cache", None)
-    if not isinstance(code, _Cache):
-        return True
-    return any(file and Path(file._index_path).exists() for file in (code.built, code._cache_file))
+    return not isinstance(code, _Cache) or code.is_built or Path(code._cache_file._index_path).exists()
 
 
 def _compiler(**options: Any) -> Callable[[Callable[..., Any]], Any]:

@@ -24,8 +24,10 @@ _MOST_CELLS = 2**26
 # bins of a number without a declared grid, and cells of the public grid that they are chosen on
 _BINS, _FINE = 16, 1024
 _SENSITIVE_BINS = 32
-# bounds that are nearer have no bins between them that doubles could hold
-_NARROWEST = 1e-290
+# of whole numbers, which are drawn as such
+_LARGEST = 2**62
+# bounds that are nearer, also as a share of the farther from 0, have no bins between them that doubles could hold
+_NARROWEST, _NEAREST = 1e-290, 2.0**-40
 # of a sensitive number: the noisy share of people beyond the top code, and how much finer its bins are near 0
 _TAIL, _FINER = 0.02, 50.0
 _DOUBLINGS = 24
@@ -180,8 +182,10 @@ def _number(column: PublicColumn, points: Sequence[object]) -> PublicColumn:
         start = dt.datetime(1970, 1, 1, tzinfo=moments[0].tzinfo)
         points = [(moment - start) // step for moment in moments]
     whole = all(isinstance(point, int) for point in points)
+    if whole and max(abs(point) for point in points) > _LARGEST:  # type: ignore[arg-type]
+        raise SchemaError(f"the bounds of column {column.name!r} are too large", hint="write them as 1e19")
     edges = [float(point) for point in points]  # type: ignore[arg-type]
-    if not edges[-1] - edges[0] > _NARROWEST:
+    if not edges[-1] - edges[0] > max(_NARROWEST, _NEAREST * max(map(abs, edges))):
         raise SchemaError(f"the bounds of column {column.name!r} are too near to each other", hint="widen them")
     if whole:
         edges[-1] += 1  # the last whole number belongs to the last bin
@@ -256,7 +260,8 @@ def topped(column: PublicColumn, noisy: Ints, deviation: float) -> PublicColumn:
     """Return a sensitive number in bins up to a top code: the lowest doubling with few people beyond."""
     ends = doublings(column).edges[1:]
     total, top = max(int(noisy.sum()), 1), ends[-1]
-    for i, end in enumerate(ends):
+    # where noise may hide a quarter of the people, it says of no end that few are beyond
+    for i, end in enumerate(ends if 8 * deviation * math.sqrt(len(ends)) <= total else ()):
         beyond = noisy[i + 1 :]
         if beyond.sum() <= max(_TAIL * total, 2.0 * deviation * math.sqrt(max(len(beyond), 1))):
             top = end

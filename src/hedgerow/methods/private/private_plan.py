@@ -101,7 +101,7 @@ class PrivatePlan:
             f"Differential privacy with epsilon {self.meaning['epsilon']}: whether a person took part changes the "
             f"odds of anything that is seen by at most a factor of {self.meaning['factor']}; of 100 guesses who took "
             f"part at most {self.meaning['right']} are right, where a coin has 50. The rows were made from "
-            f"{len(self.measured.leaves)} leaves of a tree with noisy counts, and belong to nobody."
+            f"the noisy counts of a tree (leaves: {len(self.measured.leaves)}), and belong to nobody."
         )
 
     def to_json(self) -> dict[str, Any]:
