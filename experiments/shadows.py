@@ -20,8 +20,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from hedgerow.audit.attacks.membership import _altered, _scores
-from hedgerow.audit.design_matrix import Known
+from hedgerow.audit.attacks.membership import _altered, _scores, known_strangers
 from hedgerow.audit.pairing import read_unpaired
 from hedgerow.audit.subject import Subject, of_release
 from hedgerow.audit.table_pair import by_name
@@ -96,10 +95,7 @@ def _of_everybody(members: Table, others: Table, release: Subject, inside: NDArr
     sides = read_unpaired(members, release, others)
     assert sides.strangers is not None
     columns = [*by_name(sides.quasi), *by_name(sides.sensitive)]
-    theirs = sides.strangers.values_for(columns)
-    coded = Known(
-        tuple(v if c.is_number else np.minimum(v, c.n_values) for c, v in zip(columns, theirs.columns, strict=True))
-    )
+    coded = known_strangers(columns, sides.strangers)
     n = int((~inside).sum())
     asked = sides.members.values_for(columns), coded.part(np.arange(n))
     nobody = coded.part(np.arange(0))

@@ -30,8 +30,7 @@ from scipy.stats import beta
 from sklearn.metrics import roc_auc_score
 from sklearn.neighbors import NearestNeighbors
 
-from hedgerow.audit.attacks.membership import _altered, _scores
-from hedgerow.audit.design_matrix import Known
+from hedgerow.audit.attacks.membership import _altered, _scores, known_strangers
 from hedgerow.audit.pairing import read_unpaired
 from hedgerow.audit.subject import Subject
 from hedgerow.audit.success import wilson
@@ -142,10 +141,7 @@ def _scores_of(beside: Table, strangers: Table, release: Subject, people: int) -
     sides = read_unpaired(beside, release, strangers)
     assert sides.strangers is not None
     columns = [*by_name(sides.quasi), *by_name(sides.sensitive)]
-    theirs = sides.strangers.values_for(columns)
-    coded = Known(
-        tuple(v if c.is_number else np.minimum(v, c.n_values) for c, v in zip(columns, theirs.columns, strict=True))
-    )
+    coded = known_strangers(columns, sides.strangers)
     asked, compared = (coded.part(np.arange(*ends)) for ends in ((people,), (people, len(coded))))
     one, nobody = coded.part(np.arange(1)), coded.part(np.arange(0))
     by_attack = _scores(sides, compared, [(one, asked), (nobody, nobody)], set(_altered(sides)))

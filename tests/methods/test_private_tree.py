@@ -852,7 +852,7 @@ def test_numbers_beyond_their_bounds_are_said_to_the_steward_alone(tmp_path: Pat
         (("2020-01-01", "2021-01-01"), "'income' holds numbers, and its bounds or grid are dates"),
         ((0, 1e-320), "bounds of column 'income' are too near"),
         ((1e16, 1e16 + 2), "bounds of column 'income' are too near"),
-        ((0, 10**19), "bounds of column 'income' are too large"),
+        ((0, 10**19), "bounds of column 'income' are too large for whole numbers"),
         ((0, 10**400), "two numbers"),
     ],
 )

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...columns.column import Column
 from ...measures import Floats, Groups, Ints, group
 from ...progress import Tell, telling
 from ..design_matrix import Known
@@ -148,13 +149,7 @@ def _people_asked(
     inside = np.zeros(sides.members.n_rows, np.bool_)
     inside[members] = True
     mine = sides.members.values_for(columns)
-    theirs = strangers.values_for(columns)
-    coded = Known(  # a category that no member has is as good as missing
-        tuple(
-            values if column.is_number else np.minimum(values, column.n_values)
-            for column, values in zip(columns, theirs.columns, strict=True)
-        )
-    )
+    coded = known_strangers(columns, strangers)
     order = np.lexsort(coded.columns)
     # dealt over the sorted strangers, so that the order of the file does not matter
     half = np.random.default_rng(random_state).permutation(len(order)) < len(order) / 2
@@ -176,6 +171,12 @@ def _people_asked(
         for least in (-1.0, cut)
     )
     return others, [(everybody[0], everybody[1]), (extreme[0], extreme[1])]
+
+
+def known_strangers(columns: Sequence[Column], strangers: People) -> Known:
+    """Return strangers' values of columns; a category that no member has is as good as missing."""
+    values = zip(columns, strangers.values_for(columns).columns, strict=True)
+    return Known(tuple(each if column.is_number else np.minimum(each, column.n_values) for column, each in values))
 
 
 def _scores(
