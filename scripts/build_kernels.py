@@ -61,7 +61,9 @@ def compiled_from(source: Path) -> Path:
     built.mkdir()
     with tempfile.TemporaryDirectory() as folder:
         # numba reads these when it is imported, so the name of the kind comes from a process of its own
-        environment = os.environ | {"PYTHONPATH": str(source), "NUMBA_CACHE_DIR": folder}
+        # pip has the packages that a build needs on this path
+        path = os.pathsep.join(filter(None, [str(source), os.environ.get("PYTHONPATH")]))
+        environment = os.environ | {"PYTHONPATH": path, "NUMBA_CACHE_DIR": folder}
         asked = [sys.executable, "-c", "from hedgerow.kernels.compiled import BUILT_FOR; print(BUILT_FOR)"]
         kind = subprocess.run(asked, env=environment, check=True, text=True, stdout=subprocess.PIPE).stdout.strip()
         environment |= {"NUMBA_CPU_NAME": kind, "NUMBA_CPU_FEATURES": ""}
