@@ -98,7 +98,9 @@ handed-out:
 dist: .venv/installed-dev
 	rm -rf dist $(WHEEL)
 	mkdir -p build
-	HATCH_BUILD_NO_HOOKS= $(BIN)/python -m build --quiet
+	$(BIN)/python -m build --quiet --sdist
+	HATCH_BUILD_NO_HOOKS= $(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps \
+	  --wheel-dir dist dist/*.tar.gz
 	$(PYTHON) -m venv $(WHEEL)
 	$(WHEEL)/bin/python -m pip install --quiet --disable-pip-version-check dist/*.whl
 	awk '/^```/ { on = /console/; next } on { sub(/^\$$ /, ""); print }' README.md > build/readme.sh
