@@ -56,6 +56,28 @@ def test_it_holds_as_it_was_made(release: hr.Release) -> None:
     assert all(check.holds for check in release.verify())
 
 
+@pytest.mark.parametrize("sensitive", [["smoker"], ["income", "smoker"]])
+def test_a_quasi_identifier_that_a_plan_no_longer_draws_is_not_released_as_it_was(sensitive: list[str]) -> None:
+    table = hr.datasets.make_people(1_500).to_pandas()[["age", "sex", "income", "smoker"]]
+    schema = hr.Schema(quasi=["age", "sex"], sensitive=sensitive)
+    release = hr.protect(table, schema, hr.Hedge(10, max_disclosure=0.95), random_state=1)
+    guard, rows = release.plan.guard, release.rows.copy()
+    drawn = [c for c in guard.columns if not c.follows]
+    lower = np.tril_indices(len(drawn))
+    matrix = np.zeros((len(drawn), len(drawn)), int)
+    matrix[lower] = np.asarray(guard.correlation)
+    rest = Vector("i", matrix[1:, 1:][np.tril_indices(len(drawn) - 1)])
+    columns = tuple(c for c in guard.columns if c.name != "age")
+    release.plan = replace(release.plan, guard=replace(guard, columns=columns, correlation=rest))
+    recipe = GuardRecipe(release.plan, release.original, release.released, rows, release._key, [])
+    release.table["age"] = table["age"].to_numpy()[rows]
+    for name in ("sex", *sensitive):
+        made = recipe._values[name].take(recipe._released_codes[name][rows]).to_pandas()
+        release.table[name] = made.astype(release.table[name].dtype).to_numpy()
+    with pytest.raises(PromiseError, match=r"mapped|whole rows"):
+        release.verify()
+
+
 def groups(release: hr.Release) -> pd.Series:
     """Return the group of each released row."""
     guard = release.plan.guard

@@ -201,10 +201,10 @@ class Derivation:
         progress: Tell | None = None,
     ) -> None:
         """Bind a recoding and other recipes to their original; `same` is passed to `plainly`."""
-        self._plan = recoding, types, relations
-        self._original, self._more, self._progress = original, more, progress
-        # where rows are drawn, their leaves were found for it, and none of their cells is released
-        walked = next((recipe.partition for recipe in more if isinstance(recipe, GuardRecipe)), None)
+        self._plan, self._original, self._more, self._progress = (recoding, types, relations), original, more, progress
+        # where all that a partition recodes is drawn, its leaves were found for it, and none of its cells is released
+        trees = ((each, each.partition) for each in more if isinstance(each, GuardRecipe) and each.partition)
+        walked = next((tree for each, tree in trees if tree.classes.keys() <= each.classes.keys()), None)
         main = walked or plainly(recoding, original, same)
         self._same = main.same if isinstance(main, MapsRecipe) else None
         # cells that state means, medians or shares are checked when all rows of a group have come by
