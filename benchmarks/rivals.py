@@ -119,7 +119,10 @@ def domain_of(case: Case) -> dict[str, Any]:
         cells = table.arrow.column(name)
         if table.kind(name) in ("numeric", "date"):
             ends = pc.min_max(cells.cast(pa.int32()) if pa.types.is_date32(cells.type) else cells).as_py()
-            made[name] = [float(ends["min"]), float(max(ends["max"], ends["min"] + 1))]
+            low, high = ends["min"], max(ends["max"], ends["min"] + 1)
+            # whole ends say that all numbers are whole; rivals' are rounded
+            is_whole = pc.all(pc.equal(cells, pc.round(cells))).as_py() if pa.types.is_floating(cells.type) else True
+            made[name] = [int(low), int(high)] if is_whole else [float(low), float(high)]
         else:
             made[name] = sorted({str(v) for v in pc.unique(cells).to_pylist() if v is not None})
     return made
@@ -251,14 +254,16 @@ def python_of(place: str) -> Path:
     return python
 
 
-def there(synthpop: str) -> set[str]:
-    """Return the environments that can be used here, and tell of others."""
+def there(needed: set[str], synthpop: str) -> set[str]:
+    """Return which of the environments that are needed can be used here, and tell of others."""
     ready = set()
-    for place in ENVIRONMENTS:
+    for place in ENVIRONMENTS.keys() & needed:
         try:
             ready.add((python_of(place), place)[1])
         except subprocess.CalledProcessError:
             print(f"{', '.join(ENVIRONMENTS[place][:1])} cannot be installed here: it is left out", flush=True)
+    if "R" not in needed:
+        return ready
     script = "quit(status = !requireNamespace('synthpop', quietly = TRUE))"
     if shutil.which("Rscript") and (synthpop or not subprocess.run(["Rscript", "-e", script]).returncode):
         ready.add("R")
@@ -270,8 +275,10 @@ def there(synthpop: str) -> set[str]:
 def run(given: argparse.Namespace) -> None:
     """Make and measure every release that no earlier run has."""
     HOME.mkdir(parents=True, exist_ok=True)
-    ready, parts = there(given.synthpop), [p.strip().lower() for p in given.methods.split(",") if p.strip()]
+    parts = [p.strip().lower() for p in given.methods.split(",") if p.strip()]
     names = [n for n in RELEASES if not parts or any(p in n.lower() for p in parts)]
+    needed = {RUN[n][0] for n in names if n in RUN} | ({"anonymeter"} if given.attacked else set())
+    ready = there(needed, given.synthpop)
     names = [n for n in names if n not in RUN or RUN[n][0] in ready]
     wanted = [p.strip().lower() for p in given.tables.split(",") if p.strip()]
     cases = [c for c in TABLES if not wanted or any(w in c.name.lower() for w in wanted)]
@@ -335,8 +342,13 @@ def gathered(rows: int) -> list[dict[str, Any]]:
             made[key] = r | made[key]
     kept = ("table", "split", "release", *FIGURES)
     rounded = [{n: round(r[n], 4) if isinstance(r.get(n), float) else r.get(n) for n in kept} for r in made.values()]
+    return by_place(rounded)
+
+
+def by_place(found: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return records in the order of tables, splits and releases."""
     order = [case.name for case in TABLES]
-    return sorted(rounded, key=lambda r: (order.index(r["table"]), r["split"], RELEASES.index(r["release"])))
+    return sorted(found, key=lambda r: (order.index(r["table"]), r["split"], RELEASES.index(r["release"])))
 
 
 def saved() -> list[dict[str, Any]]:
@@ -344,6 +356,7 @@ def saved() -> list[dict[str, Any]]:
     with RESULTS.open(newline="") as file:
         return [
             {n: v if n in ("table", "release") else float(v) if v else None for n, v in row.items()}
+            | {"split": int(row["split"])}
             for row in csv.DictReader(file)
         ]
 
@@ -418,7 +431,8 @@ def with_table(page: str, table: str) -> str:
 
 def write_page(rows: int) -> None:
     """Keep the records beside this script, and write their means into the page."""
-    found = gathered(rows)
+    found = {(r["table"], r["split"], r["release"]): r for r in (*saved(), *gathered(rows))}
+    found = by_place(found.values())
     with RESULTS.open("w", newline="") as file:
         out = csv.DictWriter(file, list(found[0]), lineterminator="\n")
         out.writeheader()
