@@ -32,6 +32,17 @@ def test_the_page_has_the_table_of_the_figures_kept():
     assert rivals.with_table(page, rivals.table_of(rivals.saved())) == page
 
 
+def test_a_page_without_new_figures_stays_as_it_is(tmp_path, monkeypatch):
+    for name in ("RESULTS", "PAGE"):
+        kept = getattr(rivals, name)
+        (tmp_path / kept.name).write_bytes(kept.read_bytes())
+        monkeypatch.setattr(rivals, name, tmp_path / kept.name)
+    monkeypatch.setattr(rivals, "HOME", tmp_path / "nothing")
+    before = {path: path.read_text() for path in tmp_path.iterdir()}
+    rivals.write_page(3_000)
+    assert {path: path.read_text() for path in tmp_path.iterdir()} == before
+
+
 def test_every_release_of_the_script_has_its_line():
     kept = {r["release"] for r in rivals.saved()}
     assert kept == set(rivals.RELEASES)
