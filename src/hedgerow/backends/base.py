@@ -188,15 +188,12 @@ class Engine(Protocol):
 
     def open(self, source: Any, options: OpenOptions = DEFAULTS) -> Table:
         """Open a source as a table."""
-        ...
 
     def execute(self, plan: Plan, table: Table, key: Key | None = None) -> Transformed:
         """Recode a table's columns as a plan says; `key` determines any random draws."""
-        ...
 
     def release(self, table: Table, change: Change) -> ReleasedTable:
         """Return the table with some columns replaced and some dropped, its rows sorted by their content."""
-        ...
 
     def write(self, table: Table, file: Path, *, like: Table, escape: bool = True, parts: bool = False) -> None:
         """Write a released table to one file or, with `parts`, to a folder of Parquet files.
@@ -211,7 +208,6 @@ class Engine(Protocol):
         escape : bool
             In CSV, put an apostrophe before cells that a spreadsheet would run.
         """
-        ...
 
     def over_parts(
         self,
@@ -240,13 +236,11 @@ class Engine(Protocol):
             A release of this table whose draws are repeated for `work`, if rows have no numbers
             by which they could be matched with it.
         """
-        ...
 
     def classes(
         self, table: Table, quasi: Sequence[str], sensitive: Sequence[PlanColumn], persons: Persons | None = None
     ) -> Classes:
         """Return the equivalence classes of a released table, with the sensitive values in each."""
-        ...
 
 
 def engine(name: str = "memory") -> Engine:

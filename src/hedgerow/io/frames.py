@@ -33,7 +33,6 @@ class Source(Protocol):
         With `rows` the frame has the rows in that order and holds only values: no index, no
         metadata and no unused category.
         """
-        ...
 
 
 class ArrowSource(Source):

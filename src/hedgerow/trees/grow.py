@@ -47,11 +47,9 @@ class DistributedRows(Protocol):
     @property
     def n(self) -> int:
         """Return the number of rows."""
-        ...
 
     def grow(self, responses: Responses, layout: StatisticsLayout, rules: Rules, max_depth: int | None = None) -> Grown:
         """Return the tree that `grow` builds from these rows."""
-        ...
 
 
 @dataclass(frozen=True)

@@ -17,11 +17,9 @@ class Noise(Protocol):
 
     def laplace(self, counts: Ints, sensitivity: int, epsilon: float) -> Ints:
         """Return the counts with discrete Laplace noise, for an L1 sensitivity."""
-        ...
 
     def pick(self, scores: Ints, sensitivity: int, epsilon: float) -> int:
         """Return the place of a score that is nearly the largest, each score being of that sensitivity."""
-        ...
 
 
 class OpenDP:
