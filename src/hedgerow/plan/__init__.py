@@ -3,7 +3,7 @@
 from ..notation import Cell
 from .fields import Vector
 from .recodings import Anatomize, ColumnMap, Maps, Mask, MaskedColumn, Randomize, Randomized
-from .records import Guard, GuardedColumn, Partition, Plan, PlanColumn, Recoded, Recoding, register
+from .records import Guard, GuardedColumn, Partition, Plan, PlanColumn, Recoded, Recoding
 
 __all__ = [
     "Anatomize",
@@ -22,5 +22,4 @@ __all__ = [
     "Recoded",
     "Recoding",
     "Vector",
-    "register",
 ]

@@ -11,7 +11,7 @@ from ..errors import UnsupportedError
 from ..hierarchy import TOP
 from ..notation import Cell
 from .fields import PRIVATE
-from .records import LEFT_OUT, MAPPED, RANDOM, Contradiction, PlanColumn, Recoding, register
+from .records import LEFT_OUT, MAPPED, RANDOM, Contradiction, PlanColumn, Recoding
 
 Released = str | float | None
 
@@ -90,7 +90,6 @@ class ColumnMap(PlanColumn):
                 raise Contradiction("a category of a numeric column is no number") from None
 
 
-@register
 @dataclass(frozen=True)
 class Maps(Recoding):
     """Full-domain recoding: one map per column, and the classes whose rows are suppressed.
@@ -154,7 +153,6 @@ class MaskedColumn(PlanColumn):
         return self.unchanged >= 1
 
 
-@register
 @dataclass(frozen=True)
 class Mask(Recoding):
     """A masking method, with its outcome for each column.
@@ -274,7 +272,6 @@ class Randomized(PlanColumn):
             raise Contradiction("p lies in (1/d, 1]")
 
 
-@register
 @dataclass(frozen=True)
 class Randomize(Recoding):
     """Randomized response by column, with random draws that depend on (key, row id, column).
@@ -293,6 +290,9 @@ class Randomize(Recoding):
 
     kind: ClassVar[str] = "randomize"
     draws: ClassVar[bool] = True
+    # released cells may be false, so classes of equal cells mean nothing
+    risk_model: ClassVar[str] = "linkage"
+    most_changed: ClassVar[str] = "randomized most"
 
     columns: tuple[Randomized, ...]
     row_id: str | None = None
@@ -301,18 +301,7 @@ class Randomize(Recoding):
     success: float = field(default=math.nan, metadata=PRIVATE)
     unprotected: float = field(default=math.nan, metadata=PRIVATE)
 
-    @property
-    def most_changed(self) -> str:
-        """Return the phrase that reports put before the most randomized column."""
-        return "randomized most"
 
-    @property
-    def risk_model(self) -> str:
-        """Return "linkage": released cells may be false, so classes of equal cells mean nothing."""
-        return "linkage"
-
-
-@register
 @dataclass(frozen=True)
 class Anatomize(Recoding):
     """Anatomy: a group number replaces the sensitive value, and a second table lists each group's values.

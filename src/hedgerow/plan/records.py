@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar
 
 from .. import facade
 from ..errors import PlanError, UnsupportedError
@@ -76,10 +76,9 @@ class PlanColumn(Discreet):
 class Recoding(Discreet):
     """Base class of a plan's recoding of the quasi-identifiers, with one subclass per type of recoding.
 
-    Subclasses are frozen dataclasses of plain data with a `kind`, and register
-    themselves with `register`. Fields whose metadata is `PRIVATE`
-    contain values taken from the data (thresholds, extents) and are left
-    out of `Plan.public`.
+    Subclasses are frozen dataclasses of plain data with a `kind`, by which plan files name them.
+    Fields whose metadata is `PRIVATE` contain values taken from the data (thresholds, extents) and
+    are left out of `Plan.public`.
 
     Attributes
     ----------
@@ -129,16 +128,6 @@ class Recoding(Discreet):
         return {}
 
 
-_KINDS: dict[str, type[Recoding]] = {}
-R = TypeVar("R", bound=type[Recoding])
-
-
-def register(cls: R) -> R:
-    """Register a recoding class by its `kind`, so that plan files of this kind can be read."""
-    _KINDS[cls.kind] = cls
-    return cls
-
-
 @dataclass(frozen=True)
 class Recoded(PlanColumn):
     """A quasi-identifier with its released cells, each distinct cell listed once.
@@ -162,7 +151,6 @@ class Recoded(PlanColumn):
 _WHOLE, _DOUBLES, _FLAGS = ({**PRIVATE, "numbers": kind} for kind in ("i", "d", "?"))
 
 
-@register
 @dataclass(frozen=True)
 class Partition(Recoding):
     """A tree of splits, with one released cell for each leaf and column.
@@ -691,16 +679,17 @@ def loads(text: str, where: str = "the plan") -> Plan:
     try:
         recoding = dict(data["recoding"])
         kind = recoding.pop("kind")
-        # Only registered kinds: a name of a class in a file could make it run any code.
-        if kind not in _KINDS:
+        kinds = {each.kind: each for each in Recoding.__subclasses__()}
+        # Only kinds: a name of a class in a file could make it run any code.
+        if kind not in kinds:
             raise PlanError(
-                f"{where} has a recoding of the unknown kind {kind!r}", hint=f"known kinds: {', '.join(sorted(_KINDS))}"
+                f"{where} has a recoding of the unknown kind {kind!r}", hint=f"known kinds: {', '.join(sorted(kinds))}"
             )
         plan = Plan(
             method=read(str, data["method"]),
             parameters=dict(data["parameters"]),
             columns=tuple(read(PlanColumn, column) for column in data["columns"]),
-            recoding=read(_KINDS[kind], recoding),
+            recoding=read(kinds[kind], recoding),
             promises=tuple(dict(p) for p in data["promises"]),
             n_rows=read(int, data["n_rows"]),
             # Fields that say nothing are not written, so the rest may be absent.
