@@ -21,7 +21,7 @@ from hedgerow.kernels import Bools, Floats, Ints
 from hedgerow.measures import SensitiveCounts
 from hedgerow.measures import group as by_codes
 from hedgerow.measures.disclosure import rsd
-from hedgerow.measures.guarantees import ColumnGuarantee, register
+from hedgerow.measures.guarantees import ColumnGuarantee
 from hedgerow.methods.full_domain import Datafly
 from hedgerow.methods.mart import MART
 from hedgerow.methods.mondrian import Mondrian
@@ -126,7 +126,6 @@ def released_by(method: PartitionMethod, data: Experiment, fold: Fold, quasi: Se
     return by_group(cells, leaf), leaf
 
 
-@register
 @dataclass(frozen=True)
 class LeastRSD(ColumnGuarantee):
     """Every group leaves at least `minimum` of the public squared error: RSD, formula (10).

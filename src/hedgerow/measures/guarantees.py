@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -55,12 +55,20 @@ class Check:
         return cls(name, 0, count, count == 0, words if count else "")
 
 
+# the guarantees that a plan may promise, by kind
+KINDS: dict[str, type[Guarantee]] = {}
+
+
 @dataclass(frozen=True)
 class Guarantee:
     """Base class of the promises about released groups."""
 
     # the name in a plan
     kind: ClassVar[str] = ""
+
+    def __init_subclass__(cls) -> None:
+        if cls.kind:  # else it is the base of others
+            KINDS[cls.kind] = cls
 
     @property
     def side(self) -> str:
@@ -84,18 +92,6 @@ class Guarantee:
         return text("promises", self.kind, promise=self)
 
 
-# the guarantees that a plan may promise, by kind
-KINDS: dict[str, type[Guarantee]] = {}
-
-G = TypeVar("G", bound=type[Guarantee])
-
-
-def register(guarantee: G) -> G:
-    """Register a class of guarantees (a decorator), so that plans can name it by its `kind`."""
-    KINDS[guarantee.kind] = guarantee
-    return guarantee
-
-
 def from_promise(promise: Mapping[str, Any]) -> Guarantee:
     """Return the guarantee that a plan's promise describes; raise PlanError if it is unknown or malformed.
 
@@ -115,7 +111,6 @@ def from_promise(promise: Mapping[str, Any]) -> Guarantee:
         raise PlanError(f"the plan's promise {kind!r} is damaged") from None
 
 
-@register
 @dataclass(frozen=True)
 class KAnonymity(Guarantee):
     """The promise that every group has at least k people (Samarati 2001, Sweeney 2002).
@@ -134,6 +129,7 @@ class KAnonymity(Guarantee):
     """
 
     kind: ClassVar[str] = "k_anonymity"
+    side: ClassVar[str] = "at least"
     k: int
     unit: str | None = None
     household: str | None = None
@@ -149,11 +145,6 @@ class KAnonymity(Guarantee):
         for part in ("unit", "household"):
             if not isinstance(getattr(self, part), (str, type(None))):
                 raise ParameterError(f"the {part} of k is not the name of a column")
-
-    @property
-    def side(self) -> str:
-        """Return "at least", because every group must reach k."""
-        return "at least"
 
     def holds_in(self, classes: Classes) -> Bools:
         """Return, for each class, whether it has at least k people; shape (n_groups,)."""
@@ -195,7 +186,6 @@ class KAnonymity(Guarantee):
         return f"{shared} people (told apart by {self.unit}){homes}{half}"
 
 
-@register
 @dataclass(frozen=True)
 class Together(Guarantee):
     """The promise that all members of a household are in one group.
@@ -305,7 +295,6 @@ class ColumnGuarantee(Guarantee):
         return " or ".join(self.columns or ()) or "any sensitive column"
 
 
-@register
 @dataclass(frozen=True)
 class Disclosure(ColumnGuarantee):
     """The promise that no group discloses more than `maximum` of any sensitive column, by any proper score.
@@ -355,7 +344,6 @@ BEYOND = text("unbounded", "beyond")
 DIVERSITIES = ("frequency", "distinct", "entropy", "recursive")
 
 
-@register
 @dataclass(frozen=True)
 class LDiversity(ColumnGuarantee):
     """The promise that sensitive columns are l-diverse (Machanavajjhala et al. 2006).
@@ -426,7 +414,6 @@ class LDiversity(ColumnGuarantee):
         return self.diversity if self.c is None else f"{self.diversity}, c = {self.c:g}"
 
 
-@register
 @dataclass(frozen=True)
 class TCloseness(ColumnGuarantee):
     """The promise that every group's distribution is near the whole table's (t-closeness, Li et al. 2007).
