@@ -17,6 +17,7 @@ from ...errors import PlanError
 from ...files import read_text, write_private
 from ...measures.guarantees import Check
 from ...plan.fields import plain, read
+from ...plan.records import parsed
 from . import meaning
 from .domain import PublicColumn
 from .made_rows import made_rows
@@ -127,13 +128,7 @@ class PrivatePlan:
         PlanError
             It is no plan of a private release, or is damaged.
         """
-        try:
-            data = json.loads(read_text(Path(path), "the plan", PlanError))
-        except PlanError:  # which is a ValueError
-            raise
-        except (ValueError, RecursionError):
-            raise PlanError(f"{path} is not valid JSON") from None
-        return cls.from_json(data)
+        return cls.from_json(parsed(read_text(Path(path), "the plan", PlanError), str(path)))
 
     @classmethod
     def from_json(cls, data: Any) -> Self:
