@@ -10,13 +10,14 @@ bits, because DuckDB turns every long IN list into a join over all rows.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, singledispatch
 from types import MappingProxyType
 
 from ..errors import PlanError, UnsupportedError
 from ..io.duckdb_reader import identifier
+from ..io.text_cells import unused_name
 from ..notation import moment, number
 from ..plan import ColumnMap, GuardedColumn, Maps, Partition, Plan, PlanColumn, Recoded, Recoding
 from ..plan.recodings import Released
@@ -148,14 +149,6 @@ def _check_dialect(dialect: str) -> None:
         raise PlanError(f"unknown SQL dialect {dialect!r}", hint=f"known dialects: {', '.join(supported)}")
 
 
-def _fresh(wanted: str, used: Iterable[str]) -> str:
-    """Return `wanted` with underscores appended until it differs from every used name, ignoring case."""
-    lowered = {name.lower() for name in used}
-    while wanted.lower() in lowered:
-        wanted += "_"
-    return wanted
-
-
 @select.register
 def _maps(recoding: Maps, request: SqlRequest) -> str:
     if recoding.suppressed:
@@ -228,12 +221,12 @@ def _category(column: ColumnMap, category: str) -> str:
 def _partition(tree: Partition, request: SqlRequest) -> str:
     plan, source, released = request.plan, request.source, request.released
     names = [column.name for column in plan.columns]
-    leaf = _fresh("leaf", names)
-    keys = [_fresh(f"key_{i}", names) for i in range(len(tree.columns))]
+    leaf = unused_name("leaf", names)
+    keys = [unused_name(f"key_{i}", names) for i in range(len(tree.columns))]
     places = _places(tree)
     tests = [_test(tree, node, keys, places) for node in range(len(tree.split))]
     depth = _DEPTH if request.dialect == NATIVE else _DEPTH_OF_OTHERS
-    prefix = _fresh("step", [source.strip('"')])
+    prefix = unused_name("step", [source.strip('"')])
     columns = ", ".join([identifier(n) for n in [*released, *keys]])
 
     place_names = [

@@ -177,14 +177,14 @@ def as_text(values: pa.Array) -> pa.Array:
         return values.cast(pa.string())
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         try:
-            texts = [None if v is None else _plain_text(v) for v in values.to_pylist()]
+            return pa.array(python_texts(values), pa.string())
         except OverflowError:
             raise beyond_years() from None
-        return pa.array(texts, pa.string())
 
 
-def _plain_text(value: Any) -> str:
-    return value.hex() if isinstance(value, bytes) else str(value)
+def python_texts(cells: pa.Array) -> list[str | None]:
+    """Return each cell as Python writes its value, bytes in hexadecimal; missing cells stay missing."""
+    return [None if v is None else v.hex() if isinstance(v, bytes) else str(v) for v in cells.to_pylist()]
 
 
 _CLASSES: Mapping[str, Callable[[pa.DataType], bool]] = {

@@ -258,9 +258,7 @@ def canonical(array: pa.Array, kind: str, signed: bool = False) -> Cells:
     words = np.zeros(len(array), np.uint64)
     form = np.full(len(array), _WORD, np.uint8)
     texts = None
-    if own_class == "missing":
-        pass
-    elif own_class != kind:
+    if own_class not in (kind, "missing"):
         form[:], texts = _STRANGE, _plain_text(array)
     elif pa.types.is_floating(array.type):
         values = filled(array.cast(pa.float64()), 0.0).to_numpy() + (-0.0 if signed else 0.0)
@@ -273,7 +271,7 @@ def canonical(array: pa.Array, kind: str, signed: bool = False) -> Cells:
         words = filled(array.cast(pa.uint8()), 0).to_numpy().astype(np.uint64)
     elif own_class == "date":
         words, form = _moments(array)
-    else:
+    elif own_class != "missing":
         form[:] = _TEXT
         texts = array.cast(pa.large_binary()) if own_class in ("text", "bytes") else _plain_text(array)
     if missing.any():

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -184,23 +185,19 @@ def _write(name: str, tables: Iterable[pa.Table], workspace: Workspace, none: st
 
     path = workspace.new_path(name)
     writer, n_rows = None, 0
-    with workspace.disk_errors():
+    with workspace.disk_errors(), ExitStack() as stack:
         private_handle(path).close()
-        try:
-            for table in tables:
-                table = without_views(table)
-                if writer is None and (unsupported := not_in_parquet(table)):
+        for table in map(without_views, tables):
+            if writer is None:
+                if unsupported := not_in_parquet(table):
                     raise UnsupportedError(
                         f"columns are of types that no Parquet file holds: {', '.join(unsupported)}",
                         hint="give a query or a view without them, or with them cast to text",
                     )
                 # lz4: it is read many times and removed with the table
-                writer = writer or pq.ParquetWriter(path, table.schema, compression="lz4")
-                writer.write_table(table, row_group_size=_BATCH)
-                n_rows += table.num_rows
-        finally:
-            if writer is not None:
-                writer.close()
+                writer = stack.enter_context(pq.ParquetWriter(path, table.schema, compression="lz4"))
+            writer.write_table(table, row_group_size=_BATCH)
+            n_rows += table.num_rows
     if not n_rows:
         raise InputError(none, hint="give a table with at least one record")
     return path

@@ -12,7 +12,7 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import ModuleType
@@ -25,7 +25,7 @@ from ..columns.arrays import decoded, indexed, is_text, value_class
 from ..errors import InputError, needed
 from ..files import temporary_folder
 from .file_format import Code, Dialect, FileLabels, VariableLabels, damaged
-from .text_cells import cell_text
+from .text_cells import cell_text, unused_name
 
 # Ends the name of the column that says why numbers are missing.
 WHY = "_missing"
@@ -323,7 +323,7 @@ def values_from_codes(
         variables[name] = replace(variable, values=all_labels, coded=False, numbers=name in numbers)
         arrays[name] = _plain_column([None if cell in texts else cell for cell in cells], variable)
         if missing:
-            why = _unused_name(f"{name}{WHY}", [*columns, *arrays])
+            why = unused_name(f"{name}{WHY}", [*columns, *arrays])
             whys[why] = name
             arrays[why] = _categories([texts.get(cell) for cell in cells], texts, VariableLabels())
             orders[why] = list(texts.values())
@@ -386,13 +386,6 @@ def _code_text(code: Code) -> str:
     if isinstance(code, float) and code.is_integer():
         return str(int(code))
     return str(code)
-
-
-def _unused_name(name: str, names: Iterable[str]) -> str:
-    used = {each.casefold() for each in names}
-    while name.casefold() in used:
-        name += "_"
-    return name
 
 
 def _categories(cells: Sequence[str | None], texts: Mapping[Code, str], variable: VariableLabels) -> pa.ChunkedArray:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,7 +16,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from ..columns.arrays import as_text, decimals, indexed, is_text, kind_of, mostly_distinct, trial, value_class
+from ..columns.arrays import (
+    as_text,
+    decimals,
+    indexed,
+    is_text,
+    kind_of,
+    mostly_distinct,
+    python_texts,
+    trial,
+    value_class,
+)
 from .file_format import Dialect
 
 ISO_DATE = r"^\d{4}-\d{2}-\d{2}$"
@@ -338,11 +348,7 @@ def cell_text(array: pa.Array, dialect: Dialect | None = None, places: int = 0) 
     elif pa.types.is_date(kind) and dialect.dates:
         cells = pc.strftime(array.cast(pa.timestamp("s")), format=dialect.dates)
     elif value_class(kind) in ("bytes", "other") or isinstance(kind, pa.BaseExtensionType):
-        texts = [
-            value.hex() if isinstance(value, bytes) else None if value is None else str(value)
-            for value in array.to_pylist()
-        ]
-        cells = pa.array(texts, pa.large_string())
+        cells = pa.array(python_texts(array), pa.large_string())
     else:
         cells = array.cast(pa.large_string() if is_text(kind) else pa.string())
         # whole seconds have no fraction in the file
@@ -369,6 +375,14 @@ def concat(*parts: Any) -> Any:
     kind = next(part.type for part in parts if not isinstance(part, str))
     same = [pa.scalar(part, kind) if isinstance(part, str) else part for part in parts]
     return pc.binary_join_element_wise(*same, pa.scalar("", kind))
+
+
+def unused_name(name: str, used: Iterable[str]) -> str:
+    """Return a name with underscores appended until it differs from every used one, ignoring case."""
+    folded = {each.casefold() for each in used}
+    while name.casefold() in folded:
+        name += "_"
+    return name
 
 
 def _is_risky(texts: Any, pattern: str) -> Any:

@@ -195,13 +195,17 @@ def _number(column: PublicColumn, points: Sequence[object]) -> PublicColumn:
 def fine(column: PublicColumn) -> PublicColumn:
     """Return a column of two bounds with many cells between them, as its bins are chosen on."""
     first, last = column.edges[0], column.edges[-1]
-    if column.whole and last - first <= 4 * _FINE:
+    top = max(-first, last) if first < 0 < last else last - first
+    return _even(column, top, _FINE, 4 * _FINE, first, last)
+
+
+def _even(column: PublicColumn, top: float, n: int, most: int, first: float, last: float) -> PublicColumn:
+    """Return a column with n bins of one width on a scale that is finer near 0, or near its first value.
+
+    Up to `most` whole numbers have a bin each.
+    """
+    if column.whole and last - first <= most:
         return replace(column, edges=tuple(np.arange(first, last + 1).tolist()))
-    return _even(column, max(-first, last) if first < 0 < last else last - first, _FINE, first, last)
-
-
-def _even(column: PublicColumn, top: float, n: int, first: float, last: float) -> PublicColumn:
-    """Return a column with n bins of one width on a scale that is finer near 0, or near its first value."""
     origin = 0.0 if first < 0 < last else first
     wide = replace(column, origin=origin, scale=top / _FINER)
     ends = wide.stretched(np.array([first, last]))
@@ -270,6 +274,4 @@ def topped(column: PublicColumn, noisy: Ints, deviation: float) -> PublicColumn:
     if column.whole:
         top = math.ceil(top)
     first, last = (max(first, -top), min(last, top)) if first < 0 else (first, min(last, first + top))
-    if column.whole and last - first <= _SENSITIVE_BINS + 8:
-        return replace(column, edges=tuple(np.arange(first, last + 1).tolist()))
-    return _even(column, top, _SENSITIVE_BINS, first, last)
+    return _even(column, top, _SENSITIVE_BINS, _SENSITIVE_BINS + 8, first, last)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -111,10 +110,6 @@ def is_left(column: PublicColumn, box: NDArray[np.bool_], at: int) -> NDArray[np
     return bins < at if column.is_ordered or box.sum() == 2 else bins == at
 
 
-def _tallied(codes: NDArray[Any], n: int) -> Ints:
-    return np.bincount(codes, minlength=n)
-
-
 def measure(
     quasi: Sequence[PublicColumn],
     sensitive: Sequence[PublicColumn],
@@ -146,7 +141,7 @@ def measure(
         shape = np.zeros(column.n_bins, np.int64)
         if column.is_number and depth:
             bought = ledger.buy(f"shape, {column.name}", shares["shapes"])
-            shape = bought.counts(_tallied(codes[column.name], column.n_bins))
+            shape = bought.counts(np.bincount(codes[column.name], minlength=column.n_bins))
         scores.append(scores_by_bin(column, shape, len(sensitive)))
     for turn in range(depth):
         choosing = ledger.buy(f"splits, level {turn + 1}", shares["splits"] / depth)
@@ -184,13 +179,13 @@ def measure(
     for column in sensitive:
         bought = ledger.buy(f"leaves, {column.name}", each)
         joint = place.astype(np.int64) * column.n_bins + codes[column.name]
-        counts_of = _tallied(joint, len(level) * column.n_bins).reshape(len(level), -1)
+        counts_of = np.bincount(joint, minlength=len(level) * column.n_bins).reshape(len(level), -1)
         histograms.append(bought.counts(counts_of))
         noise = bought.deviation()
     marginals, one = [], shares["marginals"] / len(quasi)
     for column in quasi:
         bought = ledger.buy(f"marginal, {column.name}", one)
-        marginals.append(bought.counts(_tallied(codes[column.name], column.n_bins)))
+        marginals.append(bought.counts(np.bincount(codes[column.name], minlength=column.n_bins)))
     return Measurements(nodes, level, histograms, marginals, people, (deviation, noise, bought.deviation()))
 
 
@@ -208,7 +203,7 @@ def _sums(
         cell = place.astype(np.int64) * column.n_bins + codes[column.name]
         n, sums = n_nodes * column.n_bins, []
         for other, score in zip(sensitive, scores, strict=True):
-            joint = _tallied(cell * other.n_bins + codes[other.name], n * other.n_bins).reshape(n, -1)
+            joint = np.bincount(cell * other.n_bins + codes[other.name], minlength=n * other.n_bins).reshape(n, -1)
             sums.append(joint @ score)
         shape = (n_nodes, column.n_bins)
         return np.concatenate(sums, 1).reshape(*shape, -1), joint.sum(1).reshape(shape)
