@@ -156,16 +156,15 @@ def load_casc(name: Literal["census", "eia", "tarragona"]) -> pa.Table:
 
 def load_adult_hierarchies() -> dict[str, Hierarchy]:
     """Return ARX's value generalisation hierarchies for Adult, by column name."""
-    folder = next((d / "hierarchies" / "adult" for d in folders()
-                   if (d / "hierarchies" / "adult").is_dir()), None)  # fmt: skip
-    if folder is None:
+    places = [place for d in folders() if (place := d / "hierarchies" / "adult").is_dir()]
+    if not places:
         raise InputError(
             "the Adult hierarchies were not found",
             hint="put ARX's Adult hierarchies as CSV files into hierarchies/adult below the "
             "folder that HEDGEROW_DATA names",
         )
     names = {"salary-class": "income"}
-    return {names.get(p.stem, p.stem): Hierarchy.from_csv(p) for p in sorted(folder.glob("*.csv"))}
+    return {names.get(p.stem, p.stem): Hierarchy.from_csv(p) for p in sorted(places[0].glob("*.csv"))}
 
 
 @takes(n=whole(), seed=whole(0))

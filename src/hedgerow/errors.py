@@ -46,9 +46,8 @@ def no_memory(error: BaseException) -> bool:
     """
     cause: BaseException | None = error
     while cause is not None:  # who could not load a library says so, and not why
-        if isinstance(cause, MemoryError) or getattr(cause, "errno", None) == errno.ENOMEM:
-            return True
-        if _NO_MEMORY.search(str(cause)):
+        says_so = isinstance(cause, MemoryError) or getattr(cause, "errno", None) == errno.ENOMEM
+        if says_so or _NO_MEMORY.search(str(cause)):
             return True
         cause = cause.__cause__ or cause.__context__
     return False
