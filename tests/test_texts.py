@@ -6,11 +6,12 @@ import re
 from pathlib import Path
 
 import hedgerow
-from hedgerow.texts import FOLDERS, read_toml, text, texts
+from hedgerow.texts import FOLDERS, read_toml, text
 
 FILES = [path for path in Path(hedgerow.__file__).parent.rglob("*") if path.suffix in (".py", ".html")]
 CODE = [path.read_text(encoding="utf-8") for path in FILES]
 GROUPS = [(group, keys) for folder in FOLDERS for group, keys in read_toml(f"hedgerow.{folder}", "texts.toml").items()]
+GROUPS.append(("error", read_toml("hedgerow.methods", "errors.toml")))
 
 
 def test_every_text_is_named_by_the_code() -> None:
@@ -28,11 +29,14 @@ def test_every_text_that_the_code_names_is_there() -> None:
         for group in re.findall(r'^ *_?say = partial\(text, "(\w+)"', code, re.M):
             named |= {(group, key) for key in re.findall(r'\b_?say\(\s*"(\w+)"', code)}
     assert len(named) > 200
-    assert {(group, key) for group, key in named if key not in texts(group)} == set()
+    assert named - {(group, key) for group, keys in GROUPS for key in keys} == set()
 
 
-def test_no_group_of_texts_stands_in_two_folders() -> None:
-    assert len(GROUPS) == len({group for group, _ in GROUPS})
+def test_no_text_stands_in_two_folders_and_no_group_but_that_of_errors() -> None:
+    groups = [group for group, _ in GROUPS if group != "error"]
+    assert len(groups) == len(set(groups))
+    errors = [key for group, keys in GROUPS if group == "error" for key in keys]
+    assert len(errors) == len(set(errors))
 
 
 def test_braces_and_quotes_of_names_stay_as_they_are() -> None:

@@ -44,4 +44,6 @@ def refusal(key: str, /, **values: Any) -> dict[str, str]:
     >>> refusal("twice", name="MART")
     {'message': 'the method MART is given twice', 'hint': 'give a mapping of names to methods'}
     """
-    return {part: words.format(**values) for part, words in texts("error")[key].items()}
+    # those of the methods are many and seldom needed, so they have a file of their own
+    words = read_toml("hedgerow.methods", "errors.toml").get(key) or texts("error")[key]
+    return {part: each.format(**values) for part, each in words.items()}

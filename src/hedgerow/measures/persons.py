@@ -14,6 +14,7 @@ from ..errors import InfeasibleError, InputError
 from ..kernels import Ints
 from ..kernels.exact_sums import UNIT_BITS
 from ..schema import Schema
+from ..texts import text
 from .class_counts import Counts, Groups, group
 from .class_measures import distinct, largest_share
 
@@ -166,11 +167,8 @@ class Persons:
             return None
         what = "person" if self.household is None else "person or household"
         there = "people" if self.household is None else "households"
-        return (
-            f"{self._names}: values that differ from another in spaces, case, zeros in front or .0 "
-            f"behind alone count as the same {what} ({self.joined:,}), so there are "
-            f"{self.counted:,} {there}"
-        )
+        figures = {"joined": self.joined, "counted": self.counted}
+        return text("persons", "joined", names=self._names, what=what, there=there, **figures)
 
     @classmethod
     def from_schema(cls, table: Table, schema: Schema, k: int) -> Persons | None:

@@ -25,7 +25,7 @@ from ..measures.class_measures import largest_share
 from ..measures.guarantees import Check
 from ..plan import Anatomize, Plan
 from ..schema import Schema
-from ..texts import text
+from ..texts import refusal, text
 from ..validation import is_number
 from .anatomy_tables import COUNT, GROUP, faults, sensitive_table, whole_numbers
 from .base import Method, NoTransform, RecipientNotes, values_by_code
@@ -104,10 +104,7 @@ class Anatomy(Method):
         if not is_number(self.l) or not 2 <= self.l < math.inf or self.l != int(self.l):
             raise ParameterError(f"l must be a whole number of at least 2, not {self.l!r}")
         if len(schema.sensitive) != 1:
-            raise UnsupportedError(
-                "anatomy protects one sensitive column",
-                hint=f"the schema has {len(schema.sensitive)}; choose one, or join them into one",
-            )
+            raise UnsupportedError(**refusal("one_sensitive", n=len(schema.sensitive)))
         name = schema.sensitive[0]
         if name in (GROUP, COUNT):
             raise UnsupportedError(

@@ -27,6 +27,7 @@ from ..notation import beyond_years, markdown, moment, plain
 from ..plan import Plan, PlanColumn, Recoding
 from ..progress import caution
 from ..schema import READING, SCHEMA, Schema
+from ..texts import refusal
 from ..validation import Kind, check, check_whole
 from .estimator import Estimator, rungs
 from .refusals import Refused
@@ -279,10 +280,7 @@ class Method(Estimator):
         schema = self.schema or Schema()
         for part, name in (("unit", schema.person), ("household", schema.household)):
             if name is not None:
-                raise UnsupportedError(
-                    f"fit(X, y) does not see the {part} {name!r}, which is no column to recode",
-                    hint="protect the whole table: hr.protect(people, schema, method)",
-                )
+                raise UnsupportedError(**refusal("fit_part", part=part, name=name))
         declared = {n: people.declared(n) for n in people.names if people.declared(n)}
         self.fit_table(
             people.replaced(answers),
@@ -432,10 +430,7 @@ class Method(Estimator):
         columns = [table.column(c.name, kind=c.kind) for c in numbers if c.name in table.names]
         faults = [column.name for column in columns if column.has_missing or column.infinite]
         if faults:
-            raise InputError(
-                f"missing (NaN) or infinite numbers in: {', '.join(map(repr, faults))}",
-                hint="fill them, or leave these rows out",
-            )
+            raise InputError(**refusal("not_finite", names=", ".join(map(repr, faults))))
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
         """Fit to X and y, then return `transform(X)`."""

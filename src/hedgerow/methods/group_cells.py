@@ -20,6 +20,7 @@ from ..kernels.exact_sums import deviations
 from ..kernels.group import distinct_sets
 from ..measures import Bools, Counts, Floats, Groups, Ints, group
 from ..notation import DAY, JOIN, MISSING, WEIGHT, Cell, between, interval, moment, number, quote
+from ..texts import refusal
 
 # Microseconds.
 SECOND = 1_000_000
@@ -289,10 +290,7 @@ def _categories(column: Column, codes: list[int], text: str) -> Cell:
 def _ancestor(column: Column, hierarchy: Hierarchy) -> Callable[[list[int]], Cell]:
     lacking = sum(v not in hierarchy.paths for v in column.values)
     if lacking:
-        raise SchemaError(
-            f"the hierarchy of {column.name!r} lacks {lacking:,} of the column's categories",
-            hint="add a line for every category",
-        )
+        raise SchemaError(**refusal("hierarchy_lacks", name=column.name, lacking=lacking))
     missing = column.n_values
 
     def label(codes: list[int]) -> Cell:

@@ -18,6 +18,7 @@ from ..measures.guarantees import ColumnGuarantee
 from ..plan import Partition, Plan
 from ..plan.records import REDRAW
 from ..schema import Schema
+from ..texts import refusal
 from ..trees.nodes import LEAF
 from ..trees.responses import check_sensitive
 from ..trees.similarity import Likeness
@@ -212,24 +213,17 @@ class Hedge(PartitionMethod):
     def _check_criteria(self) -> None:
         for criterion in self.criteria or ():
             if not isinstance(criterion, ColumnGuarantee):
-                raise UnsupportedError(
-                    "further promises speak of sensitive columns",
-                    hint="use hedgerow.measures.guarantees.LDiversity(l) or TCloseness(t)",
-                )
+                raise UnsupportedError(**refusal("other_promises"))
 
     def _check(self, table: Table, schema: Schema) -> Persons | None:
         check_one_of("cells", self.cells, CELLS)
         persons = super()._check(table, schema)
         if not schema.sensitive and (self._cap() or self.criteria):
-            raise ParameterError(
-                "max_disclosure and further promises need at least one sensitive column",
-                hint="name what an intruder wants to know",
-            )
+            raise ParameterError(**refusal("promise_needs"))
         named = {name for criterion in self.criteria or () for name in criterion.columns or ()}
         if unknown := sorted(named - set(schema.sensitive)):
             raise ParameterError(
-                f"further promises speak of {', '.join(map(repr, unknown))}, which is not sensitive",
-                hint=f"the sensitive columns are {', '.join(schema.sensitive)}",
+                **refusal("promise_columns", names=", ".join(map(repr, unknown)), sensitive=", ".join(schema.sensitive))
             )
         return persons
 

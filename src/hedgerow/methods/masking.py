@@ -27,6 +27,7 @@ from ..notation import plain
 from ..plan.recodings import Mask, MaskedColumn
 from ..plan.records import Plan
 from ..schema import Schema
+from ..texts import refusal, text
 from ..validation import FLAG, Kind, check_one_of, check_share, is_number
 from .base import Method, RecipientNotes, check_columns, check_named, values_by_code
 
@@ -89,12 +90,8 @@ class Masking(Method):
     """
 
     words: ClassVar[str] = ""
-    # Lines that explain to the reader of a release how to read its cells.
-    reading: ClassVar[tuple[str, ...]] = (
-        "Cells of the recoded columns may have been altered: one may be the value of the person in",
-        "its row or not; figures for many records carry over better than any single cell. An empty",
-        "cell: there was no value, or it was left out.",
-    )
+    # The text that explains to the reader of a release how to read its cells.
+    reading: ClassVar[str] = "altered"
     needs_sensitive = False
     # Without a promise of k, a caution says what repeated records undo.
     supported_fields: ClassVar[tuple[str, ...]] = ("unit",)
@@ -142,22 +139,18 @@ class Masking(Method):
 
     def _mask_other(self, table: Table) -> dict[str, pa.Array]:
         """Return the masked columns of another table; raise UnsupportedError by default."""
-        raise UnsupportedError(
-            f"{type(self).__name__} cannot transform another table than it was fitted on: each "
-            "released value depends on the whole table",
-            hint="fit_transform that table by itself; for cross_val_score mask the whole table first",
-        )
+        raise UnsupportedError(**refusal("masks_one_table", method=type(self).__name__))
 
     def release_files(self, release: Any) -> dict[str, str]:
         """Return the public file MASKING.md, which explains what was done to the columns."""
         words = ["```", release.recoding_in_words(), "```"]
-        lines = ["# What was done to the masked columns", "", *words, "", *self.reading, ""]
+        lines = ["# What was done to the masked columns", "", *words, "", text("masking", self.reading), ""]
         return {"MASKING.md": "\n".join(lines)}
 
     def recipient_notes(self, file: str) -> RecipientNotes:
         """Return notes on how to read the changed cells, with a pointer to MASKING.md."""
         file = "`MASKING.md` says what was done: give it with the release."
-        return RecipientNotes(lines=["", *self.reading, file])
+        return RecipientNotes(lines=["", *text("masking", self.reading).split("\n"), file])
 
 
 class NumberMasking(Masking):
@@ -315,10 +308,7 @@ class NoiseAddition(NumberMasking):
         with np.errstate(over="ignore"):
             after = before + self.scale * noise
         if np.any(np.isinf(after) & np.isfinite(before)):
-            raise ParameterError(
-                f"noise of the scale {self.scale:g} leaves what numbers can hold",
-                hint="take a smaller scale; 1 is as much noise as the column has spread",
-            )
+            raise ParameterError(**refusal("scale", scale=self.scale))
         return after, {"scale": float(self.scale), "correlated": bool(self.correlated)}
 
 
@@ -456,19 +446,14 @@ class PRAM(Masking):
         stay = check_share("stay", self.stay, zero=True)
         other = [n for n in schema.quasi if table.declared_kind(schema, n) not in CATEGORICAL]
         if other:
-            raise SchemaError(
-                f"PRAM moves categories, not {', '.join(map(repr, other))}",
-                hint='declare their kind as "categorical", or leave them out',
-            )
+            raise SchemaError(**refusal("no_categories", names=", ".join(map(repr, other))))
         if isinstance(self.matrix, Mapping):
             check_named("matrix", self.matrix, schema)
         coded = [table.declared_column(schema, name) for name in schema.quasi]
         for column in coded:
             if column.n_values > MOST_CATEGORIES:
                 raise ParameterError(
-                    f"column {column.name!r} has {column.n_values:,} categories, and a matrix "
-                    f"between more than {MOST_CATEGORIES:,} is not made",
-                    hint="join categories that are alike, leave the column out, or take another method",
+                    **refusal("many_categories", name=column.name, n_values=column.n_values, most=MOST_CATEGORIES)
                 )
         rows = self._rows(table)
         key = self._release_key(rows, schema)
@@ -614,10 +599,7 @@ class TopBottomCoding(NumberMasking):
         if self.replace != "mean" or not len(outside):
             return bound, bound
         if len(outside) < FEWEST:
-            raise ParameterError(
-                f"too few values of column {name!r} are coded ({len(outside)}); their mean gives them away",
-                hint='code more of them, or choose replace="threshold"',
-            )
+            raise ParameterError(**refusal("few_coded", name=name, coded=len(outside)))
         return bound, float(np.sort(outside).mean())  # sorted: summed in one order
 
     def _coded(self, before: Floats) -> Floats:

@@ -15,6 +15,7 @@ from ..kernels.neighbours import build, nearest
 from ..measures import Counts, Floats, Ints, Persons, group
 from ..measures.guarantees import KAnonymity
 from ..schema import Schema
+from ..texts import refusal
 from ..validation import check_one_of
 from .base import check_people
 from .masking import Masked, Masking, mask_categories, mask_numbers
@@ -87,10 +88,7 @@ class Microaggregation(Masking):
         words = [name for name, kind in kinds.items() if kind not in ("numeric", "date")]
         gower = self.distance == "gower" or (self.distance == "auto" and bool(words))
         if gower and (dates := [name for name, kind in kinds.items() if kind == "date"]):
-            raise SchemaError(
-                f"dates cannot be averaged here: {', '.join(map(repr, dates))}",
-                hint="leave these columns out of the quasi-identifiers",
-            )
+            raise SchemaError(**refusal("dates", names=", ".join(map(repr, dates))))
         figures = [n for n in schema.quasi if n not in words] if gower else list(schema.quasi)
         encoded = [table.declared_column(schema, n) for n in words] if gower else []
         before = numeric_matrix(table, figures, schema.kinds)

@@ -31,6 +31,7 @@ from ..notation import percent
 from ..plan import Plan
 from ..progress import caution, done
 from ..schema import Schema
+from ..texts import refusal, text
 from ..validation import check_one_of, check_whole
 from .masking import Changed, NumberMasking
 
@@ -204,12 +205,7 @@ def check_settings(k: Any, degree: Any, n: int) -> tuple[int, int | list[int]]:
             f"block_size is {k}, but there are only {n} values that are not missing", hint=f"choose at most {n}"
         )
     if k <= max(degrees) + 1:
-        raise ParameterError(
-            f"block_size is {k}: a polynomial of degree {max(degrees)} passes through "
-            f"{max(degrees) + 1} values, "
-            f"so nothing would be protected",
-            hint=f"choose more than {max(degrees) + 1}",
-        )
+        raise ParameterError(**refusal("passes_through", k=k, degree=max(degrees), values=max(degrees) + 1))
     return k, degrees[0] if single else degrees
 
 
@@ -449,15 +445,9 @@ class PoROP(NumberMasking):
     def _fit(self, table: Table, schema: Schema) -> Plan:
         plan, facts = super()._fit(table, schema), self.facts_
         if facts["share_unchanged"] > UNCHANGED:
-            caution(
-                f"{percent(facts['share_unchanged'])} of the cells are released unchanged: the values are "
-                "constant, heavily tied or rounded; choose larger blocks"
-            )
+            caution(text("porop", "unchanged", share=percent(facts["share_unchanged"])))
         if 0 < facts["remainder"] < SHORT * facts["block_size"]:
-            caution(
-                f"the last block holds only {facts['remainder']} of {facts['block_size']} values, to "
-                "which the score is sensitive; choose a block size that leaves none or more"
-            )
+            caution(text("porop", "last_block", **facts))
         return plan
 
     def _mask_numbers(self, table: Table, schema: Schema, before: Floats) -> Changed:

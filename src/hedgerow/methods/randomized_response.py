@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Literal, get_args
 
@@ -23,6 +24,7 @@ from ..notation import explain_signs, markdown, percent, signs
 from ..plan import Plan, PlanColumn, Randomize, Randomized
 from ..progress import caution
 from ..schema import Schema
+from ..texts import refusal, text
 from ..validation import NUMBER, TEXT, TEXTS, Kind, check_one_of, is_number, named, whole
 from .base import Method, RecipientNotes, render
 from .response.caps import cautions, check_feasible, exempted, halfway, negations, with_caps
@@ -192,10 +194,7 @@ class RandomizedResponse(Method):
         if best is None or best.worst > 1:
             # Names the groups whose floor is above the cap; silent if only rounding is between.
             check_feasible(Risk(relaxed, self.target, self.bound), quasi)
-            raise InfeasibleError(
-                "the cap lies so close to its floor that nothing would be left of the table",
-                hint="lower l, or coarsen the quasi-identifiers",
-            )
+            raise InfeasibleError(**refusal("near_floor"))
         self._report(risk, best.t, quasi, sensitive, cap)
         randomized = ([*quasi] if risk.n_quasi else []) + ([*sensitive] if risk.n_sensitive else [])
         roles = ["quasi"] * risk.n_quasi + ["sensitive"] * risk.n_sensitive
@@ -237,10 +236,7 @@ class RandomizedResponse(Method):
             Only sensitive columns are randomized.
         """
         if self.target == "sensitive":
-            raise UnsupportedError(
-                "transform sees no sensitive column, and target is 'sensitive'",
-                hint="use hedgerow.protect, which releases the whole table",
-            )
+            raise UnsupportedError(**refusal("no_sensitive_column"))
         return super().transform(X)
 
     def release_checks(self, original: Table, released: Table) -> list[Check]:
@@ -265,8 +261,8 @@ class RandomizedResponse(Method):
         ruling = paper if self.bound == "paper" else success
         self.unprotected_ = _share_above(risk.contingency, ruling, quasi, sensitive)
         self.cautions_ = cautions(risk, quasi, sensitive, t, cap)
-        for text in self.cautions_:
-            caution(text)
+        for words in self.cautions_:
+            caution(words)
 
     def _check(self, schema: Schema) -> None:
         l = self.l
@@ -276,15 +272,9 @@ class RandomizedResponse(Method):
         check_one_of("bound", self.bound, get_args(Bound))
         check_one_of("relax", self.relax, (None, "halfway"))
         if self.bound == "operational" and self.target == "sensitive":
-            raise ParameterError(
-                "the operational success does not depend on how the sensitive attribute is randomized",
-                hint='use target="quasi" or "both" with bound="operational"',
-            )
+            raise ParameterError(**refusal("operational"))
         if self.row_id is not None and schema.role(self.row_id) in ("quasi", "sensitive"):
-            raise ParameterError(
-                f"the row id {self.row_id!r} is itself a quasi-identifier or sensitive",
-                hint="make it an identifier: it is then dropped from the release",
-            )
+            raise ParameterError(**refusal("row_id", row_id=self.row_id))
 
 
 def _as_released(column: PlanColumn, randomized: Sequence[Randomized]) -> PlanColumn:
@@ -394,41 +384,27 @@ def _released(table: Table, column: Randomized) -> tuple[NDArray[np.int64], NDAr
     return np.array(lookup, dtype=np.int64), coded.codes
 
 
-NOT_PROMISED = (
-    "Right guesses through other people's records. The bound caps guesses through a person's own "
-    "record alone; the chance of both together is the operational success, which the steward knows.",
-    "Guesses from reconstructed counts. Somebody who guesses the most frequent value of a person's "
-    "group is right as often as that value occurs there, whatever l is.",
-    "What somebody infers who knows more about a person than the quasi-identifiers.",
-)
-
-
 def _notes(recoding: Randomize, parameters: Mapping[str, Any]) -> RecipientNotes:
+    say = partial(text, "randomized")
     used: set[str] = set()
     for c in recoding.columns:
         if c.kind in ("numeric", "date"):
             used |= signs(c.categories, kind=c.kind)
     reading = explain_signs(used)
-    text = render("randomized_response.md", columns=recoding.columns, reading=reading, infinite=math.inf)
+    lines = render("randomized_response.md", columns=recoding.columns, reading=reading, infinite=math.inf)
     loose = any(parameters.get(name) for name in ("relax", "exempt", "caps"))
-    cap = (
-        f"The {recoding.bound} bound: the chance of inferring a sensitive value is at most 1/l, "
-        f"l = {parameters['l']}, for every record"
-        + (" except as caps, exemptions or relaxations say in `public.json`" if loose else "")
-    )
+    cap = say("loose_cap" if loose else "cap", bound=recoding.bound, l=parameters["l"])
     same = [c for c in recoding.columns if c.in_name_only or c.d < 2]
     names = ", ".join(markdown(c.name) for c in same)
     least = percent(min((c.p for c in same), default=1.0))
     if len(same) == len(recoding.columns):
-        about = f"Nothing was randomized: {least} of the cells of {names} are the records' own."
+        about = say("nothing", names=names, share=least)
     else:
-        about = "Some columns were randomized to protect them: single records are not true, counts can be estimated."
-        if same:
-            about += f" Not randomized: {names} ({least} of the cells are the records' own)."
+        about = say("about") + (say("same", names=names, share=least) if same else "")
     return RecipientNotes(
         about=about,
         cells={c.name: "unchanged" if c in same else "randomized" for c in recoding.columns},
-        lines=text.split("\n"),
-        promised=[f"{cap}."],
-        not_measured=NOT_PROMISED,
+        lines=lines.split("\n"),
+        promised=[cap],
+        not_measured=[say("other_records"), say("counts"), say("knowledge")],
     )

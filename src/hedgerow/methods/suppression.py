@@ -66,10 +66,7 @@ class LocalSuppression(Masking):
     supported_fields = ("unit", "household")
     words: ClassVar[str] = "local suppression"
     reported_shares: ClassVar[Mapping[str, str]] = {"share_suppressed": "suppressed"}
-    reading: ClassVar[tuple[str, ...]] = (
-        "An empty cell of the recoded columns: the value was left out, or there was none. Every",
-        "other cell is the value of the person in its row.",
-    )
+    reading: ClassVar[str] = "left_out"
     risk_model = "classes"  # what is left of a record is true
     guardable = True
 

@@ -16,6 +16,7 @@ from ...columns.table import Table
 from ...errors import SchemaError
 from ...kernels import Ints
 from ...schema import Schema
+from ...texts import refusal
 from . import LEAVES
 from .noise import Purchase
 
@@ -136,11 +137,7 @@ def declared(table: Table, schema: Schema) -> list[PublicColumn]:
             silent["categories"].append(name)
     if any(silent.values()):
         lacks = "; ".join(f"{what} of {', '.join(names)}" for what, names in silent.items() if names)
-        raise SchemaError(
-            f"PrivateTree takes nothing about columns from the data, and these are not declared: {lacks}",
-            hint='declare what is public knowledge: Schema(bounds={"income": (0, 1_000_000)}, '
-            'categories={"job": [...]}); `hedgerow inspect --declare` proposes it for you to confirm',
-        )
+        raise SchemaError(**refusal("undeclared", lacks=lacks))
     _check_size(columns)
     return columns
 

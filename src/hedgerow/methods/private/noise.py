@@ -10,6 +10,7 @@ import numpy as np
 
 from ...errors import UnsupportedError
 from ...kernels import Ints
+from ...texts import refusal
 
 
 class Noise(Protocol):
@@ -29,10 +30,7 @@ class OpenDP:
         try:
             import opendp.prelude as dp
         except ImportError:
-            raise UnsupportedError(
-                "PrivateTree draws its noise with OpenDP, which is not installed",
-                hint='install it: pip install "hedgerow[private]"',
-            ) from None
+            raise UnsupportedError(**refusal("no_opendp")) from None
         dp.enable_features("contrib")
         domain = dp.vector_domain(dp.atom_domain(T="i64"))
         self._search: Any = dp.binary_search_param

@@ -17,7 +17,7 @@ from ...kernels.siphash import mixed
 from ...notation import percent
 from ...progress import caution
 from ...schema import Schema
-from ...texts import text
+from ...texts import refusal, text
 from ...validation import Kind, check_whole
 from ..base import Method, NoTransform, RecipientNotes, render
 from . import LEAST, MOST
@@ -83,15 +83,9 @@ class PrivateTree(Method):
     def _fit(self, table: Table, schema: Schema) -> Any:
         unprotected = {"other": schema.other, "weight": schema.weight, "rest": schema.rest == "release"}
         if names := ", ".join(name for name, is_said in unprotected.items() if is_said):
-            raise UnsupportedError(
-                f"PrivateTree releases no column as it is, so it does not support {names} of the schema",
-                hint="leave these columns out, or name them quasi-identifiers",
-            )
+            raise UnsupportedError(**refusal("private_roles", names=names))
         if schema.follows:
-            raise UnsupportedError(
-                "PrivateTree draws columns of a leaf independently, so none can follow another",
-                hint="leave out follows (--follows)",
-            )
+            raise UnsupportedError(**refusal("private_follows"))
         return self.measured(table, schema, OpenDP())
 
     def measured(self, table: Table, schema: Schema, noise: Noise) -> PrivatePlan:
@@ -100,16 +94,10 @@ class PrivateTree(Method):
         Tests and audits give mechanisms of their own; a release has OpenDP's.
         """
         if not LEAST <= self.epsilon <= MOST:
-            raise ParameterError(
-                f"epsilon is {str(self.epsilon)[:20]}; it must be from {LEAST:g} to {MOST:g}",
-                hint="less drowns everything in noise, the number of rows included; more promises nothing",
-            )
+            raise ParameterError(**refusal("epsilon", epsilon=str(self.epsilon)[:20], least=LEAST, most=MOST))
         records = check_whole("records", self.records, 1)
         if records > 1 and schema.person is None:
-            raise ParameterError(
-                "records says how many rows of a person are used, and every row is a person",
-                hint="name who a person is: Schema(unit=...)",
-            )
+            raise ParameterError(**refusal("private_records"))
         # the decimal that was written, not the double next to it
         epsilon = Fraction(repr(float(self.epsilon)))
         columns = declared(table, schema)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from ...errors import InfeasibleError, ParameterError
 from ...kernels import Floats
 from ...notation import figure, percent
+from ...texts import text
 from .contingency import Coded, Contingency, SensitiveView, find_value, label
 from .risk import Risk
 
@@ -26,9 +28,8 @@ def negations(excluded_values: int | Sequence[str], sensitive: Sequence[Coded]) 
             raise ParameterError(f"known_negations must be at least 0, not {excluded_values}")
         return int(excluded_values)
     excluded: list[list[int]] = [[] for _ in sensitive]
-    texts = [excluded_values] if isinstance(excluded_values, str) else excluded_values
-    for text in texts:
-        number, value = find_value(sensitive, text)
+    for named in [excluded_values] if isinstance(excluded_values, str) else excluded_values:
+        number, value = find_value(sensitive, named)
         excluded[number].append(value)
     return tuple(tuple(sorted(set(values))) for values in excluded)
 
@@ -87,8 +88,8 @@ def _columns(view: SensitiveView, values: Sequence[tuple[int, int]]) -> NDArray[
 def exempted(contingency: Contingency, sensitive: Sequence[Coded], names: Sequence[str]) -> Contingency:
     """Return the table with no cap on the named sensitive values."""
     views = list(contingency.views)
-    for text in [names] if isinstance(names, str) else names:
-        value = find_value(sensitive, text)
+    for named in [names] if isinstance(names, str) else names:
+        value = find_value(sensitive, named)
         for i, view in enumerate(views):
             columns = _columns(view, [value])
             if columns is not None:
@@ -134,74 +135,49 @@ def check_feasible(risk: Risk, quasi: Sequence[Coded]) -> None:
         f"{described(row)} ({counts[row]:,} records, floor {figure(float(groups[row]))})" for row in large[:5]
     ]
     small = sum(1 for row in order if counts[row] < DESCRIBED)
-    message = (
-        f"the cap cannot be met by any randomization: {len(order):,} groups with "
-        f"{int(counts[order].sum()):,} records stay above it (floor {groups.max():.4f})"
-    )
+    say = partial(text, "caps")
+    message = [say("infeasible", groups=len(order), records=int(counts[order].sum()), floor=groups.max())]
     if worst_groups:
-        message += "; the worst: " + "; ".join(worst_groups)
+        message.append(say("worst", groups="; ".join(worst_groups)))
         if len(large) > 5:
-            message += f"; and {len(large) - 5:,} more"
+            message.append(say("more", n=len(large) - 5))
     if small:
-        message += f"; {small:,} groups have fewer than {DESCRIBED} records and are not described"
+        message.append(say("small", groups=small, least=DESCRIBED))
     possible = 1 / reachable if reachable > 0 else np.inf
-    hint = (
-        f"the largest feasible l is just under {figure(possible)}"
-        if possible > 1 + 1e-9
-        else "no l above 1 is feasible"
-    )
+    hint = [say("largest", l=figure(possible)) if possible > 1 + 1e-9 else say("none")]
     if risk.target == "sensitive" and risk.bound == "paper":
-        hint += (
-            "; randomizing only the sensitive attribute cannot hide a group that holds one value: "
-            'use target="quasi" or "both"'
-        )
-    hint += '; or ask for relax="halfway", or exempt=[...] for sensitive values that need no protection'
-    raise InfeasibleError(message, hint=hint)
+        hint.append(say("target"))
+    hint.append(say("relax"))
+    raise InfeasibleError("; ".join(message), hint="; ".join(hint))
 
 
 def cautions(risk: Risk, quasi: Sequence[Coded], sensitive: Sequence[Coded], t: Floats, cap: float) -> list[str]:
     """Return warnings for the steward about what the caps leave open and about what the release will lose."""
     contingency, warnings = risk.contingency, []
+    say = partial(text, "caps")
     # The view of all sensitive columns together comes last, and is none of them.
     for view, column in zip(contingency.views, sensitive, strict=False):
         largest = float((contingency.mass @ view.share).max())
         if largest > cap:
-            warnings.append(
-                f"the cap {cap:.4f} lies below the share of the most frequent value of "
-                f"{column.name!r} ({largest:.4f}): guessing that value for everyone succeeds "
-                f"more often"
-            )
+            warnings.append(say("frequent", cap=cap, name=column.name, largest=largest))
     randomized = ([*quasi] if risk.n_quasi else []) + ([*sensitive] if risk.n_sensitive else [])
     weak = [c.name for c, x in zip(randomized, t, strict=True) if c.d > 1 and x < 0.1]
     if weak:
-        warnings.append(
-            "almost nothing is left of "
-            + ", ".join(map(repr, weak))
-            + " (t < 0.1): coarsen it, leave it out, or lower l"
-        )
+        warnings.append(say("weak", names=", ".join(map(repr, weak))))
     cells = int(np.prod([c.d for c in (*quasi, *sensitive)], dtype=float))
     if contingency.n < cells:
-        warnings.append(
-            f"{contingency.n:,} records are spread over {cells:,} combinations of values, so "
-            "reconstructed counts will be imprecise"
-        )
+        warnings.append(say("thin", records=contingency.n, cells=cells))
     large = contingency.mass * contingency.n >= DESCRIBED
     over = large & np.any([(v.share > v.cap * _SLACK).any(1) for v in contingency.views], axis=0)
     if over.any():
         best = np.max([v.share.max(axis=1) for v in contingency.views], axis=0)
         right, people = (float(best[over] @ contingency.mass[over]), float(contingency.mass[over].sum()))
-        warnings.append(
-            f"the {risk.bound} bound caps what one released record tells about its person, and not "
-            "what the table tells: every reader can reconstruct its counts and guess the most "
-            f"frequent value of a group. In {over.sum():,} of the {large.sum():,} groups of at least "
-            f"{DESCRIBED} records that guess is right for {percent(right / people, 0)} of "
-            f"{round(people * contingency.n):,} people; the cap is {percent(round(cap, 4), None)}"
-        )
+        figures = {"over": over.sum(), "groups": large.sum(), "least": DESCRIBED}
+        figures |= {"right": percent(right / people, 0), "people": round(people * contingency.n)}
+        warnings.append(say("guesses", bound=risk.bound, cap=percent(round(cap, 4), None), **figures))
     if risk.target == "quasi":
-        warnings.append(
-            "the sensitive columns are released as they are, so readers know exactly how many records have each value"
-        )
+        warnings.append(say("unchanged"))
     single = [c.name for c in randomized if c.d == 1]
     if single:
-        warnings.append("columns with a single category are left as they are: " + ", ".join(map(repr, single)))
+        warnings.append(say("single", names=", ".join(map(repr, single))))
     return warnings
