@@ -24,7 +24,8 @@ def test_every_text_is_named_by_the_code() -> None:
 
 def test_every_text_that_the_code_names_is_there() -> None:
     named = {pair for code in CODE for pair in re.findall(r'\btext\(\s*["\'](\w+)["\'],\s*["\'](\w+)', code)}
-    named |= {("error", key) for code in CODE for key in re.findall(r'\brefusal\("(\w+)"', code)}
+    refused = re.compile(r'\brefusal\(\s*"(\w+)"(?:,\s*"(\w+)")?')
+    named |= {(group or "error", key) for code in CODE for key, group in refused.findall(code)}
     for code in CODE:
         for group in re.findall(r'^ *_?say = partial\(text, "(\w+)"', code, re.M):
             named |= {(group, key) for key in re.findall(r'\b_?say\(\s*"(\w+)"', code)}

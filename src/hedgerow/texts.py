@@ -36,8 +36,10 @@ def text(group: str, key: str, /, **values: Any) -> str:
     return str(texts(group)[key]).format(**values)
 
 
-def refusal(key: str, /, **values: Any) -> dict[str, str]:
+def refusal(key: str, group: str = "error", /, **values: Any) -> dict[str, str]:
     """Return the message and the hint of an error, for `HedgerowError(**refusal(...))`.
+
+    The errors of audit and methods are the group "error", those of another folder a group of its name.
 
     Examples
     --------
@@ -45,5 +47,6 @@ def refusal(key: str, /, **values: Any) -> dict[str, str]:
     {'message': 'the method MART is given twice', 'hint': 'give a mapping of names to methods'}
     """
     # those of the methods are many and seldom needed, so they have a file of their own
-    words = read_toml("hedgerow.methods", "errors.toml").get(key) or texts("error")[key]
+    of_methods = read_toml("hedgerow.methods", "errors.toml") if group == "error" else {}
+    words = of_methods.get(key) or texts(group)[key]
     return {part: each.format(**values) for part, each in words.items()}

@@ -531,13 +531,11 @@ class Frontier:
             and (target_utility is None or p.utility >= target_utility - 1e-12)
         ]
         if not met:
-            near = (
-                f"lowest disclosure {figure(min(p.disclosure for p in self.points))}, largest k "
-                f"{max(p.k or 0 for p in self.points)}, highest utility "
-                f"{figure(max(p.utility for p in self.points))}"
-                if self.points
-                else "no point at all"
-            )
+            near = "no point at all"
+            if self.points:
+                disclosure, k = min(p.disclosure for p in self.points), max(p.k or 0 for p in self.points)
+                utility = max(p.utility for p in self.points)
+                near = text("frontier", "near", disclosure=figure(disclosure), k=k, utility=figure(utility))
             raise InfeasibleError(**refusal("no_point", releases=len(self.points), near=near))
         if target_utility is not None:
             return min(met, key=lambda p: (p.disclosure, -p.utility, -(p.k or 0)))

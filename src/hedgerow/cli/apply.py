@@ -9,6 +9,7 @@ from ..files import SUFFIXES
 from ..key import Key
 from ..plan import Plan
 from ..progress import cautions
+from ..texts import refusal
 from ..workflow.options import ENGINE, READING, plan_read_as, rows
 from .command import Options, command
 from .console import as_json, note, say, warn, working
@@ -52,10 +53,7 @@ def apply(plan: Path, source: str, options: Options) -> None:
         if not recoding.recoding.draws:
             raise ParameterError("--key-file is given, and this plan draws nothing")
         if not Path(key_file).exists():  # a new key would draw anew
-            raise InputError(
-                f"there is no key file {key_file}",
-                hint="name the one that the release was drawn with, or leave --key-file out",
-            )
+            raise InputError(**refusal("no_key_file", "cli", file=key_file))
         key = Key.file(key_file)
     with working("recoding"), cautions() as warnings:
         chosen = options.pick(("keep_order", "unseen", "engine", "memory", "parts"))

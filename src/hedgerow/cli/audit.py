@@ -7,7 +7,7 @@ from statistics import fmean
 
 from ..errors import ParameterError
 from ..files import SUFFIXES, write_private
-from ..texts import read_toml
+from ..texts import read_toml, refusal
 from ..workflow.options import ENGINE, READING, SCHEMA, plan_read_as, rows
 from .command import FORMATS, Options, command
 from .console import as_json, say, table, to_stderr, working
@@ -119,16 +119,11 @@ def _tables(source: str | None, release: str | None, options: Options) -> tuple[
     if options.get("release_only"):
         files = [file for file in (source, release, options.get("released")) if file]
         if len(files) != 1:
-            raise ParameterError(
-                "--release-only takes one table, the release",
-                hint="hedgerow audit --release-only release.csv --quasi ...",
-            )
+            raise ParameterError(**refusal("one_table", "cli"))
         return None, files[0]
     original, released = source or options.get("original"), release or options.get("released")
     if not original or not released:
-        raise ParameterError(
-            "two tables are needed, or --release-only", hint="hedgerow audit people.csv release.csv --quasi ..."
-        )
+        raise ParameterError(**refusal("two_tables", "cli"))
     return original, released
 
 

@@ -15,7 +15,7 @@ from typer.core import TyperCommand
 from ..errors import ParameterError, did_you_mean
 from ..files import read_text
 from ..schema import Schema
-from ..texts import text
+from ..texts import refusal, text
 from ..workflow.methods import MASKING, MASKING_PANEL
 from ..workflow.options import TABLES, Option, fits, rows, schema_from, split
 from .console import set_quiet
@@ -266,7 +266,6 @@ def _config(path: Path, by_name: Mapping[str, Option]) -> dict[str, Any]:
             values[name] = value
     if faults:
         raise ParameterError(
-            f"the config {path} has keys at fault: {', '.join(faults)}",
-            hint=f"the keys are {', '.join(sorted(set(names)))}",
+            **refusal("config", "cli", path=path, faults=", ".join(faults), names=", ".join(sorted(set(names))))
         )
     return values

@@ -12,6 +12,7 @@ from typing import Any
 
 from ..errors import InputError, OutputError, ParameterError
 from ..files import same_file, temporary_folder
+from ..texts import refusal
 from ..validation import PATH, check
 
 # how files of ours begin that are written anew without being asked
@@ -62,10 +63,7 @@ def new_file(
     elif target.exists() and not force and mark is None:
         raise OutputError(f"{target} exists already", hint=hint)
     if endings and target.suffix and target.suffix.lower() not in endings:
-        raise OutputError(
-            f"cannot write {target}: its ending is of another format",
-            hint=f"it can end in {', '.join(sorted(endings))}",
-        )
+        raise OutputError(**refusal("ending", "cli", target=target, endings=", ".join(sorted(endings))))
     return target
 
 

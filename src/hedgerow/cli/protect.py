@@ -13,6 +13,7 @@ from ..errors import Cancelled, HedgerowError, ParameterError
 from ..plan.records import REDRAW
 from ..profiles import Profile
 from ..progress import cautions
+from ..texts import refusal, text
 from ..validation import DAY, check
 from ..workflow import methods
 from ..workflow.options import ENGINE
@@ -56,10 +57,7 @@ def protect(options: Options, source: str | None = None) -> None:
             method = heavy.stronger(profile, method, is_chosen="k" in options)
         note(*texts)
         if to_stream or not options.get("report", True):
-            raise ParameterError(
-                "--profile is judged by what the report measures",
-                hint="leave out --no-report, and name a folder as --out",
-            )
+            raise ParameterError(**refusal("no_report", "cli"))
     schema = options.schema()
     with working("reading"):
         session = heavy.Session(file, schema=schema, method=method, **options.pick(ENGINE))
@@ -135,10 +133,7 @@ def _print(session: heavy.Session, folder: Path, options: Options, outcome: Sequ
 def _send(release: heavy.Release, folder: Path, outcome: Sequence[str]) -> None:
     """Send only the released table to standard output."""
     note(*outcome)
-    warn(
-        "only the table was written to standard output, without RECIPIENT.md, which its reader needs, and without "
-        "plan.json and audit.json; --out FOLDER keeps them"
-    )
+    warn(text("console", "table_alone"))
     send(folder / release.file_name)
 
 
@@ -159,9 +154,7 @@ def _with_keys(options: Options) -> tuple[Any, dict[str, Any]]:
     elif key and not pseudonyms and not drawing:
         raise ParameterError("--key-file is given without --pseudonyms or --guard redraw")
     if pseudonyms and not key:
-        raise ParameterError(
-            "--pseudonyms needs --key-file", hint="make one with: (umask 077; head -c 32 /dev/urandom > key.bin)"
-        )
+        raise ParameterError(**refusal("no_key", "cli"))
     return method, {"pseudonym_key": key if pseudonyms else None, **drawing}
 
 

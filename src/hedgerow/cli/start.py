@@ -18,7 +18,7 @@ from ..files import write_private
 from ..notation import figure
 from ..profiles import Profile
 from ..schema import Schema
-from ..texts import text
+from ..texts import refusal, text
 from ..workflow.methods import make
 from ..workflow.options import READING, rows
 from ..workflow.request import Request
@@ -46,10 +46,7 @@ def demo(options: Options) -> None:
     from ..backends.precompile import begin
 
     if begin():  # compiling goes on while the rest is loaded
-        note(
-            "The first run on a machine compiles the fast parts, which takes ten seconds to a minute; later "
-            "runs take seconds."
-        )
+        note(text("console", "first_run"))
     from . import heavy
 
     folder = Path(options.get("out", "demo"))
@@ -201,9 +198,7 @@ def studio(options: Options, source: str | None = None) -> None:
     try:
         from ..studio.server import serve
     except ImportError:
-        raise UnsupportedError(
-            "the studio needs FastAPI and uvicorn, which are not installed", hint="pip install 'hedgerow[studio]'"
-        ) from None
+        raise UnsupportedError(**refusal("no_studio", "cli")) from None
 
     def ready(address: str) -> None:
         say(address)

@@ -24,7 +24,7 @@ from ..plan import Guard, Plan
 from ..plan.records import RUNS
 from ..progress import caution
 from ..schema import READING, Schema
-from ..texts import text
+from ..texts import refusal, text
 from ..validation import check_one_of
 from .folder import PARTS_MARKS, write_folder
 
@@ -124,11 +124,7 @@ def apply_plan(
     """
     check_one_of("unseen", unseen, UNSEEN)
     if plan.guard is not None and plan.guard.form != RUNS:
-        raise UnsupportedError(
-            "this plan draws values inside the groups of its own table, and knows nothing of other people's",
-            hint='protect their table by itself, or make a plan with guard="runs" (protect --guard runs), which hides '
-            "exact values but not who is in the table",
-        )
+        raise UnsupportedError(**refusal("drawn_plan", "release"))
     # no backend executes every kind of recoding
     runs_on = [n for n in ENGINES if plan.recoding.kind in computing(n).capabilities.recodings]
     if plan.guard is not None:
@@ -152,12 +148,7 @@ def apply_plan(
     # identifiers are left out by design, so they need no caution
     strangers = [name for name in dropped if name not in plan.names("identifier")]
     if recoded.outside and unseen == "error":
-        raise PlanError(
-            f"{recoded.outside:,} cells fall outside the plan's cells",
-            hint="the released cell would not be true of them: release them as * "
-            '(unseen="suppress", --unseen suppress), count them only (unseen="count", --unseen '
-            "count), or fit a plan to these people",
-        )
+        raise PlanError(**refusal("outside", "release", outside=recoded.outside))
     if recoded.outside:
         state = "outside_hidden" if unseen == "suppress" else "outside_counted"
         caution(text("caution", state, outside=recoded.outside))
@@ -208,7 +199,4 @@ def check_columns(plan: Plan, table: Table) -> None:
     """Raise one PlanError that lists all of the plan's quasi-identifiers that the table lacks."""
     faults = [f"{name!r}{did_you_mean(name, table.names)}" for name in plan.names("quasi") if name not in table.names]
     if faults:
-        raise PlanError(
-            f"the table lacks quasi-identifiers of the plan: {', '.join(faults)}",
-            hint="the table's columns are: " + ", ".join(table.names),
-        )
+        raise PlanError(**refusal("lacks_quasi", "release", faults=", ".join(faults), names=", ".join(table.names)))

@@ -17,6 +17,7 @@ from ..columns.arrays import indexed
 from ..columns.to_parquet import OpenOptions
 from ..errors import ParameterError, SchemaError
 from ..notation import MISSING, split_concatenation
+from ..texts import refusal
 from ..validation import NAMES, NUMBER, TEXT, takes
 
 
@@ -104,8 +105,7 @@ def explode(
         widths = {name: parts.count[parts.code].mean() for name, parts in parts_of.items()}
         widest = sorted(widths, key=lambda name: -float(widths[name]))[:3]
         raise ParameterError(
-            f"exploding makes {n_rows.sum():,.0f} records, more than {max_rows:,}",
-            hint=f"name fewer columns by columns=; the widest are {', '.join(widest)}",
+            **refusal("exploded", "release", records=n_rows.sum(), max_rows=max_rows, widest=", ".join(widest))
         )
 
     rows = np.arange(len(frame))

@@ -20,6 +20,7 @@ from ..io.file_sets import PART as PART_NAME
 from ..io.file_sets import parts_of, would_join
 from ..io.write import PART_FILE
 from ..schema import Schema
+from ..texts import refusal, text
 from ..validation import PATH, check
 
 
@@ -54,10 +55,7 @@ def parts_in(folder: Path) -> list[Path]:
     unexpected = sorted(inside.symmetric_difference(names))
     if unexpected or not names:
         listed = f"{', '.join(unexpected[:3])} missing or of another origin" if unexpected else "no files"
-        raise InputError(
-            f"the folder {folder} is not a table in parts ({listed})",
-            hint=f"its files are called {names[0] if names else PART_FILE.format(0)} and so on",
-        )
+        raise InputError(**refusal("no_parts", "release", folder=folder, listed=listed, first=PART_FILE.format(0)))
     return [folder / name for name in names]
 
 
@@ -88,10 +86,7 @@ def altered(folder: Path, record: str) -> str | None:
     with suppress(OSError, ValueError, LookupError, TypeError, RecursionError, HedgerowError):
         recorded = json.loads((folder / record).read_bytes())["release"]["file"]
         if recorded != file_facts(released_file(folder)):
-            return (
-                f"{recorded['name']} is no longer the table that {record} tells of: something of it is "
-                "missing, or was altered since it was verified"
-            )
+            return text("caution", "altered", name=recorded["name"], record=record)
     return None
 
 
@@ -171,9 +166,7 @@ def write_release(
         check_target(outer, force, PUBLIC_MARKS, inputs)
         here, there = folder.resolve(), outer.resolve()
         if there in (here, *here.parents) or here in there.parents:
-            raise OutputError(
-                f"{outer} and the private folder must not lie inside one another", hint="choose another name"
-            )
+            raise OutputError(**refusal("inside", "release", outer=outer))
 
     def fill_both(inside: Path) -> None:
         published = fill(inside)
@@ -220,15 +213,9 @@ def check_target(
     if not folder.name:
         raise OutputError(f"{str(folder)!r} is no name for a release folder")
     if not folder.parent.is_dir():
-        raise OutputError(
-            f"there is no folder {folder.parent} to write the release {folder.name} in",
-            hint="make it first, or choose another --out",
-        )
+        raise OutputError(**refusal("no_parent", "release", parent=folder.parent, name=folder.name))
     if not os.access(folder.parent, os.W_OK):
-        raise OutputError(
-            f"the folder {folder.parent} cannot be written to, so no release can be made in it",
-            hint="choose another --out, or have somebody allow it",
-        )
+        raise OutputError(**refusal("read_only", "release", parent=folder.parent))
     if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
         raise OutputError(f"{folder} exists and is not a folder", hint="choose another name")
     if folder.exists():
@@ -237,30 +224,18 @@ def check_target(
         # --force replaces a release, never a folder that happens to have the name
         inside = {entry.name for entry in folder.iterdir()}
         if marks == PUBLIC_MARKS and MARKS & inside:
-            raise OutputError(
-                f"{folder} holds a private release, so nothing to hand out replaces it",
-                hint="choose another name, or remove it yourself",
-            )
+            raise OutputError(**refusal("private_folder", "release", folder=folder))
         if inside and not marks <= inside:
-            raise OutputError(
-                f"{folder} is not a release folder, so it is not replaced",
-                hint="choose another name, or remove it yourself",
-            )
+            raise OutputError(**refusal("no_release", "release", folder=folder))
         foreign = sorted(e.name for e in folder.iterdir() if not _ours(e, marks))
         if foreign:
-            raise OutputError(
-                f"{folder} holds what no release wrote ({', '.join(foreign[:3])}), so it is not replaced",
-                hint="choose another name, or move it away yourself",
-            )
+            raise OutputError(**refusal("foreign", "release", folder=folder, names=", ".join(foreign[:3])))
 
 
 def check_apart(source: str | Path, target: Path) -> None:
     """Raise OutputError if the output file would become one of the source table's part files."""
     if would_join(source, target):
-        raise OutputError(
-            f"{target} would lie among the parts of {source}, and be read with them from then on",
-            hint="choose a place outside of it",
-        )
+        raise OutputError(**refusal("among_parts", "release", target=target, source=source))
 
 
 def _holds(folder: Path, path: str | Path) -> bool:

@@ -21,7 +21,7 @@ from ..methods.base import Method
 from ..plan.records import RUNS
 from ..progress import Progress, caution, cautions, listening, telling
 from ..schema import Schema
-from ..texts import text
+from ..texts import refusal, text
 from .release import Release
 
 _PSEUDONYM_BYTES = 8
@@ -67,11 +67,7 @@ def make_release(
         table.check_released_codes([*schema.other, *rest])
     redrawn = () if guard is None or guard.form == RUNS else (*schema.sensitive, *(schema.quasi if guard.rows else ()))
     if idle := [name for name in schema.follows if name not in redrawn]:
-        raise UnsupportedError(
-            f"{', '.join(idle)} cannot follow another column, because only values that are drawn do",
-            hint='leave out follows (--follows); sensitive columns are drawn with guard="redraw" (--guard redraw), '
-            "quasi-identifiers by Hedge in rows alone",
-        )
+        raise UnsupportedError(**refusal("idle_follows", "release", names=", ".join(idle)))
     refuse_identifiers(table, rest)
     try:
         return _protected(table, schema, method, secret, guard, keep_order=keep_order, parts=parts, progress=progress)
@@ -130,19 +126,13 @@ def _protected(
             caution(text("caution", "no_pseudonym", name=schema.household))
         if fitted.by_position and not computing(table.engine).capabilities.positions:
             raise UnsupportedError(
-                f"what this {type(fitted).__name__} promises counts records by their position, and "
-                f"rows on the engine {table.engine!r} have none",
-                hint='draw none by position (bootstrap=False), or use engine="memory" (--engine memory)',
+                **refusal("no_positions", "release", method=type(fitted).__name__, engine=table.engine)
             )
         if keep_order:
             caution(text("caution", "keep_order"))
             plan = replace(plan, parameters={**plan.parameters, "keep_order": True})
         elif fitted.by_position:
-            raise ParameterError(
-                f"what this {type(fitted).__name__} promises counts records by their position",
-                hint="draw none by position (bootstrap=False), or leave them in the order of the "
-                "input, which may show who is who (keep_order=True, --keep-order)",
-            )
+            raise ParameterError(**refusal("by_position", "release", method=type(fitted).__name__))
     table.release_memory()
     step("recoding")
     dropped, source = [n for n in plan.left_out if n not in linked], table
@@ -186,30 +176,18 @@ def _check_capable(engine: str, schema: Schema, secret: Secret | None) -> None:
         ("identifiers are replaced by pseudonyms", secret is not None),
     ):
         if is_needed and not computing(engine).capabilities.positions:
-            raise UnsupportedError(
-                f"{what}, which the engine {engine!r} cannot do", hint='use engine="memory" or "duckdb" (--engine)'
-            )
+            raise UnsupportedError(**refusal("incapable", "release", what=what, engine=engine))
 
 
 def _check_guard(guard: GuardOptions, engine: str, method: Method, keep_order: bool) -> None:
     """Raise an error if values cannot be hidden in this way: by the method, the engine or the order of rows."""
     if not method.guardable:
-        raise UnsupportedError(
-            f"{type(method).__name__} makes no groups in which sensitive values could be hidden, or promises "
-            "something of their exact values",
-            hint="choose Hedge, MART, Mondrian, Datafly, Incognito or LocalSuppression, or guard=None (--guard none)",
-        )
+        raise UnsupportedError(**refusal("no_guard", "release", method=type(method).__name__))
     if keep_order and guard.rows:
-        raise ParameterError(
-            'in the order of the input every drawn row shows whose group it comes from, which cells="rows" hides',
-            hint='leave out keep_order (--keep-order), or choose cells="means" or "ranges"',
-        )
+        raise ParameterError(**refusal("drawn_order", "release"))
     capabilities = computing(engine).capabilities
     if keep_order and not capabilities.positions:
-        raise UnsupportedError(
-            f"rows of the engine {engine!r} have no numbers, so drawn values are not kept in their order",
-            hint='leave out keep_order (--keep-order), or use engine="memory" (--engine memory)',
-        )
+        raise UnsupportedError(**refusal("no_order", "release", engine=engine))
 
 
 def _in_memory(table: Table, schema: Schema) -> Table:

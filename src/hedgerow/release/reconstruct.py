@@ -25,6 +25,7 @@ from ..plan import Plan, Randomize, Randomized
 from ..plan.fields import read as read_record
 from ..plan.records import parsed
 from ..progress import caution
+from ..texts import refusal
 from ..validation import MAPPING, NAMES, NUMBER, TEXT, check_one_of, takes
 from .folder import AUDIT, altered, is_table, released_file, whole
 
@@ -106,18 +107,11 @@ def reconstruct(
     dims = tuple(c.d for c, _ in used)
     cells = math.prod(dims)
     if cells > _MOST_CELLS:
-        raise ParameterError(
-            f"the table of these columns has {cells:,} cells, more than {_MOST_CELLS:,}",
-            hint="name fewer with columns=[...]",
-        )
+        raise ParameterError(**refusal("many_cells", "release", cells=cells, most=_MOST_CELLS))
     codes = np.zeros(table.n_rows, dtype=np.int64)
     for column, part in used:
         if np.any(part >= column.d):
-            raise InputError(
-                f"column {column.name!r} holds {int((part >= column.d).sum()):,} values "
-                "that its distortion parameters do not list",
-                hint="the table and public.json belong together",
-            )
+            raise InputError(**refusal("unlisted", "release", name=column.name, values=int((part >= column.d).sum())))
         # one number for each combination of categories
         codes *= column.d
         codes += part
@@ -246,10 +240,8 @@ class Reconstruction:
         names = (columns,) if isinstance(columns, str) else tuple(columns)
         unknown = [n for n in names if n not in self.columns]
         if unknown or len(set(names)) != len(names):
-            raise ParameterError(
-                f"unknown or doubled columns: {', '.join(map(repr, unknown or names))}",
-                hint="the table has " + ", ".join(self.columns),
-            )
+            wrong = ", ".join(map(repr, unknown or names))
+            raise ParameterError(**refusal("unknown_columns", "release", names=wrong, columns=", ".join(self.columns)))
         return names
 
     def _answer(self, names: Sequence[str], counts: Floats, level: float, about: About) -> pa.Table:
@@ -303,9 +295,7 @@ def _inputs(release: Any, parameters: Any) -> tuple[Table, Mapping[str, Any]]:
         return whole(release), _data(parameters)
     if hasattr(release, "plan") and hasattr(release, "table"):
         return read(release.table), _data(release.plan)
-    raise PlanError(
-        "a table alone cannot be reconstructed", hint="give the distortion parameters as well: parameters='public.json'"
-    )
+    raise PlanError(**refusal("table_alone", "release"))
 
 
 def _data(parameters: Any) -> Mapping[str, Any]:
@@ -323,10 +313,7 @@ def _described(public: Mapping[str, Any]) -> tuple[tuple[Randomized, ...], list[
     """Return the randomized columns, and the names of the sensitive columns."""
     recoding = public.get("recoding")
     if not isinstance(recoding, Mapping) or recoding.get("kind") != Randomize.kind:
-        raise PlanError(
-            "these are not the distortion parameters of randomized response",
-            hint="public.json of a release made by RandomizedResponse has them",
-        )
+        raise PlanError(**refusal("other_parameters", "release"))
     try:
         randomized = read_record(Randomize, {k: v for k, v in recoding.items() if k != "kind"}).columns
         listed = public.get("columns", [])

@@ -25,6 +25,7 @@ from ..measures.guarantees import Check, ColumnGuarantee, from_promise
 from ..plan import Plan
 from ..plan.records import MAPPED, UNCHANGED
 from ..progress import Tell
+from ..texts import refusal
 from .expected_rows import ExpectedRows, compare
 from .folder import parts_in
 from .rederive.guard_recipe import GuardRecipe
@@ -243,8 +244,7 @@ def require(checks: Iterable[Check], where: str = "the released table") -> list[
             for c in broken
         )
         raise PromiseError(
-            f"{where} does not keep {len(broken)} of {len(listed)} checks: {faults}",
-            hint="nothing was written; this is a fault in the method or its plan",
+            **refusal("broken", "release", where=where, broken=len(broken), checks=len(listed), faults=faults)
         )
     return listed
 
@@ -262,9 +262,6 @@ def same_columns(required: Sequence[str], reached: Sequence[str]) -> Check:
     """Check that a table has the required columns in the required order."""
     differing = [n for n in [*required, *reached] if n not in required or n not in reached]
     holds = list(required) == list(reached)
-    detail = (
-        "the declared columns in order, identifiers left out"
-        if holds
-        else f"at fault: {', '.join(dict.fromkeys(differing)) or 'their order'}"
-    )
+    faults = ", ".join(dict.fromkeys(differing)) or "their order"
+    detail = "the declared columns in order, identifiers left out" if holds else f"at fault: {faults}"
     return Check("columns", len(required), len(reached), holds, detail)

@@ -11,7 +11,7 @@ from pkgutil import resolve_name
 from typing import Any
 
 from ..errors import ParameterError, UnsupportedError, did_you_mean
-from ..texts import read_toml
+from ..texts import read_toml, refusal
 from .options import fits, quoted, rows, split
 
 # the class of each method, as ``module:class``, by its name on the command line
@@ -42,9 +42,8 @@ def make(name: str, options: Mapping[str, Any]) -> Any:
     RandomizedResponse(l=3.0, caps={'illness=HIV': 0.1})
     """
     if name not in METHODS:
-        raise ParameterError(
-            f"unknown method {name!r}{did_you_mean(name, METHODS)}", hint=f"the methods are {', '.join(METHODS)}"
-        )
+        similar, listed = did_you_mean(name, METHODS), ", ".join(METHODS)
+        raise ParameterError(**refusal("unknown_method", "workflow", name=name, similar=similar, methods=listed))
     method = resolve_name(METHODS[name])()
     foreign = [option for option in options if option not in method.get_params()]
     if foreign:
@@ -123,10 +122,7 @@ def options_of(method: Any) -> dict[str, Any]:
         again = changed(make(name_of(method), options))
         lost = [n for n in params if n not in again or _listed(again[n]) != _listed(params[n])]
     if lost:
-        raise UnsupportedError(
-            f"the command line cannot say {', '.join(lost)} of {type(method).__name__} as it was given",
-            hint="use the Python code instead",
-        )
+        raise UnsupportedError(**refusal("unsayable", "workflow", names=", ".join(lost), method=type(method).__name__))
     return options
 
 

@@ -16,7 +16,7 @@ from ..plan import Plan
 from ..schema import EVERY_ROW, ROLE_FIELDS, SURVEY, Schema
 from ..schema import READING as READING_FIELDS
 from ..schema import TABLES as COLUMN_TABLES
-from ..texts import read_toml
+from ..texts import read_toml, refusal
 
 
 @dataclass(frozen=True)
@@ -186,9 +186,7 @@ def _grid(entries: Iterable[str]) -> dict[str, Any]:
         elif points:
             points[next(reversed(points))].append(entry)
         if not points or "" in points:
-            raise SchemaError(
-                "--grid reads COLUMN=FIRST:LAST:STEP or COLUMN=POINT,POINT", hint="for example --grid age=0:85:5"
-            )
+            raise SchemaError(**refusal("grid", "workflow"))
     return {
         column: texts[0] if ":" in texts[0] and len(texts) == 1 else list(map(_point, texts))
         for column, texts in points.items()
@@ -215,10 +213,7 @@ def bound(column: str, text: str) -> int | float | str:
     text = text.strip()
     if re.fullmatch(r"[-+]?[1-9]\d*\.\d{3}", text):
         whole = text.replace(".", "")
-        raise SchemaError(
-            f"the bound {text} of column {column!r} may mean {whole}, or a number with a fraction",
-            hint=f"write {whole}, or {text}0 if the point is a decimal one",
-        )
+        raise SchemaError(**refusal("ambiguous_bound", "workflow", text=text, column=column, whole=whole))
     return int(text) if re.fullmatch(r"[-+]?\d+", text) else _point(text)
 
 

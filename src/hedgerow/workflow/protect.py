@@ -23,7 +23,7 @@ from ..progress import Progress, caution, cautions, telling
 from ..release import Release, make_release
 from ..release.private_release import PrivateRelease, make_private
 from ..schema import SCHEMA, Schema
-from ..texts import text
+from ..texts import refusal, text
 from ..validation import FLAG, METHOD, PROGRESS, TEXT, check_one_of, check_whole, takes
 from .methods import form_of
 
@@ -181,10 +181,7 @@ def protect(
         release = make_release(people, schema, method, **making)
     else:
         if engine not in ("auto", "memory"):
-            raise UnsupportedError(
-                "max_inference trains learners on the whole table, and this engine reads it piece by piece",
-                hint='use engine="memory", or leave it out',
-            )
+            raise UnsupportedError(**refusal("no_learners", "workflow"))
         # refuses tables that only another engine holds
         chosen(people, ("memory",), "max_inference")
         release = _within(people, schema, method, max_inference, making)
@@ -259,9 +256,7 @@ def _within(people: Any, schema: Schema, method: Any, max_inference: float, maki
         tried.append((check.reached, setting))
     lowest, setting = min(tried)
     raise InfeasibleError(
-        f"learners infer more than max_inference={max_inference:g} from every release that was "
-        f"tried: at least {figure(lowest)}, with {setting} ({len(tried)} tried)",
-        hint="coarsen or drop quasi-identifiers, randomise, or allow more",
+        **refusal("bound", "workflow", most=max_inference, lowest=figure(lowest), setting=setting, tried=len(tried))
     )
 
 

@@ -17,6 +17,7 @@ from scipy.spatial import KDTree
 from ...errors import ParameterError
 from ...kernels.threads import in_parts
 from ...measures import Counts, Floats, Groups, Ints, group
+from ...texts import refusal
 from ..design_matrix import UNKNOWN, Everybody, Known, design_known, design_released
 from ..record_distance import NEAR, WHOLE, Reach, bound
 from ..released_values import ReleasedColumn
@@ -42,9 +43,8 @@ def check_learners(names: Sequence[str]) -> None:
     """Raise ParameterError if a name is not in `LEARNERS`, or if no name is given."""
     unknown = [name for name in names if name not in LEARNERS]
     if unknown or not names:
-        raise ParameterError(
-            f"unknown learners: {', '.join(map(repr, unknown)) or 'none given'}", hint="one of " + ", ".join(LEARNERS)
-        )
+        wrong = ", ".join(map(repr, unknown)) or "none given"
+        raise ParameterError(**refusal("unknown_learners", names=wrong, learners=", ".join(LEARNERS)))
 
 
 def attackers(sides: TablePair, names: Sequence[str]) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ from ...measures.masking_scores import Scores, score_arrays
 from ...methods.response.caps import DESCRIBED
 from ...plan import Plan, Randomize
 from ...progress import Tell, telling
+from ...texts import text
 from ..design_matrix import Known, known_rows
 from ..record_distance import NEAR, Reach
 from ..released_values import ReleasedColumn
@@ -173,13 +174,6 @@ def match(tables: TablePair, people: People, rows: Ints) -> Floats:
     return np.array(by_person(match_one, n, n * len(first))).reshape(n, 4).T
 
 
-WARNING = (
-    "How near released records lie is no measure of what they give away: records that lie far "
-    "from everybody can tell who took part, and near ones may be what everybody is like. Read "
-    "the attacks, not this distance."
-)
-
-
 def linking(
     sides: TablePair, *, people: int = 500, random_state: int = 0, progress: Tell = telling(None)
 ) -> tuple[list[dict[str, Any]], dict[str, Any]]:
@@ -207,7 +201,7 @@ def linking(
     list of dict
         The attacks.
     dict
-        How near the nearest records are, with `WARNING`.
+        How near the nearest records are, with a warning that this says little.
     """
     progress("linking attack: best match and two files")
     picked = [each.some(people, random_state) for each in sides.people]
@@ -258,7 +252,7 @@ def _nearness(nearest: Sequence[Floats]) -> dict[str, Any]:
         near, far = (-np.round(distances / NEAR) for distances in nearest)
         closer = area([(near, far)])
         out |= {"strangers": _quantiles(nearest[1]), "closer": closer.value, "interval": closer.interval}
-    return out | {"warning": WARNING}
+    return out | {"warning": text("note", "nearness")}
 
 
 def _quantiles(distances: Floats) -> dict[str, float]:
