@@ -68,9 +68,8 @@ def true_values(column: Column, rows: Any = slice(None)) -> npt.NDArray[Any]:
     return column.by_code[codes] if column.is_number else codes.astype(np.int64)
 
 
-def in_codes_of(original: Column, table: Table, unknown: int) -> Column:
-    """Read a column from another table; categories get the codes of `original`."""
-    column = table.like(original)
+def in_codes_of(original: Column, column: Column, unknown: int) -> Column:
+    """Return a column of another table; its categories get the codes of `original`."""
     return column if original.is_number else replace(original, codes=column.codes_in(original, unknown=unknown))
 
 
@@ -89,7 +88,7 @@ def known_rows(released: Sequence[ReleasedColumn], rows: Ints) -> Known:
 def known_table(released: Sequence[ReleasedColumn], table: Table) -> Known:
     """Return the true quasi-identifiers of the people in another table, encoded with the original's codes."""
     columns = (column.original for column in released)
-    return Known(tuple(true_values(in_codes_of(c, table, c.n_values)) for c in columns))
+    return Known(tuple(true_values(in_codes_of(c, table.like(c), c.n_values)) for c in columns))
 
 
 def design_released(released: Sequence[ReleasedColumn], rows: Ints) -> Floats:

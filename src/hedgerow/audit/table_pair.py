@@ -361,14 +361,8 @@ class Pair(TablePair):
     @property
     def sensitive_cells(self) -> tuple[ReleasedColumn, ...]:
         """Return the released sensitive columns as cells, in the original's categories."""
-        return tuple(
-            unchanged(
-                released
-                if original.is_number
-                else replace(original, codes=released.codes_in(original, unknown=original.n_values))
-            )
-            for original, released in zip(self.sensitive, self.released_sensitive, strict=True)
-        )
+        both = zip(self.sensitive, self.released_sensitive, strict=True)
+        return tuple(unchanged(in_codes_of(original, released, original.n_values)) for original, released in both)
 
     @cached_property
     def canonical(self) -> Ints:
@@ -398,6 +392,6 @@ class Pair(TablePair):
     def people_of(self, table: Table) -> People:
         """Read other people in the members' codes; new categories get the code after the one for missing."""
         return People(
-            tuple(in_codes_of(column, table, column.n_values) for column in self.quasi),
-            tuple(in_codes_of(column, table, column.n_values + 1) for column in self.sensitive),
+            tuple(in_codes_of(column, table.like(column), column.n_values) for column in self.quasi),
+            tuple(in_codes_of(column, table.like(column), column.n_values + 1) for column in self.sensitive),
         )
