@@ -231,14 +231,8 @@ class _Intruder:
             right, n = self._compared(j, people[coarse], named[coarse]), int(coarse.sum())
             touched |= coarse
             sums, total = sums + right, total + n
-            success, control, guess, best, _ = (right / n).tolist()
-            by_column[column.name] = {
-                "cells": n,
-                "success": success,
-                "control": control,
-                "public_guess": guess,
-                "public_best": best,
-            }
+            figures = zip(("success", "control", "public_guess", "public_best"), (right / n).tolist(), strict=False)
+            by_column[column.name] = {"cells": n, **dict(figures)}
         # a person's cells count as one attempt: they are no independent evidence
         attempts = int(touched.sum())
         shares = [*(sums / total).tolist(), 1.0]

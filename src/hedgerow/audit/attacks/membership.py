@@ -459,19 +459,14 @@ def _strongest(scores: Mapping[Attack, Sequence[MemberScores]]) -> list[MemberSc
     if any(min(len(s.members), len(s.strangers)) < 2 for each in scores.values() for s in each):
         return []
     # chosen on one half and measured on the other: choosing gains nothing by chance
-    best = [max(half, key=lambda a: round(_area(half[a]).value, 9)) for half in halves]
+    best = [max(half, key=lambda a: round(area(half[a]).value, 9)) for half in halves]
     return [*halves[0][best[1]], *halves[1][best[0]]]
-
-
-def _area(scores: Sequence[MemberScores]) -> Rate:
-    """Return how often a member scores above a stranger, over all releases."""
-    return area([(each.members, each.strangers) for each in scores])
 
 
 def _record(attack: Attack, scores: Sequence[MemberScores], before: Sequence[MemberScores]) -> dict[str, Any]:
     """Return an attack as plain data, from its scores on releases and on their originals."""
     knows, learner = attack
-    success, sizes = _area(scores), [(len(s.members), len(s.strangers)) for s in scores]
+    success, sizes = area(scores), [(len(s.members), len(s.strangers)) for s in scores]
     members, strangers = (sum(each) for each in zip(*sizes, strict=True))
     variance = fmean((n + m + 1) / (12 * n * m) for n, m in sizes) / len(scores)
     # as many coin tosses have the variance of the area where nothing tells members and strangers apart
@@ -482,7 +477,7 @@ def _record(attack: Attack, scores: Sequence[MemberScores], before: Sequence[Mem
         learner=learner,
         target=knows,
         means="somebody in the table scores above somebody who is not",
-        rates=Rates(success, Rate(0.5, null.low, null.high, strangers), _area(before)),
+        rates=Rates(success, Rate(0.5, null.low, null.high, strangers), area(before)),
         public=0.5,
     ) | {
         "people": members,
