@@ -214,7 +214,7 @@ def compare(release: Any, name: str) -> Comparison:
     if not column.is_number:
         rows = tuple(zip(shape["labels"], shape["before"], shape["after"], strict=True))
         return Comparison(name, "categories", rows, moved, shape)
-    return Comparison(name, "numbers", (*_quantile_rows(column), _missing_row(column)), moved, shape)
+    return Comparison(name, "numbers", _number_rows(column), moved, shape)
 
 
 def _column(release: Any, subject: Subject, name: str) -> ReleasedColumn:
@@ -229,9 +229,10 @@ def _column(release: Any, subject: Subject, name: str) -> ReleasedColumn:
     return released.column
 
 
-def _quantile_rows(column: ReleasedColumn) -> list[tuple[str, Any, Any]]:
+def _number_rows(column: ReleasedColumn) -> tuple[tuple[str, Any, Any], ...]:
+    """Return the quantiles, the mean and the share of missing values, before and after."""
     values, *both = value_shares(column)
-    unit = column.original.unit
+    unit, original = column.original.unit, column.whole
 
     def as_text(value: float) -> Any:
         return moment(value, unit) if unit else value
@@ -247,11 +248,6 @@ def _quantile_rows(column: ReleasedColumn) -> list[tuple[str, Any, Any]]:
         return as_text(float(values @ shares)) if shares.any() else None
 
     rows = [(words, *(at(shares, part) for shares in both)) for words, part in QUANTILES.items()]
-    return [*rows, ("mean", *map(mean, both))]
-
-
-def _missing_row(column: ReleasedColumn) -> tuple[str, float, float]:
-    """Return the shares of missing values before and after, labelled as a row of the comparison."""
-    original, n = column.whole, max(len(column.codes), 1)
     before = float(original.counts()[-1]) / max(len(original.codes), 1)
-    return "missing", before, float(column.counts @ column.absent) / n
+    after = float(column.counts @ column.absent) / max(len(column.codes), 1)
+    return (*rows, ("mean", *map(mean, both)), ("missing", before, after))

@@ -373,14 +373,12 @@ def public_loss(column: Column, truth: Any) -> Floats:
 
 def _tree_cells(before: TablePair, name: str, rows: Ints) -> Ints:
     """Grow a tree without a cap for one column on part of the people, and return each person's leaf."""
-    # too few people for a tree of two cells
-    if len(rows) < 2 * CELL:
-        return np.zeros(len(rows), np.int64)
-    people = Table(before.original.arrow.take(rows))
     schema = before.schema
     quasi = [n for n, c in zip(schema.quasi, before.quasi, strict=True) if (c.codes[rows] < c.n_values).any()]
-    if not quasi:
+    # too few people for a tree of two cells, or nothing to split them by
+    if len(rows) < 2 * CELL or not quasi:
         return np.zeros(len(rows), np.int64)
+    people = Table(before.original.arrow.take(rows))
     tree = MART(k=CELL, max_disclosure=None).fit_table(
         people, schema.replace(quasi=tuple(quasi), sensitive=(name,), unit=None, grid={})
     )

@@ -422,8 +422,7 @@ class _Reader:
         low, high = self.extent
         if cell.lo is not None and cell.hi is not None and low == low:
             ranges.append((max(float(cell.lo), low), min(float(cell.hi), high)))
-        ends = _around(ranges) if ranges else (np.nan, np.nan)
-        return Meaning(None, ends, float(cell.missing))
+        return Meaning(None, _around(ranges), float(cell.missing))
 
     def _foreign_numbers(self, label: str) -> Meaning | None:
         parts = cell_patterns.members(label)

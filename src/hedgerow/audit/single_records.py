@@ -249,18 +249,13 @@ def _column(released: ReleasedColumn) -> dict[str, Any]:
 
 def _ranges(released: ReleasedColumn, m: int) -> list[list[int]]:
     """Return the first and last value code of each cell, and 1 if the cell may be missing."""
-    lo, hi = _code_ranges(released)
-    free = released.anything | released.stands_in
-    lo, hi = np.where(free, 0, lo), np.where(free, m - 1, hi)
-    return np.stack([lo, hi, released.missing | free], axis=1).astype(int).tolist()
-
-
-def _code_ranges(released: ReleasedColumn) -> tuple[Ints, Ints]:
-    """Return the codes of the first and last original value in each cell; an empty range if it has none."""
     values, finite = released.original.values, np.isfinite(released.lo)
+    # a cell without any original value has an empty range
     first = np.searchsorted(values, np.where(finite, released.lo, np.inf), "left")
     last = np.searchsorted(values, np.where(finite, released.hi, -np.inf), "right") - 1
-    return first, last
+    free = released.anything | released.stands_in
+    first, last = np.where(free, 0, first), np.where(free, m - 1, last)
+    return np.stack([first, last, released.missing | free], axis=1).astype(int).tolist()
 
 
 def _sets(released: ReleasedColumn, m: int) -> list[list[int] | None]:

@@ -131,8 +131,7 @@ def changed_cells(pair: Pair, column: ReleasedColumn) -> dict[str, float]:
         same = only[cells] == original.codes
     same &= ~column.missing[cells]
     # a missing value that is still missing was not changed
-    empty = np.array([label is None for label in column.labels], np.bool_)
-    same |= (original.codes == original.n_values) & empty[cells]
+    same |= (original.codes == original.n_values) & column.empty[cells]
     same &= ~column.anything[cells]
     hidden = float(column.anything[cells].sum())
     return {"changed": 1 - float(same.sum()) / n, "suppressed": (hidden + pair.suppressed) / n}
