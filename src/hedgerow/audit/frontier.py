@@ -282,10 +282,9 @@ class Trial:
 
 def _disclosed(pair: Pair) -> dict[str, float | None]:
     """Return the disclosure of all sensitive columns, with their mean `Explained.floor_ratio`."""
-    names = ("worst", "mean_over_groups", "mean_over_records", "explained", "floor_ratio")
     # where values were altered, classes of equal cells are nobody's
     if pair.risk_model == "linkage" or not pair.sensitive:
-        return dict.fromkeys(names)
+        return dict.fromkeys(("worst", "mean_over_groups", "mean_over_records", "explained", "floor_ratio"))
     columns = Classes.from_groups(pair.value_groups, pair.released_sensitive).sensitive.values()
     disclosed = Disclosed.over_columns(
         Disclosed.from_classes(column_disclosure(column), pair.value_groups.sizes) for column in columns
@@ -294,9 +293,7 @@ def _disclosed(pair: Pair) -> dict[str, float | None]:
     shares = [e for e in map(explained.explained_share, columns) if e is not None]
     share = float(np.mean([e.share for e in shares])) if shares else None
     floor_ratio = float(np.mean([e.floor_ratio for e in shares])) if shares else None
-    over_groups, over_records = disclosed.mean_over_groups, disclosed.mean_over_records
-    figures = (disclosed.worst, over_groups, over_records, share, floor_ratio)
-    return dict(zip(names, figures, strict=True))
+    return {**vars(disclosed), "explained": share, "floor_ratio": floor_ratio}
 
 
 # axes that are measured by groups, also where rows are drawn inside them
@@ -839,18 +836,9 @@ def frontier(
             lost.append(vars(setting) | {"reason": reason})
             continue
         free_utility = without["utility"] if isinstance(without, dict) else None
-        point = Point(**vars(setting), **result, disclosure=result[disclosure], uncapped=free_utility)
-        points.append(point)
-    return Frontier(
-        mark_dominated(points),
-        tuple(lost),
-        utilities[utility],
-        disclosures[disclosure],
-        ready.table,
-        schema,
-        chosen,
-        max_inference,
-    )
+        points.append(Point(**vars(setting), **result, disclosure=result[disclosure], uncapped=free_utility))
+    axes = utilities[utility], disclosures[disclosure]
+    return Frontier(mark_dominated(points), tuple(lost), *axes, ready.table, schema, chosen, max_inference)
 
 
 def _results(

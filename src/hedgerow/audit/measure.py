@@ -741,9 +741,7 @@ def _audit(task: Task[Any]) -> Audit:
     # a plan in whose groups rows were drawn, if nothing in the table shows them
     planned = task.in_groups.planned.n_groups if task.in_groups.planned else None
     # which rows were drawn for which group is known of pairs alone
-    values_of_groups = (
-        "the values that were drawn" if task.there["pairs"] else "the values of its people, which no row shows"
-    )
+    whose = text("note", "drawn_values" if task.there["pairs"] else "hidden_values")
     return Audit(
         promises=task.what.plan.promises if task.what.plan else (),
         redrawn=tuple(task.what.guard.relations()) if task.what.guard else (),
@@ -765,7 +763,7 @@ def _audit(task: Task[Any]) -> Audit:
             "notes": [
                 *task.what.notes,
                 *plain.notes,
-                *([text("note", "planned", groups=planned, values=values_of_groups)] if planned else []),
+                *([text("note", "planned", groups=planned, values=whose)] if planned else []),
                 *([task.sampled.note()] if task.sampled else []),
                 *(extremes_in_words(n, task.options["k"] or 0, e) for n, e in extremes.items()),
             ],

@@ -259,13 +259,9 @@ def estimate_rows(estimates: Mapping[str, Any] | None) -> list[FigureRow]:
         for key in ("total", "mean"):
             one, two = (written(column[key][side], "estimate") for side in ("original", "release"))
             rows.append(FigureRow(f"{name}, {key}", one, two))
-    return [
-        *rows,
-        *(
-            FigureRow(f"mean {name}, relative error", "-", percent(error))
-            for name, error in estimates["group_by"]["by"].items()
-        ),
-    ]
+    for name, error in estimates["group_by"]["by"].items():
+        rows.append(FigureRow(f"mean {name}, relative error", "-", percent(error)))
+    return rows
 
 
 def learning_rows(learning: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:

@@ -74,28 +74,25 @@ def render(
     promised, first = answers(audit, plan, checks)
     # the rows of a tree would be too many
     listed = plan if steward and plan and not isinstance(plan.recoding, Partition) else None
-    page = (
-        _environment()
-        .get_template("template.html")
-        .render(
-            steward=steward,
-            audit=audit,
-            plan=plan,
-            checks=checks,
-            name=name,
-            about=_about(audit, plan, checks, steward),
-            done=_done(audit, plan, steward),
-            recoding=_recoding(listed, plan.guard if plan and steward else None),
-            # what is not promised would tell a reader where to look
-            promised=[line for line in promised if steward or line[1] != "open"],
-            cards=first,
-            cautions=[line for line in cautions if steward and line not in loud],
-            verdict=verdict(audit, plan, checks, loud, k=k, max_disclosure=max_disclosure),
-            cap_of=partial(cap_of, plan.promises if plan else ()),
-            **_people(examples if steward else None),
-        )
+    page = _environment().get_template("template.html")
+    html = page.render(
+        steward=steward,
+        audit=audit,
+        plan=plan,
+        checks=checks,
+        name=name,
+        about=_about(audit, plan, checks, steward),
+        done=_done(audit, plan, steward),
+        recoding=_recoding(listed, plan.guard if plan and steward else None),
+        # what is not promised would tell a reader where to look
+        promised=[line for line in promised if steward or line[1] != "open"],
+        cards=first,
+        cautions=[line for line in cautions if steward and line not in loud],
+        verdict=verdict(audit, plan, checks, loud, k=k, max_disclosure=max_disclosure),
+        cap_of=partial(cap_of, plan.promises if plan else ()),
+        **_people(examples if steward else None),
     )
-    return stacked(page)
+    return stacked(html)
 
 
 @cache

@@ -363,31 +363,19 @@ def draw_frontier(axes: Axes, frontier: Mapping[str, Any]) -> int:
     from matplotlib.ticker import PercentFormatter
 
     points = frontier["points"]
+
+    def mark(some: Sequence[Mapping[str, Any]], **style: Any) -> None:
+        axes.scatter([p["disclosure"] for p in some], [p["utility"] for p in some], **style)
+
     methods = list(dict.fromkeys(p["method"] for p in points))
     for m, method in enumerate(methods):
-        for faint in (False, True):
-            mine = [p for p in points if p["method"] == method and p["dominated"] == faint]
-            axes.scatter(
-                [p["disclosure"] for p in mine],
-                [p["utility"] for p in mine],
-                s=34,
-                marker=_MARKS[m % len(_MARKS)],
-                color=f"C{m % 10}",
-                alpha=_FAINT if faint else 1.0,
-                linewidths=0,
-                label=None if faint else method,
-            )
+        style: Any = {"s": 34, "marker": _MARKS[m % len(_MARKS)], "color": f"C{m % 10}", "linewidths": 0}
+        mine = [p for p in points if p["method"] == method]
+        mark([p for p in mine if not p["dominated"]], alpha=1.0, label=method, **style)
+        mark([p for p in mine if p["dominated"]], alpha=_FAINT, **style)
     fallen = [p for p in points if p["collapsed"]]
     if fallen:
-        axes.scatter(
-            [p["disclosure"] for p in fallen],
-            [p["utility"] for p in fallen],
-            s=90,
-            marker="x",
-            color="#c0392b",
-            linewidths=1.2,
-            label="learning collapses",
-        )
+        mark(fallen, s=90, marker="x", color="#c0392b", linewidths=1.2, label="learning collapses")
     front = sorted((p["disclosure"], p["utility"]) for p in points if not p["dominated"])
     axes.plot([d for d, _ in front], [u for _, u in front], color="#999999", linewidth=1, zorder=0)
     axes.margins(0.12)
