@@ -459,10 +459,17 @@ SAYS = {
     "release": "protect",
     "release/apply.py": "apply",
     "release/texts.toml/caution": "protect frontier",
+    "release/texts.toml/release/drawn_plan": "apply",
+    "release/texts.toml/release/outside": "apply",
+    "release/texts.toml/release/no_parent": "protect frontier",
+    "release/texts.toml/release/read_only": "protect frontier",
     "release/folder.py": "protect frontier",
     "report": "protect audit",
     "workflow": "protect",
     "workflow/methods.py": "protect frontier",
+    "workflow/texts.toml/cli/no_key_file": "apply",
+    "workflow/texts.toml/cli/one_table": "audit",
+    "workflow/texts.toml/cli/two_tables": "audit",
     "workflow/options.toml/apply": "apply",
     "workflow/options.toml/audit": "audit",
     "workflow/options.toml/frontier": "frontier",
@@ -506,10 +513,13 @@ def options_in_messages() -> list[tuple[str, str, str]]:
             if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docs:
                 for match in re.finditer(r"--[a-z][a-z-]*[a-z]", node.value):
                     found.append((file, match[0], node.value[: match.start()]))
-    texts = tomllib.loads((package / "release/texts.toml").read_text(encoding="utf-8"))
-    for group, text in [(group, text) for group, table in texts.items() for text in table.values()]:
-        for match in re.finditer(r"--[a-z][a-z-]*[a-z]", text):
-            found.append((f"release/texts.toml/{group}", match[0], text[: match.start()]))
+    for file in ("release/texts.toml", "workflow/texts.toml"):
+        texts = tomllib.loads((package / file).read_text(encoding="utf-8"))
+        for group, key, row in [(group, key, row) for group, table in texts.items() for key, row in table.items()]:
+            # an error has a message and a hint
+            for text in row.values() if isinstance(row, dict) else (row,):
+                for match in re.finditer(r"--[a-z][a-z-]*[a-z]", text):
+                    found.append((f"{file}/{group}/{key}", match[0], text[: match.start()]))
     groups = tomllib.loads((package / "workflow/options.toml").read_text(encoding="utf-8"))
     for group, panels in groups.items():
         helps = [row["help"] for table in panels.values() for row in table.values() if row != "shared"]
