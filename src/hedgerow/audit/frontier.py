@@ -594,11 +594,8 @@ class Frontier:
         return self.methods[point.method].copy().set_params(**point.parameters)
 
     def __repr__(self) -> str:
-        beaten = sum(p.dominated for p in self.points)
-        return (
-            f"Frontier({len(self.points)} releases, {beaten} of them dominated, "
-            f"{len(self.infeasible)} settings not possible)"
-        )
+        n, beaten, lost = len(self.points), sum(p.dominated for p in self.points), len(self.infeasible)
+        return f"Frontier({n} releases, {beaten} of them dominated, {lost} settings not possible)"
 
     def _repr_html_(self) -> str:
         """Return the settings as a table, for notebooks; `plot` draws them."""

@@ -286,17 +286,9 @@ def infer(
         )
     if silent:
         notes.append(text("inference", "no_value", names=", ".join(silent)))
-    n_classes = sides.classes.n_groups
-    return Inference(
-        columns,
-        trial.learners,
-        len(members),
-        round(sides.n_rows * sides.people_per_row),
-        n_classes,
-        min(n_classes, MOST_CLASSES),
-        folds if losses_outside is not None else 0,
-        tuple(notes),
-    )
+    n_people, n_classes = round(sides.n_rows * sides.people_per_row), sides.classes.n_groups
+    trained, n_folds = min(n_classes, MOST_CLASSES), folds if losses_outside is not None else 0
+    return Inference(columns, trial.learners, len(members), n_people, n_classes, trained, n_folds, tuple(notes))
 
 
 def training_set(sides: TablePair, j: int, members: Ints) -> TrainingSet | None:
@@ -515,11 +507,6 @@ class InferenceBound:
     def __call__(self, release: Release, progress: Progress | None = None) -> Check:
         """Check a release in its current state."""
         inference = self.measure(release, progress)
-        reached = inference.reached
-        return Check(
-            "inference (measured)",
-            self.most,
-            reached,
-            reached <= self.most + SLACK,
-            text("inference", "bound", learners=", ".join(inference.learners)),
-        )
+        holds = inference.reached <= self.most + SLACK
+        detail = text("inference", "bound", learners=", ".join(inference.learners))
+        return Check("inference (measured)", self.most, inference.reached, holds, detail)

@@ -847,13 +847,9 @@ class ProfileCheck:
             for state, n in states.items()
             if state not in (MEETS, FAILS)
         ]
-        return Check(
-            f"profile {self.profile.name}",
-            states[MEETS] + states[FAILS],
-            states[MEETS],
-            not unmet(result),
-            "; ".join([f"criteria of {self.profile.title} ({self.profile.date})", *notes, *unmet(result)]),
-        )
+        faults = unmet(result)
+        detail = "; ".join([f"criteria of {self.profile.title} ({self.profile.date})", *notes, *faults])
+        return Check(f"profile {self.profile.name}", states[MEETS] + states[FAILS], states[MEETS], not faults, detail)
 
 
 def bind_profile(

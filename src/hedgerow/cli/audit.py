@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from statistics import fmean
+from typing import Any
 
 from ..errors import ParameterError
 from ..files import SUFFIXES, write_private
@@ -36,6 +37,7 @@ def audit(options: Options, source: str | None = None, release: str | None = Non
     """
     original, released = _tables(source, release, options)
     limit, audience = options.get("max_disclosure"), options.get("audience", "steward")
+    limits: dict[str, Any] = {"k": options.get("k"), "max_disclosure": limit}
     if limit is not None and not 0 < limit <= 1:
         raise ParameterError(f"--max-disclosure must lie in (0, 1], not {limit}")
     if audience not in ("steward", "recipient"):
@@ -79,14 +81,7 @@ def audit(options: Options, source: str | None = None, release: str | None = Non
         )
     if options.get("report"):
         with working("writing the report"):
-            result.report(
-                options["report"],
-                audience=audience,
-                plan=plan,
-                name=Path(released).name,
-                k=options.get("k"),
-                max_disclosure=limit,
-            )
+            result.report(options["report"], audience=audience, plan=plan, name=Path(released).name, **limits)
     if options.get("save"):
         result.save(options["save"])
     if options.get("evidence"):
@@ -103,13 +98,13 @@ def audit(options: Options, source: str | None = None, release: str | None = Non
     else:
         found = result.to_dict()
         loud = heavy.not_bounded(found, plan)
-        say(heavy.verdict(found, plan, (), loud, k=options.get("k"), max_disclosure=limit)["says"])
+        say(heavy.verdict(found, plan, (), loud, **limits)["says"])
         for text in loud:
             say(f"- not bounded: {text}")
         say(f"\n{result}")
         for target in targets:
             say(f"written    {target}")
-    broken = result.broken(k=options.get("k"), max_disclosure=limit)
+    broken = result.broken(**limits)
     to_stderr(*broken)
     return 1 if broken else 0
 

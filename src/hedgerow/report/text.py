@@ -300,11 +300,9 @@ def _utility(utility: Mapping[str, Any]) -> Iterator[str]:
         yield f"{row.name:44}{row.release:>12}"
     for row in utility["learning"]:
         key = "accuracy" if "accuracy" in row["release"] else "r2"
-        yield (
-            f"{row['estimator'] + ' on ' + row['target'] + ', ' + key:44}"
-            f"release {figure(row['release'][key])}, original {figure(row['original'][key])}"
-            f", constant {figure(row['constant'][key])}"
-        )
+        learner = f"{row['estimator']} on {row['target']}, {key}"
+        reached = ", ".join(f"{side} {figure(row[side][key])}" for side in ("release", "original", "constant"))
+        yield f"{learner:44}{reached}"
 
 
 def _estimates(estimates: Mapping[str, Any] | None) -> Iterator[str]:

@@ -52,15 +52,8 @@ def outcome(release: Release | PrivateRelease, measured: Audit | None = None) ->
         columns = len(release.schema.sensitive)
         # one figure for several columns says that it is their mean
         meant = f" (means of {columns} columns)" if columns > 1 else ""
-        lines.append(
-            _say(
-                "disclosure",
-                groups=figure(disclosure["mean_over_groups"]),
-                records=figure(disclosure["mean_over_records"]),
-                meant=meant,
-                worst=figure(disclosure["worst"]),
-            )
-        )
+        figures = {name: figure(disclosure[name]) for name in ("mean_over_groups", "mean_over_records", "worst")}
+        lines.append(_say("disclosure", **figures, meant=meant))
     if by_value := found_in_words(measured.risk.get("found")) if measured else "":
         shifted.append(by_value)
     return lines + shifted + counts_off(measured) + _inferred(release, measured)

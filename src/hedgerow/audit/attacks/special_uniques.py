@@ -180,13 +180,8 @@ def special_uniques(
     sizes = group(list(codes), n).sizes
     # a record without a score has no parts either: 1 only avoids 0 / 0
     scores = np.maximum(counts @ worth, 1.0)
-    return SpecialUniques(
-        tuple(names),
-        counts,
-        parts / scores[:, None],
-        int(np.count_nonzero(sizes == 1)),
-        2 * int(np.count_nonzero(sizes == 2)),
-    )
+    single, twice = (int(np.count_nonzero(sizes == n)) for n in (1, 2))
+    return SpecialUniques(tuple(names), counts, parts / scores[:, None], single, 2 * twice)
 
 
 def summary(uniques: SpecialUniques, fraction: float = FRACTION) -> dict[str, Any]:
