@@ -141,13 +141,8 @@ def released_column(original: Column, subject: Subject) -> CellReading:
     else:
         values = after.column(original.name, kind="categorical")
         labels = values.values
-    return read_released(
-        original,
-        values.codes,
-        labels,
-        subject.schema.hierarchies.get(original.name),
-        subject.meanings.get(original.name, ()),
-    )
+    hierarchy, meanings = subject.schema.hierarchies.get(original.name), subject.meanings.get(original.name, ())
+    return read_released(original, values.codes, labels, hierarchy, meanings)
 
 
 def _released_sensitive(column: Column, subject: Subject, rows: Ints) -> Column:

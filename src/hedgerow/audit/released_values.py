@@ -137,13 +137,9 @@ class ReleasedColumn:
         # what no category takes is the share of missing values
         rest = np.maximum(1.0 - np.bincount(cells, weights, self.n_cells), 0.0)
         incomplete = np.flatnonzero(rest)
-        return csr_array(
-            (
-                np.concatenate([weights, rest[incomplete]]),
-                (np.concatenate([cells, incomplete]), np.concatenate([members, np.full(len(incomplete), m)])),
-            ),
-            shape=(self.n_cells, m + 1),
-        )
+        weights, rows = np.concatenate([weights, rest[incomplete]]), np.concatenate([cells, incomplete])
+        columns = np.concatenate([members, np.full(len(incomplete), m)])
+        return csr_array((weights, (rows, columns)), shape=(self.n_cells, m + 1))
 
     @cached_property
     def cover(self) -> Cover:
@@ -347,11 +343,9 @@ class _Reader:
     """A reader of the distinct cells of one released column."""
 
     def __init__(self, original: Column, hierarchy: Hierarchy | None, meanings: Sequence[Cell]) -> None:
-        names = (
-            [number(v) for v in original.exact or original.values.tolist()]
-            if original.is_number
-            else list(original.values)
-        )
+        names = list(original.values)
+        if original.is_number:
+            names = [number(v) for v in original.exact or original.values.tolist()]
         self.original = original
         self.index = {name: code for code, name in enumerate(names)}
         # the original codes below each node of the hierarchy

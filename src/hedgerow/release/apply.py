@@ -130,15 +130,10 @@ def apply_plan(
     if plan.guard is not None:
         runs_on = [n for n in runs_on if computing(n).capabilities.positions]
     kinds = {column.name: column.kind for column in plan.columns}
-    table = opened(
-        people,
-        runs_on or ["memory"],
-        f"a plan of {plan.method}",
-        name=engine,
-        memory=memory,
-        # read as the people were whom the plan was fitted on
-        schema=Schema(kinds=kinds, **{name: getattr(plan, name) for name in READING}),
-    )
+    # read as the people were whom the plan was fitted on
+    schema = Schema(kinds=kinds, **{name: getattr(plan, name) for name in READING})
+    what = f"a plan of {plan.method}"
+    table = opened(people, runs_on or ["memory"], what, name=engine, memory=memory, schema=schema)
     check_columns(plan, table)
     if plan.weight in table.names:
         check_weights(table, plan.weight)

@@ -136,16 +136,10 @@ def compare(
         # one pass over both: cells that are the same memory are hashed once
         derived, sums = derivation.in_one_pass(released, rows)
     else:
-        derived = sum(
-            backend.over_parts(
-                original,
-                derivation,
-                original.names,
-                groups=recoding if isinstance(recoding, Partition) and by_group else None,
-                redrawn=released if RANDOM in relations.values() else None,
-            ),
-            Derived(derivation.hasher.zero()),
-        )
+        groups = recoding if isinstance(recoding, Partition) and by_group else None
+        redrawn = released if RANDOM in relations.values() else None
+        parts = backend.over_parts(original, derivation, original.names, groups=groups, redrawn=redrawn)
+        derived = sum(parts, Derived(derivation.hasher.zero()))
         sums = summed(derivation.rows, released)
     wanted = replace(derivation.rows, sums=derived.sums)
     return wanted, wanted.checks(sums, derivation.cell_checks(derived))

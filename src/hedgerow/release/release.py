@@ -502,13 +502,11 @@ class Release:
         numbers = record(plan, self.summary(), file, self.pseudonyms, figures)
         if measured is not None:
             measured.report(folder / REPORT, plan=plan, checks=self.checks, cautions=self.cautions, name=file.name)
+        counts = (figures["utility"].get("queries") or {}).get("range") if figures else None
+        reached = {**self.summary(), "found": shares_alone(plan, self.released), "counts": counts}
         notes = recipient(
             plan,
-            {
-                **self.summary(),
-                "found": shares_alone(plan, self.released),
-                "counts": (figures["utility"].get("queries") or {}).get("range") if figures else None,
-            },
+            reached,
             file.name,
             self.method.recipient_notes(file.name),
             self.pseudonyms,

@@ -373,7 +373,7 @@ def _leaves(recoding: Recoding, original: Table) -> dict[str, NDArray[np.int64]]
     """Count the rows in each cell, for columns in which cells of equal text can stand for different ranges."""
     if not isinstance(recoding, Partition):
         return {}
-    centred = [j for j, c in enumerate(recoding.columns) if c.style in ("mean", "median")]
+    centred = [(j, c) for j, c in enumerate(recoding.columns) if c.style in ("mean", "median")]
     if not centred:
         return {}
 
@@ -384,12 +384,8 @@ def _leaves(recoding: Recoding, original: Table) -> dict[str, NDArray[np.int64]]
     names = [c.name for c in recoding.columns]
     # rows are counted where they are, on a cluster by its executors
     rows = sum(engine(original.engine).over_parts(original, count, names))
-    return {
-        recoding.columns[j].name: np.bincount(
-            np.asarray(recoding.leaf_cells[j]), rows, len(recoding.columns[j].cells)
-        ).astype(np.int64)
-        for j in centred
-    }
+    cells = recoding.leaf_cells
+    return {c.name: np.bincount(np.asarray(cells[j]), rows, len(c.cells)).astype(np.int64) for j, c in centred}
 
 
 def _lost(

@@ -184,11 +184,9 @@ def _learned(risk: Mapping[str, Any], name: str) -> Iterator[tuple[str, str]]:
         f"share of {name} that a learner infers about members | about strangers (1: all)",
     )
     low, high = inferred["advantage"]["interval"]
-    yield (
-        f"{inferred['advantage']['explained']:+.3f}",
-        f"member advantage ({figure(low)} to {figure(high)}): "
-        + ("what the table betrays of its own people" if high > 0 else "members are inferred no better"),
-    )
+    words = "what the table betrays of its own people" if high > 0 else "members are inferred no better"
+    advantage = f"{inferred['advantage']['explained']:+.3f}"
+    yield advantage, f"member advantage ({figure(low)} to {figure(high)}): {words}"
 
 
 def _altered(audit: Mapping[str, Any], plan: Plan | None) -> Card:
@@ -332,15 +330,9 @@ def _utility_facts(use: Mapping[str, Any], plan: Plan | None) -> Iterator[tuple[
     """Yield (figure, meaning) pairs: error of counts, most changed pair of columns, column that lost most detail."""
     counts = use["queries"]["range"]
     if counts["median"] is not None:
-        yield (
-            percent(counts["median"], 0),
-            html(
-                "counts_beside",
-                p90=percent(counts["p90"], 0),
-                median=percent(counts["new_survey"]["median"], 0),
-                survey=percent(counts["new_survey"]["p90"], 0),
-            ),
-        )
+        median, survey = (percent(counts["new_survey"][name], 0) for name in ("median", "p90"))
+        compared = html("counts_beside", p90=percent(counts["p90"], 0), median=median, survey=survey)
+        yield percent(counts["median"], 0), compared
     dependence = use["distributions"]["dependence"]
     if dependence["largest_difference"] is not None:
         pair = max(dependence["pairs"], key=lambda each: abs(each["before"] - each["after"]))

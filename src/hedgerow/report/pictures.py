@@ -206,14 +206,12 @@ def draw_attacks(axes: Axes, attacks: Sequence[Mapping[str, Any]]) -> None:
     """Draw one line per attack: its success with interval, control, public guess and original."""
     # attacks on a column are named by learner and column, others by what they try
     about = {a["target"] for a in attacks if a["attack"] in ("regression", "inference")}
-    names = [
-        f"{a['learner'] if a['target'] in about else a['attack']}: "
-        f"{a['target'] if a['target'] in about else a['learner']}"
-        # the same learner asks who took part twice: by what neighbours know, and by all
-        + (f", {a['target']}" if a["attack"] == "membership" else "")
-        for a in attacks
-    ]
+    names = []
     for i, attack in enumerate(attacks):
+        parts = ("learner", "target") if attack["target"] in about else ("attack", "learner")
+        # the same learner asks who took part twice: by what neighbours know, and by all
+        more = f", {attack['target']}" if attack["attack"] == "membership" else ""
+        names.append(": ".join(attack[part] for part in parts) + more)
         # from top to bottom, as the table below has them
         y = len(attacks) - 1 - i
         low, high = attack["interval"]

@@ -89,15 +89,7 @@ def verdicts(
     """
     data = as_data(checks)
     return [
-        *(
-            Verdict(
-                check["name"],
-                f"{guarantee.side} {_exactly(check['required'])}",
-                figure(check["reached"]),
-                bool(check["holds"]),
-            )
-            for guarantee, check in _promised(plan, data)
-        ),
+        *_promise_verdicts(plan, data),
         *_method_verdicts(data),
         *_measured(audit, k, max_disclosure),
         *_standard(audit.get("profile")),
@@ -118,6 +110,13 @@ def _promised(plan: Plan | None, checks: Sequence[Mapping[str, Any]]) -> Iterato
         check = by_name.get(getattr(guarantee, "name", "k-anonymity"))
         if check is not None:
             yield guarantee, check
+
+
+def _promise_verdicts(plan: Plan | None, checks: Sequence[Mapping[str, Any]]) -> Iterator[Verdict]:
+    """Yield a verdict for each guarantee of a plan that was checked."""
+    for guarantee, check in _promised(plan, checks):
+        limit = f"{guarantee.side} {_exactly(check['required'])}"
+        yield Verdict(check["name"], limit, figure(check["reached"]), bool(check["holds"]))
 
 
 def _standard(profile: Mapping[str, Any] | None) -> Iterator[Verdict]:

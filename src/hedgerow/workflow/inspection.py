@@ -126,13 +126,10 @@ class Inspection:
 
     def _repr_html_(self) -> str:
         """Return the columns and their proposed roles as HTML for notebooks, with counts only."""
+        title = f"{self.rows:,} records, {len(self.columns)} columns"
         lines = ["Proposed roles, to correct: only you know what an intruder may know."]
-        return notebook_html(
-            f"{self.rows:,} records, {len(self.columns)} columns",
-            lines,
-            ("", _HEAD, self._rows()),
-            notes=[*self._codes(), *self.warnings],
-        )
+        notes = [*self._codes(), *self.warnings]
+        return notebook_html(title, lines, ("", _HEAD, self._rows()), notes=notes)
 
     def _rows(self) -> list[tuple[str, ...]]:
         return [
@@ -213,12 +210,8 @@ def _of_text(table: Table, columns: Sequence[ColumnProfile]) -> Iterator[str]:
     yield from table.layout.dialect.doubts()
     if marked := [column for column in columns if column.markers]:
         words = list(dict.fromkeys(word for column in marked for word in column.markers))
-        yield _say(
-            "markers",
-            names=", ".join(column.name for column in marked),
-            words=", ".join(map(repr, words)),
-            flag=shlex.quote(",".join(map(quoted, words))),
-        )
+        names, flag = ", ".join(column.name for column in marked), shlex.quote(",".join(map(quoted, words)))
+        yield _say("markers", names=names, words=", ".join(map(repr, words)), flag=flag)
 
 
 def _warnings(table: Table, columns: Sequence[ColumnProfile], schema: Schema) -> Iterator[str]:

@@ -158,15 +158,9 @@ class TrainingSet:
         """
         (codes, values), classes = target, tables.classes
         is_known = np.isfinite(values) if number else np.arange(len(values)) < len(values) - 1
-        cells = GroupRows(
-            classes,
-            tables.value_groups,
-            np.arange(tables.n_rows) if rows is None else rows,
-            codes,
-            is_known,
-            members,
-            separate=tables.sensitive[j].name == tables.by_group,
-        )
+        rows = np.arange(tables.n_rows) if rows is None else rows
+        separate = tables.sensitive[j].name == tables.by_group
+        cells = GroupRows(classes, tables.value_groups, rows, codes, is_known, members, separate)
         rows = cells.usable
         groups = group([classes.labels[rows]])
         first = rows[groups.first]
@@ -176,17 +170,9 @@ class TrainingSet:
         # the rest is spread evenly over their order, which the cells give, so no row order matters
         free = max(MOST_CLASSES - int(is_taught.sum()), 0)
         is_taught[evenly(np.flatnonzero(~is_taught), free)] = True
-        return cls(
-            released,
-            first,
-            cells.expected() if cells.separate else Counts.from_codes(groups, codes[rows], len(values)),
-            values,
-            number,
-            np.flatnonzero(is_taught),
-            cells,
-            tables.everybody,
-            tables.risk_model == "linkage",
-        )
+        counts = cells.expected() if separate else Counts.from_codes(groups, codes[rows], len(values))
+        taught, altered = np.flatnonzero(is_taught), tables.risk_model == "linkage"
+        return cls(released, first, counts, values, number, taught, cells, tables.everybody, altered)
 
     def attack(
         self,

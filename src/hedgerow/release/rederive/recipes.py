@@ -230,11 +230,9 @@ class _Mapped:
             labels = [label_of.get(name, column.default) for name in self._source.names]
             labels.append(column.missing)
         # What is left as it is keeps its type; a zero is written without its sign.
-        self.same = (
-            not maps.suppressed and not column.is_number and labels == [*self._source.names, None]
-            if same is None
-            else same
-        )
+        if same is None:
+            same = not maps.suppressed and not column.is_number and labels == [*self._source.names, None]
+        self.same = same
         every = [*labels, maps.suppress_label] if maps.suppressed else labels
         self._distinct = {label: i for i, label in enumerate(dict.fromkeys(every))}
         self._place = np.array([self._distinct[label] for label in labels], np.int64)
