@@ -530,7 +530,8 @@ class Frontier:
         if not met:
             near = "no point at all"
             if self.points:
-                disclosure, k = min(p.disclosure for p in self.points), max(p.k or 0 for p in self.points)
+                disclosure = min(p.disclosure for p in self.points)
+                k = max(p.k or 0 for p in self.points)
                 utility = max(p.utility for p in self.points)
                 near = text("frontier", "near", disclosure=figure(disclosure), k=k, utility=figure(utility))
             raise InfeasibleError(**refusal("no_point", releases=len(self.points), near=near))
@@ -594,8 +595,9 @@ class Frontier:
         return self.methods[point.method].copy().set_params(**point.parameters)
 
     def __repr__(self) -> str:
-        n, beaten, lost = len(self.points), sum(p.dominated for p in self.points), len(self.infeasible)
-        return f"Frontier({n} releases, {beaten} of them dominated, {lost} settings not possible)"
+        beaten = sum(p.dominated for p in self.points)
+        lost = len(self.infeasible)
+        return f"Frontier({len(self.points)} releases, {beaten} of them dominated, {lost} settings not possible)"
 
     def _repr_html_(self) -> str:
         """Return the settings as a table, for notebooks; `plot` draws them."""

@@ -286,8 +286,10 @@ def infer(
         )
     if silent:
         notes.append(text("inference", "no_value", names=", ".join(silent)))
-    n_people, n_classes = round(sides.n_rows * sides.people_per_row), sides.classes.n_groups
-    trained, n_folds = min(n_classes, MOST_CLASSES), folds if losses_outside is not None else 0
+    n_people = round(sides.n_rows * sides.people_per_row)
+    n_classes = sides.classes.n_groups
+    trained = min(n_classes, MOST_CLASSES)
+    n_folds = folds if losses_outside is not None else 0
     return Inference(columns, trial.learners, len(members), n_people, n_classes, trained, n_folds, tuple(notes))
 
 

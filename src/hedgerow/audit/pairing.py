@@ -141,7 +141,8 @@ def released_column(original: Column, subject: Subject) -> CellReading:
     else:
         values = after.column(original.name, kind="categorical")
         labels = values.values
-    hierarchy, meanings = subject.schema.hierarchies.get(original.name), subject.meanings.get(original.name, ())
+    hierarchy = subject.schema.hierarchies.get(original.name)
+    meanings = subject.meanings.get(original.name, ())
     return read_released(original, values.codes, labels, hierarchy, meanings)
 
 

@@ -137,7 +137,8 @@ class ReleasedColumn:
         # what no category takes is the share of missing values
         rest = np.maximum(1.0 - np.bincount(cells, weights, self.n_cells), 0.0)
         incomplete = np.flatnonzero(rest)
-        weights, rows = np.concatenate([weights, rest[incomplete]]), np.concatenate([cells, incomplete])
+        weights = np.concatenate([weights, rest[incomplete]])
+        rows = np.concatenate([cells, incomplete])
         columns = np.concatenate([members, np.full(len(incomplete), m)])
         return csr_array((weights, (rows, columns)), shape=(self.n_cells, m + 1))
 

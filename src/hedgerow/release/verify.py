@@ -168,7 +168,8 @@ def verify_file(
         Called with the step and the part of it that is done.
     """
     give_back()
-    parts, layout = parts_in(path) if path.is_dir() else [path], layout_like(like, written.names)
+    parts = parts_in(path) if path.is_dir() else [path]
+    layout = layout_like(like, written.names)
     file = read_back(parts, like=layout, classes=expected.classes, recoded=expected.recoded, unescape_formulas=escape)
     wanted_rows = expected.sums.n_rows
     n_rows = wanted_rows if file.n_rows is None else file.n_rows

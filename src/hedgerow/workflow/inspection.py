@@ -210,7 +210,8 @@ def _of_text(table: Table, columns: Sequence[ColumnProfile]) -> Iterator[str]:
     yield from table.layout.dialect.doubts()
     if marked := [column for column in columns if column.markers]:
         words = list(dict.fromkeys(word for column in marked for word in column.markers))
-        names, flag = ", ".join(column.name for column in marked), shlex.quote(",".join(map(quoted, words)))
+        names = ", ".join(column.name for column in marked)
+        flag = shlex.quote(",".join(map(quoted, words)))
         yield _say("markers", names=names, words=", ".join(map(repr, words)), flag=flag)
 
 

@@ -42,7 +42,8 @@ def make(name: str, options: Mapping[str, Any]) -> Any:
     RandomizedResponse(l=3.0, caps={'illness=HIV': 0.1})
     """
     if name not in METHODS:
-        similar, listed = did_you_mean(name, METHODS), ", ".join(METHODS)
+        similar = did_you_mean(name, METHODS)
+        listed = ", ".join(METHODS)
         raise ParameterError(**refusal("unknown_method", "workflow", name=name, similar=similar, methods=listed))
     method = resolve_name(METHODS[name])()
     foreign = [option for option in options if option not in method.get_params()]

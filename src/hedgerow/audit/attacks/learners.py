@@ -171,7 +171,8 @@ class TrainingSet:
         free = max(MOST_CLASSES - int(is_taught.sum()), 0)
         is_taught[evenly(np.flatnonzero(~is_taught), free)] = True
         counts = cells.expected() if separate else Counts.from_codes(groups, codes[rows], len(values))
-        taught, altered = np.flatnonzero(is_taught), tables.risk_model == "linkage"
+        taught = np.flatnonzero(is_taught)
+        altered = tables.risk_model == "linkage"
         return cls(released, first, counts, values, number, taught, cells, tables.everybody, altered)
 
     def attack(
