@@ -433,7 +433,7 @@ MUTANTS = (
     M("the control has seen its people", "audit/attacks/regression.py", "np.flatnonzero(fold != f)",
       "np.arange(sides.n_rows)", f"{ATTACKS}test_a_tree_recalls_an_unprotected_table_exactly_and_its_control_does_not"),
     M("learners see one dealt value of a record", "audit/attacks/learners.py",
-      "cells.expected() if cells.separate else", "cells.expected() if False else",
+      "cells.expected() if separate else", "cells.expected() if False else",
       GROUPS + "test_learners_get_every_record_with_all_values_of_its_group"),
     M("what a person's group says is not tried", "audit/attacks/learners.py",
       '"group": is_grouped or is_altered,', '"group": False,',

@@ -232,7 +232,8 @@ def _column(release: Any, subject: Subject, name: str) -> ReleasedColumn:
 def _number_rows(column: ReleasedColumn) -> tuple[tuple[str, Any, Any], ...]:
     """Return the quantiles, the mean and the share of missing values, before and after."""
     values, *both = value_shares(column)
-    unit, original = column.original.unit, column.whole
+    unit = column.original.unit
+    original = column.whole
 
     def as_text(value: float) -> Any:
         return moment(value, unit) if unit else value
