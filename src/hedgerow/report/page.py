@@ -74,8 +74,8 @@ def render(
     promised, first = answers(audit, plan, checks)
     # the rows of a tree would be too many
     listed = plan if steward and plan and not isinstance(plan.recoding, Partition) else None
-    page = _environment().get_template("template.html")
-    html = page.render(
+    template = _environment().get_template("template.html")
+    page = template.render(
         steward=steward,
         audit=audit,
         plan=plan,
@@ -92,7 +92,7 @@ def render(
         cap_of=partial(cap_of, plan.promises if plan else ()),
         **_people(examples if steward else None),
     )
-    return stacked(html)
+    return stacked(page)
 
 
 @cache
