@@ -109,6 +109,8 @@ REACHED = LAST.replace(" > ", " >= ")
 TAMPERED, DRAWN = "guard/test_tampering.py::", "guard/test_draws.py::"
 RUNS = "guard/test_runs.py::test_runs_are_those_of_the_definition"
 DERIVED = f"{TAMPERED}test_what_a_plan_says_of_groups_is_derived_again"
+SQL = "backends/test_check_sql.py::test_whatever_was_done_verify_says_the_same"
+LATER = "backends/test_check_sql.py::test_people_who_came_later"
 MUTANTS = (
     # what a cell covers
     M("a cell covers one more above its end", "columns/cover.py", "(values <= self.high[cells])",
@@ -123,6 +125,15 @@ MUTANTS = (
     M("exact numbers reach one place too far", "columns/cover.py", "bisect_right(exact, hi) - 1",
       "bisect_right(exact, hi)",
       "adversary/test_values.py::test_a_false_cell_of_a_number_that_shares_its_double_is_found"),
+    # verifying in a database
+    M("a database forgives a cap", "backends/check_sql.py", "WHERE gain > (CASE col",
+      "WHERE gain > 2 * (CASE col", SQL),
+    M("a database finds no row that is too many", "backends/check_sql.py", "HAVING SUM({p}side) <> 0",
+      "HAVING SUM({p}side) > 0", SQL),
+    M("a database takes k for less", "backends/check_sql.py", "AS sizes WHERE n < {k}",
+      "AS sizes WHERE n < {k} - 1", SQL),
+    M("a database covers one more", "backends/check_sql.py", "OR {key} > high", "OR {key} > high + 1", LATER),
+    M("a database reads any share", "backends/check_sql.py", "c * whole <> weight * n OR ", "", LATER),
     # verifying: recoding a second time
     M("verified ranges end one above", "release/rederive/recipes.py",
       "np.where(anything, np.inf, self._cover.high)[cells]",

@@ -123,6 +123,7 @@ def calls(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Call]]
         "Plan.apply": (release.plan.apply, (people,), {}),
         "Plan.save": (release.plan.save, ("p.json",), {}),
         "Plan.to_sql": (release.plan.to_sql, (), {"table": "people", "dialect": "duckdb"}),
+        "Plan.check_sql": (release.plan.check_sql, (), {"released": "r", "original": "o", "dialect": "duckdb"}),
         "Release.write": (release.write, ("more",), {"force": True, "escape": True, "measured": None, **none}),
         "Release.verify": (release.verify, (), none),
         "Audit.report": (measured.report, ("r.html",), {"audience": "steward", "plan": None, "checks": ()}),

@@ -25,6 +25,7 @@ from hedgerow.release import apply_plan
 from hedgerow.release.verify import verify
 
 from ..contracts.engine_suite import METHODS, ODD_TABLES, engine_checks
+from . import test_check_sql as checks
 from .test_spark import plain, same
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
@@ -145,6 +146,24 @@ def test_the_sql_of_a_plan(spark: Any, title: str) -> None:
         wanted = plan.apply(table, unseen="count")
         assert made.column_names == wanted.column_names
         assert _numbers(made) == _numbers(wanted)
+
+
+@pytest.mark.parametrize("method", ["means", "Datafly"])
+def test_a_release_is_checked_in_sql(spark: Any, method: str) -> None:
+    """Spark finds in a release what `verify` finds, whatever was done to it."""
+
+    def check(plan: hr.Plan, released: pa.Table, original: pa.Table) -> checks.Rows:
+        spark.createDataFrame(original).createOrReplaceTempView("an_original")
+        spark.createDataFrame(released).createOrReplaceTempView("a_release")
+        return checks.read_rows(spark.sql(plan.check_sql("a_release", "an_original", "spark")).collect())
+
+    plan, table, original = checks.release(method, 2)
+    assert checks.agree(plan, table, original, check) == {}
+    strict = replace(plan, promises=({"kind": "k_anonymity", "k": 9}, {"kind": "disclosure", "maximum": 0.1}))
+    changed = checks.column_with(table.slice(3), "job", 0, "nobody")
+    assert len(checks.agree(strict, changed, original, check)) > 4
+    later = pa.concat_tables([original, checks.people(40, 5, more=("pilot",))])
+    checks.agree(plan, apply_plan(plan, later, unseen="count").table, later, check)
 
 
 def _numbers(table: pa.Table) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import math
 import os
+import random
 import shutil
 import signal
 import subprocess
@@ -25,6 +26,7 @@ from hedgerow.errors import HedgerowError, ParameterError
 from hedgerow.release import apply_plan
 
 from ..contracts.engine_suite import ODD_TABLES
+from . import test_check_sql as checks
 
 psycopg = pytest.importorskip("psycopg")
 
@@ -163,6 +165,34 @@ def test_postgres_makes_what_apply_makes(server: Any, title: str, method: str) -
         pytest.skip("no release is made of this table")
     _store(server, table, "odd people")
     assert _rows(server, plan.to_sql("odd people", "postgres")) == _applied(plan, table)
+
+
+@pytest.fixture(scope="module")
+def check(server: Any) -> checks.Check:
+    """What PostgreSQL says of a release."""
+
+    def rows(plan: hr.Plan, released: pa.Table, original: pa.Table) -> checks.Rows:
+        _store(server, original, "an original")
+        _store(server, released, "a release")
+        return checks.read_rows(server.execute(plan.check_sql("a release", "an original", "postgres")).fetchall())
+
+    return rows
+
+
+@pytest.mark.parametrize("method", checks.METHODS)
+@pytest.mark.parametrize("title", ODD_TABLES)
+@pytest.mark.filterwarnings("ignore")
+def test_postgres_checks_odd_tables(check: checks.Check, title: str, method: str) -> None:
+    checks.odd(title, method, check)
+
+
+@pytest.mark.parametrize("how", range(60))
+@pytest.mark.filterwarnings("ignore")
+def test_postgres_finds_what_verify_finds(check: checks.Check, how: int) -> None:
+    plan, table, original = checks.release(list(checks.METHODS)[how % len(checks.METHODS)], 1)
+    checks.agree(*checks.tampered(plan, table, random.Random(how)), original, check)
+    later = pa.concat_tables([original, checks.people(20, how, more=("pilot",))])
+    checks.agree(plan, apply_plan(plan, later, unseen="count").table, later, check)
 
 
 @pytest.fixture(scope="module")

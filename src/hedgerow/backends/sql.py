@@ -108,6 +108,8 @@ class SqlRequest:
     plan: Plan
     source: str
     dialect: str = NATIVE
+    # with this beginning of their names, each row's leaf and originals are selected as well
+    traced: str = ""
 
     @cached_property
     def declared(self) -> frozenset[str]:
@@ -255,6 +257,9 @@ def _partition(tree: Partition, request: SqlRequest) -> str:
             chosen.append(f"  CAST({cells}.cell_{place[name]} AS {kind}) AS {identifier(name)}")
         else:
             chosen.append(f"  {routed}.{identifier(name)}")
+    if request.traced:
+        originals = (f"  {routed}.{identifier(c.name)} AS {request.traced}was_{i}" for i, c in enumerate(tree.columns))
+        chosen += [f"  {cells}.{identifier(leaf)} AS {request.traced}leaf", *originals]
     return (
         "WITH "
         + ",\n".join(steps)
@@ -265,9 +270,9 @@ def _partition(tree: Partition, request: SqlRequest) -> str:
     )
 
 
-def _key(column: PlanColumn, request: SqlRequest) -> str:
+def _key(column: PlanColumn, request: SqlRequest, name: str = "") -> str:
     """Return the SQL expression that the splits test: a double without NaN, a date, or text."""
-    name = identifier(column.name)
+    name = name or identifier(column.name)
     if column.kind == "date":
         if column.name in request.plan.zones:
             # in UTC, whatever zone the database is set to

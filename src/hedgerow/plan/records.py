@@ -614,6 +614,33 @@ class Plan:
         """
         return facade.to_sql(self, table, dialect, create=create, name=name)
 
+    @takes(released=TEXT, original=TEXT, dialect=TEXT)
+    def check_sql(self, released: str = "release", original: str = "people", dialect: str = "duckdb") -> str:
+        """Return a SELECT that checks a released table of a database against its original, as `verify` does.
+
+        It gives a row for each check that fails, and none if all hold: released rows that the plan
+        does not make of the original, or lacks; cells that the plan does not know, or that do not
+        cover their originals; means and shares that are not their group's; groups below k; sensitive
+        columns of which a group discloses more than the cap. Columns: ``check_name``,
+        ``column_name``, ``faults`` (how many rows, cells or groups) and ``reached``.
+
+        Parameters
+        ----------
+        released, original : str
+            The names of both tables in the database; dots separate schema and table.
+        dialect : str, default "duckdb"
+            The database, as sqlglot calls it: "duckdb", "spark", "postgres", "snowflake",
+            "bigquery" ...
+
+        Raises
+        ------
+        PlanError
+            The dialect is unknown.
+        UnsupportedError
+            SQL cannot recode so, or cannot check what the plan promises.
+        """
+        return facade.check_sql(self, released, original, dialect)
+
     def explain(self) -> str:
         """Return the plan in words: what is released, recoded, dropped and promised."""
         return facade.explain(self)
