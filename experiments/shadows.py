@@ -14,13 +14,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
-from sklearn.ensemble import HistGradientBoostingClassifier
-from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
-from hedgerow.audit.attacks.membership import _altered, _scores, known_strangers
+from hedgerow.audit.attacks.membership import altered_numbers, attack_scores, known_strangers
+from hedgerow.audit.attacks.most_exposed import ALARMS, guesses
 from hedgerow.audit.pairing import read_unpaired
 from hedgerow.audit.subject import Subject, of_release
 from hedgerow.audit.table_pair import by_name
@@ -34,11 +31,6 @@ from .hedge import Case, sample
 
 Floats = NDArray[np.float64]
 Release = Callable[[Table, Schema, int], Subject]
-
-ALARMS = 0.01
-"""Share of strangers who are wrongly taken for members."""
-PRIOR = 2.0
-"""Shadows whose spread is that of everybody, who are added to a person's own."""
 
 
 def _hedge(table: Table, schema: Schema, seed: int, cells: str, guard: str | None) -> Subject:
@@ -99,44 +91,13 @@ def _of_everybody(members: Table, others: Table, release: Subject, inside: NDArr
     n = int((~inside).sum())
     asked = sides.members.values_for(columns), coded.part(np.arange(n))
     nobody = coded.part(np.arange(0))
-    by_attack = _scores(sides, coded.part(np.arange(n, len(coded))), [asked, (nobody, nobody)], set(_altered(sides)))
-    out = np.zeros((len(inside), len(by_attack)))
-    for place, attack_scores in enumerate(by_attack.values()):
-        out[inside, place], out[~inside, place] = attack_scores.members, attack_scores.strangers
-    return np.nan_to_num(out, posinf=50, neginf=-50)
-
-
-def _ratios(scores: Floats, is_member: NDArray[np.bool_], of: Floats) -> Floats:
-    """Return, by each attack, the log-likelihood ratio that a person is in, from scores in the shadows."""
-    spread = scores.std(axis=(0, 1)) ** 2 + 1e-12
-    logs = []
-    for inside in (is_member, ~is_member):
-        n = inside.sum(axis=0)[:, None]
-        total, square = (np.einsum("sp,spf->pf", inside, part) for part in (scores, scores**2))
-        mean = total / np.maximum(n, 1)
-        variance = (np.maximum(square - n * mean**2, 0) + PRIOR * spread) / (n + PRIOR)
-        logs.append(-0.5 * np.log(variance) - (of - mean) ** 2 / (2 * variance))
-    return np.clip(logs[0] - logs[1], -50, 50)
-
-
-def guesses(scores: Floats, is_member: NDArray[np.bool_], parts: NDArray[np.int64], target: int) -> Floats:
-    """Return the log odds that people are in each release of one part, learnt from all other parts."""
-    known = parts != target
-
-    def seen(part: int) -> Floats:
-        now, others = parts == part, known & (parts != part)
-        features = [scores[now], _ratios(scores[others], is_member[others], scores[now])]
-        return np.concatenate(features, axis=2).reshape(-1, 2 * scores.shape[2])
-
-    rest = np.unique(parts[known])
-    x, y = np.vstack([seen(s) for s in rest]), np.concatenate([is_member[parts == s].ravel() for s in rest])
-    learners = (
-        make_pipeline(StandardScaler(), LogisticRegression(max_iter=300)),
-        HistGradientBoostingClassifier(max_iter=50, min_samples_leaf=40, random_state=0),
+    by_attack = attack_scores(
+        sides, coded.part(np.arange(n, len(coded))), [asked, (nobody, nobody)], set(altered_numbers(sides))
     )
-    now = seen(target)
-    chances = (np.clip(each.fit(x, y).predict_proba(now)[:, 1], 1e-12, 1 - 1e-12) for each in learners)
-    return np.asarray(sum(np.log(p / (1 - p)) for p in chances)).reshape(-1, scores.shape[1])
+    out = np.zeros((len(inside), len(by_attack)))
+    for place, each in enumerate(by_attack.values()):
+        out[inside, place], out[~inside, place] = each.members, each.strangers
+    return np.nan_to_num(out, posinf=50, neginf=-50)
 
 
 def _attacked(scores: Floats, is_member: NDArray[np.bool_], target: int) -> tuple[float, float]:

@@ -44,6 +44,7 @@ from .attacks.knows_method import knows_method
 from .attacks.learners import LEARNERS, check_learners
 from .attacks.linking import linkage_summary, linking, linking_attacks
 from .attacks.membership import membership
+from .attacks.most_exposed import Remake, check_counts, most_exposed, remaking
 from .attacks.regression import regression
 from .attacks.singling_out import predicate_singling_out, singling_out
 from .attacks.special_uniques import FRACTION, SpecialUniques, special_uniques, summary
@@ -97,6 +98,8 @@ class Task(Generic[S]):
         Called with each step.
     sample : Sample, optional
         The records that attacks, learners and inference see; by default all.
+    remake : callable, optional
+        Releases a table in the same way, which attacks on the most exposed people need.
     """
 
     sides: S
@@ -111,6 +114,7 @@ class Task(Generic[S]):
     others: Sequence[Any]
     report: Tell
     sample: Sample | None = None
+    remake: Remake | None = None
 
     @property
     def is_compared(self) -> bool:
@@ -140,6 +144,7 @@ class Task(Generic[S]):
             "nobody's rows": self.is_compared and (self.in_rows or self.sides.plain.risk_model == "attacks"),
             "altered values": self.sides.plain.risk_model == "linkage",
             "a fitted method": "attacks" in self.wanted and self.what.method is not None,
+            "remakes": self.is_compared and self.remake is not None,
             "weights": self.original is not None and self.options["weights"] in self.original.names,
         }
 
@@ -341,6 +346,9 @@ _WORK: Mapping[str, Callable[[Any], Any]] = {
     "singling_out": lambda t: singling_out(t.sides, people=t.options["people"], **t.seed),
     "downcoding": lambda t: downcoding(t.sides, **t.attack_options),
     "membership": lambda t: membership(t.non_members, **t.attack_options),
+    "most_exposed": lambda t: most_exposed(
+        t.original, t.what.schema, t.remake, **{n: t.options[n] for n in ("most_exposed", "remakes")}, **t.drawing
+    ),
     "influence": lambda t: influence(t.sides),
     "knows_method": lambda t: knows_method(t.sides, t.what.method, t.what.plan, **t.drawing),
     "composition": lambda t: composition(
@@ -363,8 +371,9 @@ FIGURES = tuple(Figure(of=_WORK[name], **row) for name, row in _ROWS.items())
 # every place of an audit that a figure may give, in the order of the JSON
 PLACES = """
 risk.original risk.release risk.influence risk.knows_method risk.nearest risk.other risk.found risk.equal
-risk.special_uniques risk.linkage risk.composition risk.inference utility.loss utility.estimates utility.distributions
-utility.queries utility.learning pictures.histograms table.extremes attacks per_person shown missing
+risk.special_uniques risk.most_exposed risk.linkage risk.composition risk.inference utility.loss utility.estimates
+utility.distributions utility.queries utility.learning pictures.histograms table.extremes attacks per_person shown
+missing
 """
 
 
@@ -413,6 +422,8 @@ def _measured(task: Task[Any]) -> Iterator[tuple[Figure, Any]]:
     weights=TEXT,
     population_size=whole(),
     suda=whole(1),
+    most_exposed=whole(2),
+    remakes=whole(20),
     date=DAY,
     sample=whole(1),
     engine=TEXT,
@@ -435,6 +446,9 @@ def audit(
     weights: str | None = None,
     population_size: int | None = None,
     suda: int | None = None,
+    most_exposed: int | None = None,
+    remake: str | Callable[[Any, int], Any] | None = None,
+    remakes: int = 100,
     k: int | None = None,
     threshold: float = 0.2,
     people: int = 500,
@@ -510,6 +524,15 @@ def audit(
         Find the special uniques of original and release (SUDA2): records that are unique in this many
         quasi-identifiers or fewer. The sampling fraction, for DIS, comes from `weights`, else
         it is .01.
+    most_exposed : int, at least 2, optional
+        Attack so many of the most exposed people by shadow models: the table is released again and again,
+        with and without them. An even number; 20 if only `remake` is given. It takes as long as `remakes` releases.
+    remake : str or callable, optional
+        The tool that releases a table again, for `most_exposed`: a command in which {in} stands for a CSV file to
+        read and {out} for one to write, or a function of an Arrow table and the number of the release that
+        returns a frame. By default the method of a `Release`.
+    remakes : int, a multiple of 20
+        The number of those releases.
     k : int, at least 1, optional
         The required k, for the average class size over k; by default the k that the plan promises.
     threshold : float, in (0, 1]
@@ -576,6 +599,10 @@ def audit(
     check_share("threshold", threshold)
     if learners:
         check_learners(learners)
+    if most_exposed is None and remake is not None:
+        most_exposed = 20
+    if most_exposed is not None:
+        check_counts(most_exposed, remakes)
     standard = None if profile is None else Profile.load(profile)
     by_person = bool(others) or per_person
     if by_person and paired is False:
@@ -586,6 +613,7 @@ def audit(
         "inference": inference,
         "per_person": per_person,
         "others": others,
+        "most_exposed": most_exposed,
     }
     report = telling(progress)
     needing_rows, counted_pairs = [name for name, value in requested.items() if value], None
@@ -623,6 +651,7 @@ def audit(
         "paired": by_person or paired,
         "control": strangers is not None,
         "population": population is not None,
+        "most_exposed": most_exposed is not None,
     }
     if original is None and any(needing_original.values()):
         names = ", ".join(name for name, value in needing_original.items() if value)
@@ -654,6 +683,8 @@ def audit(
         "weights": weights,
         "population_size": population_size,
         "suda": suda,
+        "most_exposed": most_exposed,
+        "remakes": remakes,
         "sample": sample,
         "allow_outside": allow_outside,
         "profile": None if standard is None else standard.name,
@@ -673,6 +704,7 @@ def audit(
             others=others,
             report=report,
             sample=_sample(sides, original, why, sample, random_state) if is_tried else None,
+            remake=None if most_exposed is None else remaking(remake, what, random_state),
         )
     )
     if standard is None:

@@ -20,7 +20,7 @@ from ..progress import Tell
 from ..schema import Schema
 from ..texts import refusal
 from .pairing import pair_up
-from .subject import of_fitted
+from .subject import Subject, of_fitted
 from .table_pair import Pair, People, TablePair
 from .whole_rows import row_labels
 
@@ -54,19 +54,17 @@ class Outside:
 
 def refitting(method: Any, schema: Schema, guard: Guard | None = None, random_state: int = 0) -> Refit:
     """Return a function that refits a method, with its guard, on part of the people and pairs the result."""
-    # strangers and members must be attacked in releases that are guarded alike
-    options = (
-        None if guard is None else GuardOptions(guard.form, guard.people, Key.of(random_state=random_state), guard.rows)
-    )
+    return lambda part: pair_up(part, fitted_again(method, part, schema, guard, random_state))
 
-    def refit(part: Table) -> Pair:
-        fitting, roles = part, schema
-        if guard is not None and guard.form == RUNS:
+
+def fitted_again(method: Any, part: Table, schema: Schema, guard: Guard | None, random_state: int) -> Subject:
+    """Fit a method to part of the people, and return its release, guarded as the whole one is."""
+    fitting, roles, options = part, schema, None
+    if guard is not None:
+        options = GuardOptions(guard.form, guard.people, Key.of(random_state=random_state), guard.rows)
+        if guard.form == RUNS:
             fitting, roles = with_runs(part, schema, guard.people)
-        fitted = method.copy().fit_table(fitting, roles)
-        return pair_up(part, of_fitted(fitted, part, schema, options))
-
-    return refit
+    return of_fitted(method.copy().fit_table(fitting, roles), part, schema, options)
 
 
 def check_control(original: Table, control: Table, schema: Schema) -> None:

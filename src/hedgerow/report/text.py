@@ -130,6 +130,13 @@ def others(risk: Mapping[str, Any], digits: int = 1) -> Iterator[str]:
         comparison = "; ".join(text("summary", key, share=share) for key, share in unique.items())
         comparison = f" ({comparison})" if comparison else ""
         yield text("summary", "equal", share=percent(equal["rows"], digits), comparison=comparison)
+    if exposed := risk.get("most_exposed"):
+        shares = {key: percent(exposed[key]) for key in ("auc", "found", "worst")}
+        ends = {key: interval(exposed[key]) for key in ("auc_interval", "found_interval")}
+        counts = {key: exposed[key] for key in ("people", "runs")}
+        yield text("summary", "most_exposed", **shares, **ends, **counts)
+        if exposed["epsilon"]:
+            yield text("summary", "least_epsilon", epsilon=figure(exposed["epsilon"]))
     other = risk.get("other")
     if other and other["together"]:
         unique = other["unique"]

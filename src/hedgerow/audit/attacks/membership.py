@@ -106,13 +106,13 @@ def membership(
     """
     after: dict[Attack, list[MemberScores]] = {}
     before: dict[Attack, list[MemberScores]] = {}
-    altered = {name for each in outside for name in _altered(each.sides)}
+    altered = {name for each in outside for name in altered_numbers(each.sides)}
     for each in outside:
         progress("membership by the quasi-identifiers and by the whole record")
         whole = each.sides.unchanged, each.sides.original_rows(each.members)
         for scores, sides, members in ((after, each.sides, each.members), (before, *whole)):
             people_pairs = _people_asked(sides, members, each.people, people, random_state)
-            for attack, one in _scores(sides, *people_pairs, altered).items():
+            for attack, one in attack_scores(sides, *people_pairs, altered).items():
                 scores.setdefault(attack, []).append(one)
     out = []
     for knows in sorted({knows for knows, _ in after}, key=lambda k: (k == KNOWS[1], k)):
@@ -124,7 +124,7 @@ def membership(
     return out
 
 
-def _altered(sides: TablePair) -> Iterator[str]:
+def altered_numbers(sides: TablePair) -> Iterator[str]:
     """Yield the names of the sensitive numbers that were altered or, if rows are not paired, may have been."""
     for original, released in zip(sides.sensitive, sides.released_sensitive, strict=True):
         if sides.groups is None and original.is_number and not (sides.is_paired and same(original, released)):
@@ -179,7 +179,7 @@ def known_strangers(columns: Sequence[Column], strangers: People) -> Known:
     return Known(tuple(each if column.is_number else np.minimum(each, column.n_values) for column, each in values))
 
 
-def _scores(
+def attack_scores(
     sides: TablePair, others: Known, people_pairs: Sequence[tuple[Known, Known]], altered: Collection[str]
 ) -> dict[Attack, MemberScores]:
     """Return every intruder's scores of members and strangers; in `altered` columns, values with near ranks agree."""

@@ -6,12 +6,14 @@ import sys
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.csv as pcsv
 import pytest
-from experiments.worst_person import exposed, least_epsilon, remade, summary, worst_person
 from scipy.stats import norm
 
 import hedgerow as hr
+from hedgerow.audit.attacks.most_exposed import by_command, exposed, least_epsilon, most_exposed, summary
 from hedgerow.audit.subject import Subject
+from hedgerow.cli import main
 from hedgerow.columns.table import Table
 from hedgerow.io.read import read
 
@@ -24,13 +26,13 @@ def people(n: int, seed: int) -> pa.Table:
 
 
 def test_people_of_a_copy_are_found_and_nobody_in_a_table_of_others():
-    copied = worst_person(people(500, 1), SCHEMA, lambda t, schema, seed: Subject(t, schema), runs=20)
+    copied = most_exposed(read(people(500, 1)), SCHEMA, lambda t, run: Subject(t, SCHEMA), remakes=20)
     assert copied["auc"] == copied["found"] == copied["worst"] == 1
     assert copied["epsilon"] > 1.25  # of replacing one person by another twice as much
     # as many as were given: the number of rows tells nobody
     others = people(500, 2)
-    none = worst_person(
-        people(500, 1), SCHEMA, lambda t, schema, seed: Subject(read(others.slice(0, t.n_rows)), schema), runs=20
+    none = most_exposed(
+        read(people(500, 1)), SCHEMA, lambda t, run: Subject(read(others.slice(0, t.n_rows)), SCHEMA), remakes=20
     )
     assert none["auc"] == none["worst"] == 0.5
     assert none["epsilon"] == none["found"] == 0
@@ -39,10 +41,10 @@ def test_people_of_a_copy_are_found_and_nobody_in_a_table_of_others():
 def test_releases_of_other_people_give_chance():
     """Each release is of people drawn anew, whoever was put in."""
 
-    def release(table: Table, schema: hr.Schema, seed: int) -> Subject:
-        return Subject(read(people(table.n_rows, 100 + seed)), schema)
+    def release(table: Table, run: int) -> Subject:
+        return Subject(read(people(table.n_rows, 100 + run)), SCHEMA)
 
-    areas = [worst_person(people(400, s), SCHEMA, release, runs=20, random_state=s)["auc"] for s in range(4)]
+    areas = [most_exposed(read(people(400, s)), SCHEMA, release, remakes=20, random_state=s)["auc"] for s in range(4)]
     assert abs(np.mean(areas) - 0.5) < 0.05
     assert all(abs(area - 0.5) < 0.12 for area in areas)
 
@@ -55,21 +57,22 @@ def test_the_worst_are_those_who_stand_apart():
 
 def test_any_command_can_be_asked(tmp_path):
     copy = f"{sys.executable} -c 'import shutil, sys; shutil.copy(*sys.argv[1:])' {{in}} {{out}}"
-    made = remade(copy)(read(people(50, 4)), SCHEMA, 1)
+    made = by_command(copy, SCHEMA)(read(people(50, 4)), 1)
     assert made.table.n_rows == 50
     for fault, says in (("raise SystemExit(3)", "exit status 3"), ("", "wrote no")):
         with pytest.raises(hr.errors.InputError, match=says):
-            remade(f"{sys.executable} -c '{fault}' {{in}} {{out}}")(read(people(50, 4)), SCHEMA, 1)
+            by_command(f"{sys.executable} -c '{fault}' {{in}} {{out}}", SCHEMA)(read(people(50, 4)), 1)
     with pytest.raises(hr.errors.InputError, match="command failed"):
-        remade("no-such-tool {in} {out}")(read(people(50, 4)), SCHEMA, 1)
+        by_command("no-such-tool {in} {out}", SCHEMA)(read(people(50, 4)), 1)
 
 
 @pytest.mark.parametrize(
-    ("number", "says"), [({"runs": 30}, "20, 40"), ({"people": 3}, "even"), ({"people": 60}, "small")]
+    ("number", "says"),
+    [({"remakes": 30}, "half of"), ({"most_exposed": 3}, "half of"), ({"most_exposed": 60}, "small")],
 )
 def test_numbers_that_say_nothing_are_refused(number, says):
     with pytest.raises(hr.errors.ParameterError, match=says):
-        worst_person(people(100, 1), SCHEMA, lambda t, schema, seed: Subject(t, schema), **number)
+        most_exposed(read(people(100, 1)), SCHEMA, lambda t, run: Subject(t, SCHEMA), **number)
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0])
@@ -123,3 +126,58 @@ def test_a_method_of_a_known_epsilon_shows_no_more_than_it():
         bounds.append(summary(guess, is_in)["epsilon"])
     assert max(bounds) < 1
     assert np.median(bounds) > 0.5
+
+
+def test_an_audit_asks_the_method_of_a_release_again():
+    table = people(300, 5)
+    release = hr.protect(table, SCHEMA, hr.MART(5), guard=None)
+    told: list[str] = []
+    audit = hr.audit(
+        table, release, most_exposed=4, remakes=20, attacks=False, learning=False, progress=lambda s, f: told.append(s)
+    )
+    found = audit.risk["most_exposed"]
+    # values leave as they are, so everybody who stands out is found
+    assert found["auc"] > 0.95
+    assert (found["people"], found["runs"]) == (4, 20)
+    assert sum("release 20 of 20" in step for step in told) == 1
+    assert "The 4 most exposed people" in str(audit)
+    redrawn = hr.protect(table, SCHEMA, random_state=1)
+    again = [
+        hr.audit(table, redrawn, most_exposed=4, remakes=20, attacks=False, learning=False).risk["most_exposed"]
+        for _ in range(2)
+    ]
+    assert again[0] == again[1]
+    assert again[0]["auc"] < found["auc"]
+
+
+def test_an_audit_asks_a_function_or_says_what_it_needs():
+    table = people(200, 6)
+    few = {"most_exposed": 4, "remakes": 20, "attacks": False, "learning": False}
+    found = hr.audit(table, table, SCHEMA, paired=False, remake=lambda t, run: t, **few).risk["most_exposed"]
+    assert found["auc"] == found["worst"] == 1
+    with pytest.raises(hr.errors.ParameterError, match="not known here") as refused:
+        hr.audit(table, table, SCHEMA, **few)
+    assert "--remake" in refused.value.hint
+    with pytest.raises(hr.errors.ParameterError, match="need an original"):
+        hr.audit(None, table, SCHEMA, **few)
+
+
+def test_the_command_line_asks_any_tool(tmp_path, capsys):
+    table = people(200, 7)
+    pcsv.write_csv(table, tmp_path / "people.csv")
+    pcsv.write_csv(table, tmp_path / "made.csv")
+    copy = f"{sys.executable} -c 'import shutil, sys; shutil.copy(*sys.argv[1:])' {{in}} {{out}}"
+    roles = [
+        "--quasi",
+        "age,sex,education",
+        "--sensitive",
+        "income,assets",
+        "--unpaired",
+        "--no-attacks",
+        "--no-learning",
+    ]
+    ask = ["--most-exposed", "4", "--remakes", "20", "--remake", copy]
+    with pytest.raises(SystemExit) as ended:
+        main(["audit", str(tmp_path / "people.csv"), str(tmp_path / "made.csv"), *roles, *ask])
+    assert ended.value.code == 0
+    assert "in 100.0% (100.0% to 100.0%) of the cases" in " ".join(capsys.readouterr().out.split())

@@ -1,0 +1,326 @@
+"""Shadow releases: how surely the most exposed people of a table are found in releases of it.
+
+Some people are chosen who are far from everybody else, or whose sensitive values are. The table is released many
+times in the same way, each time without a random half of them; everybody else stays, but for those who serve for
+comparison. An attacker who knows the method, its settings, everybody's values, and who of the chosen was in all other
+releases, asks of one release which of them are in it. Only released tables are looked at, so other people's tools
+can be asked as well.
+
+References
+----------
+N. Carlini et al. (2022), Membership inference attacks from first principles; F. Houssiau et al. (2022), TAPAS: a
+toolbox for adversarial privacy auditing of synthetic data; M. S. M. S. Annamalai et al. (2024), "What
+do you want from theory alone?".
+"""
+
+from __future__ import annotations
+
+import math
+import shlex
+import subprocess
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from scipy.spatial import KDTree
+from scipy.special import betaincinv  # scipy.stats takes longer to load
+
+from ...columns.column import Column
+from ...columns.table import Table
+from ...errors import InputError, ParameterError
+from ...io.write import write_table
+from ...kernels.threads import streamed
+from ...measures import Bools, Floats, Ints
+from ...progress import Tell, telling, with_context
+from ...schema import Schema
+from ...texts import refusal
+from ..non_members import fitted_again
+from ..pairing import read_unpaired
+from ..subject import Subject, subject
+from ..success import area, wilson
+from ..table_pair import by_name
+from .membership import altered_numbers, attack_scores, known_strangers
+
+# releases a table again, given the number of the release
+Remake = Callable[[Table, int], Subject]
+
+# the neighbour whose distance tells how far a person is from everybody else
+NEAR = 5
+# share of the people who are in no release and serve for comparison, and the most of them
+COMPARED = 0.1, 500
+# parts of the releases; each is attacked by what is learnt from the others
+PARTS = 5
+# samples of the releases from which the interval of the share found is read
+RESAMPLED = 1_000
+# share of releases without a person in which the person is taken to be in them
+ALARMS = 0.01
+# shadows whose spread is that of everybody, who are added to a person's own
+PRIOR = 2.0
+
+
+def most_exposed(
+    table: Table,
+    schema: Schema,
+    remake: Remake,
+    *,
+    most_exposed: int = 20,
+    remakes: int = 100,
+    random_state: int = 0,
+    progress: Tell = telling(None),
+) -> dict[str, Any]:
+    """Attack the most exposed people of a table in releases with and without them.
+
+    Parameters
+    ----------
+    table : Table
+    schema : Schema
+    remake : callable
+        Releases a table, given the number of the release; see `remaking`.
+    most_exposed : int
+        Number of people who are attacked, even: half of them are farthest from others by all columns, half by the
+        sensitive columns among people of like quasi-identifiers.
+    remakes : int
+        Number of releases, a multiple of 20; each person is in half of them.
+    random_state : int
+    progress : callable
+        Told of each release that is made.
+
+    Raises
+    ------
+    ParameterError
+        The numbers of people or runs are no such numbers, or the table has too few people.
+
+    Returns
+    -------
+    dict
+        ``auc``: the chance that a person's score is higher in a release with the person than in one without;
+        ``found``: the share of releases with a person in which the person is found, where 1% of those without one are
+        taken for one; both with intervals (95%); ``epsilon``: a method that promises less under differential privacy
+        (one person more or fewer) shows as much once in twenty times at most, over the people together, so that one who
+        leaks among many weighs little; ``worst``: the area of the person who is found best, chosen on one half of the
+        runs and measured on the other.
+    """
+    people, runs = most_exposed, remakes
+    check_counts(people, runs)
+    whole = table.arrow.select([*schema.quasi, *schema.sensitive]).combine_chunks()
+    draw = np.random.default_rng(random_state)
+    order = draw.permutation(whole.num_rows)
+    compared = min(int(COMPARED[0] * len(order)), COMPARED[1])
+    others, pool = whole.take(order[:compared]), whole.take(order[compared:])
+    if pool.num_rows < 3 * people:
+        raise ParameterError(**refusal("too_few_exposed", rows=whole.num_rows, people=people))
+    targets = exposed(Table(pool), schema, people)
+    # Every second run has the others, and both are in one part: so each run has as many people, for their number
+    # would tell who is in it, and each person is in half of the runs of each part, or what is left out would tell.
+    parts = np.arange(runs) // 2 % PARTS
+    is_in = np.zeros((runs, people), np.bool_)
+    for run in range(0, runs, 2):
+        is_in[run, draw.permutation(people)[: people // 2]] = True
+        is_in[run + 1] = ~is_in[run]
+    rest = np.setdiff1d(np.arange(pool.num_rows), targets)
+    # Always read beside the same people, or a release that does not depend on the chosen would tell them apart.
+    rest_of_table, strangers = Table(pool.take(rest)), Table(pa.concat_tables([pool.take(targets), others]))
+
+    def scored(run: int) -> dict[Any, Floats]:
+        # no tool can see by the order of the rows who was put back
+        rows = np.random.default_rng([random_state, run]).permutation([*rest, *targets[is_in[run]]])
+        return _scores_of(rest_of_table, strangers, remake(Table(pool.take(rows)), run + 1), people)
+
+    by_run = []
+    for scores_of_run in streamed(with_context(scored), range(runs)):
+        by_run.append(scores_of_run)
+        progress(f"the most exposed people: release {len(by_run)} of {runs}", len(by_run) / runs)
+    # a release of few distinct values can have fewer attacks
+    attacks, none = sorted({attack for each in by_run for attack in each}), np.zeros(people)
+    scores = np.array([np.stack([each.get(attack, none) for attack in attacks], axis=1) for each in by_run])
+    guess = np.zeros((runs, people))
+    for part in range(PARTS):
+        guess[parts == part] = guesses(scores, is_in, parts, part)
+    return {"people": people, "runs": runs} | summary(guess, is_in)
+
+
+def check_counts(people: int, runs: int) -> None:
+    """Raise ParameterError for numbers of people or releases that cannot be halved."""
+    if people < 2 or people % 2 or runs < 20 or runs % 20:
+        raise ParameterError(**refusal("exposed_counts"))
+
+
+def _scores_of(members: Table, strangers: Table, release: Subject, people: int) -> dict[Any, Floats]:
+    """Return the scores of each membership attack on the first strangers, to whom the others are compared."""
+    sides = read_unpaired(members, release, strangers)
+    assert sides.strangers is not None
+    columns = [*by_name(sides.quasi), *by_name(sides.sensitive)]
+    coded = known_strangers(columns, sides.strangers)
+    targets, compared = (coded.part(np.arange(*ends)) for ends in ((people,), (people, len(coded))))
+    one, nobody = coded.part(np.arange(1)), coded.part(np.arange(0))
+    by_attack = attack_scores(sides, compared, [(one, targets), (nobody, nobody)], set(altered_numbers(sides)))
+    return {attack: np.nan_to_num(each.strangers, posinf=50, neginf=-50) for attack, each in by_attack.items()}
+
+
+def exposed(table: Table, schema: Schema, people: int) -> Ints:
+    """Return the rows of the people farthest from others, half of them by sensitive columns among people like them."""
+    quasi, sensitive = (
+        np.stack([_coordinate(table.declared_column(schema, name)) for name in names], axis=1)
+        for names in (schema.quasi, schema.sensitive or schema.quasi)
+    )
+    every, n = np.hstack([quasi, sensitive]), table.n_rows
+    alone = KDTree(every).query(every, min(NEAR + 1, n))[0][:, -1]
+    like = KDTree(quasi).query(quasi, min(10 * NEAR, n))[1]
+    unlike = np.abs(sensitive - np.median(sensitive[like], axis=1)).max(axis=1)
+    chosen = np.argsort(-alone, kind="stable")[: (people + 1) // 2]
+    rest = np.argsort(-unlike, kind="stable")
+    return np.sort(np.append(chosen, rest[~np.isin(rest, chosen)][: people - len(chosen)]))
+
+
+def _coordinate(column: Column) -> Floats:
+    """Return a column in standard deviations: numbers, or how rare each category is."""
+    if column.is_number:
+        values = column.by_code[column.codes]
+    else:
+        values = -np.log(np.maximum(column.counts(), 1))[column.codes]
+    values = np.nan_to_num(values, nan=float(np.nanmean(values)))
+    return (values - values.mean()) / (values.std() or 1.0)
+
+
+def _ratios(scores: Floats, is_in: Bools, of: Floats) -> Floats:
+    """Return, by each attack, the log-likelihood ratio that a person is in, from scores in the shadows."""
+    spread = scores.std(axis=(0, 1)) ** 2 + 1e-12
+    logs = []
+    for inside in (is_in, ~is_in):
+        n = inside.sum(axis=0)[:, None]
+        total, square = (np.einsum("sp,spf->pf", inside, part) for part in (scores, scores**2))
+        mean = total / np.maximum(n, 1)
+        variance = (np.maximum(square - n * mean**2, 0) + PRIOR * spread) / (n + PRIOR)
+        logs.append(-0.5 * np.log(variance) - (of - mean) ** 2 / (2 * variance))
+    return np.clip(logs[0] - logs[1], -50, 50)
+
+
+def guesses(scores: Floats, is_in: Bools, parts: Ints, target: int) -> Floats:
+    """Return the log odds that people are in each release of one part, learnt from all other parts.
+
+    Parameters
+    ----------
+    scores : float array, shape (n_releases, n_people, n_attacks)
+    is_in : bool array, shape (n_releases, n_people)
+    parts : int array, shape (n_releases,)
+    target : int
+    """
+    from sklearn.ensemble import HistGradientBoostingClassifier
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    others = parts != target
+
+    def features(part: int) -> Floats:
+        now, shadows = parts == part, others & (parts != part)
+        both = [scores[now], _ratios(scores[shadows], is_in[shadows], scores[now])]
+        return np.concatenate(both, axis=2).reshape(-1, 2 * scores.shape[2])
+
+    rest = np.unique(parts[others])
+    x, y = np.vstack([features(s) for s in rest]), np.concatenate([is_in[parts == s].ravel() for s in rest])
+    learners = (
+        make_pipeline(StandardScaler(), LogisticRegression(max_iter=300)),
+        HistGradientBoostingClassifier(max_iter=50, min_samples_leaf=40, random_state=0),
+    )
+    now = features(target)
+    chances = (np.clip(each.fit(x, y).predict_proba(now)[:, 1], 1e-12, 1 - 1e-12) for each in learners)
+    return np.asarray(sum(np.log(p / (1 - p)) for p in chances)).reshape(-1, scores.shape[1])
+
+
+def summary(guess: Floats, is_in: Bools) -> dict[str, Any]:
+    """Return what guesses (runs, people) that a person is in show of who is."""
+
+    def auc(guess: Floats, is_in: Bools) -> float:
+        return area([(guess[is_in], guess[~is_in])]).value
+
+    # runs are independent of one another, people in the same run nearly so
+    by_run = np.array([auc(*run) for run in zip(guess, is_in, strict=True) if 0 < run[1].sum() < len(run[1])])
+    whole, half = auc(guess, is_in), 1.96 * float(by_run.std(ddof=1)) / len(by_run) ** 0.5
+    share = _share_found(guess, is_in)
+    exact = wilson(share * is_in.sum(), int(is_in.sum()))
+    # the cut is drawn again as well, and runs in pairs, of which one has the people whom the other lacks
+    draw, pairs, again = np.random.default_rng(0), len(guess) // 2, []
+    for _ in range(RESAMPLED):
+        rows = np.repeat(2 * draw.integers(0, pairs, pairs), 2)
+        rows[1::2] += 1
+        again.append(_share_found(guess[rows], is_in[rows]))
+    low, high = np.quantile(again, [0.025, 0.975])
+    first = np.arange(len(guess)) < len(guess) // 2
+    areas = [[auc(guess[part, j], is_in[part, j]) for j in range(guess.shape[1])] for part in (first, ~first)]
+    worst = [areas[1 - side][int(np.argmax(areas[side]))] for side in (0, 1)]
+    return {
+        "auc": whole,
+        "auc_interval": [max(whole - half, 0.0), min(whole + half, 1.0)],
+        "found": share,
+        "found_interval": [min(exact.low, float(low)), max(exact.high, float(high))],
+        # where a person is left out another one is put in, which differential privacy counts as two
+        "epsilon": max(least_epsilon(guess, is_in, first), least_epsilon(guess, is_in, ~first)) / 2,
+        "worst": float(np.mean(worst)),
+    }
+
+
+def _share_found(guess: Floats, is_in: Bools) -> float:
+    """Return the share of guesses of who is in above a cut that a share of `ALARMS` of the others is above."""
+    return float((guess[is_in] > np.quantile(guess[~is_in], 1 - ALARMS, method="higher")).mean())
+
+
+def least_epsilon(guess: Floats, is_in: Bools, choosing: Bools, alpha: float = 0.025) -> float:
+    """Return a lower bound of epsilon, whose threshold is chosen on some runs and judged on the others.
+
+    Both tests that a threshold gives are tried: few false alarms, and few misses.
+    """
+
+    def counts(runs: Bools, sign: int, cut: float) -> tuple[int, int, int, int]:
+        hit = sign * guess[runs] >= sign * cut
+        now = is_in[runs] if sign > 0 else ~is_in[runs]
+        return int(hit[now].sum()), int(now.sum()), int(hit[~now].sum()), int((~now).sum())
+
+    def bound(hits: int, n: int, alarms: int, m: int) -> float:
+        # the ends of both shares by Clopper and Pearson
+        low = betaincinv(hits, n - hits + 1, alpha / 2) if hits else 0.0
+        high = betaincinv(alarms + 1, m - alarms, 1 - alpha / 2) if alarms < m else 1.0
+        return math.log(low / high) if low > high else 0.0
+
+    cuts = np.quantile(guess[choosing], np.linspace(0, 1, 101))
+    best = max(((bound(*counts(choosing, s, c)), s, float(c)) for s in (1, -1) for c in cuts), key=lambda each: each[0])
+    return bound(*counts(~choosing, *best[1:]))
+
+
+def remaking(remake: str | Callable[[Any, int], Any] | None, what: Subject, random_state: int) -> Remake:
+    """Return what releases a table again: a command, a function, or the method of a release.
+
+    Raises
+    ------
+    ParameterError
+        Neither a command nor a function is given, and the method of the release is not known.
+    """
+    if isinstance(remake, str):
+        return by_command(remake, what.schema)
+    if remake is not None:
+        return lambda table, run: subject(remake(table.arrow, run), what.schema, None)
+    if what.method is None:
+        raise ParameterError(**refusal("no_remake"))
+    return lambda table, run: fitted_again(what.method, table, what.schema, what.guard, random_state + run)
+
+
+def by_command(command: str, schema: Schema) -> Remake:
+    """Return a `Remake` by a command in which {in} stands for a CSV file to read and {out} for one to write."""
+
+    def remake(table: Table, run: int) -> Subject:
+        with tempfile.TemporaryDirectory() as folder:
+            source, target = Path(folder, "in.csv"), Path(folder, "out.csv")
+            write_table(table.arrow, source)
+            words = [word.replace("{in}", str(source)).replace("{out}", str(target)) for word in shlex.split(command)]
+            try:
+                subprocess.run(words, check=True, stdout=subprocess.DEVNULL)
+            except (OSError, subprocess.CalledProcessError) as error:
+                raise InputError(f"the command failed: {error}") from None
+            if not target.exists():
+                raise InputError(**refusal("no_out", command=command))
+            return subject(target, schema, None)
+
+    return remake
