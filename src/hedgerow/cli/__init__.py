@@ -25,10 +25,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if sys.stdout is not None:  # a terminal that lacks a sign shows another
         codecs.register_error("substitute", substitute)
         sys.stdout.reconfigure(errors="substitute")  # type: ignore[union-attr]
+    ended: list[int] = []
+
+    def interrupt(number: int, frame: object) -> None:
+        ended.append(number)
+        raise KeyboardInterrupt
+
     # what would end the process ends its work as Ctrl-C does, which leaves nothing behind; nohup stays nohup
     for number in {signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)}:
         if signal.getsignal(number) == signal.SIG_DFL:
-            signal.signal(number, signal.default_int_handler)
+            signal.signal(number, interrupt)
     # What Arrow frees then serves numpy as well: a million people take 0.1 GB less.
     os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
     try:
@@ -36,4 +42,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except KeyboardInterrupt:
         print("error: interrupted; nothing was written", file=sys.stderr)
         sys.exit(130)
-    sys.exit(run(words))
+    code = run(words)
+    # the code by which a shell tells an interrupt from a termination
+    sys.exit(128 + ended[0] if ended and code == 130 else code)

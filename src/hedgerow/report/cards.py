@@ -74,15 +74,15 @@ def cards(audit: Mapping[str, Any], plan: Plan | None, broken: bool) -> list[Car
     """
     table, risk, profile = audit["table"], audit["risk"], audit.get("profile")
     most = _surest_attack(audit["attacks"])
-    notes = [*_surest(audit, most), *others(risk, 0)]
+    notes = [*_surest(audit, most), *others(audit, 0)]
     if table["yardstick"] == "linkage":
         card = _altered(audit, plan)
     elif table["alone"] and plan is not None and plan.risk_model == "linkage":
-        card, notes = Card(f"Not measured: {text('note', 'altered')}."), [*others(risk, 0)]
+        card, notes = Card(f"Not measured: {text('note', 'altered')}."), [*others(audit, 0)]
     elif table["yardstick"] == "classes":
         card = _grouped(audit, plan)
     else:
-        card, notes = _unpaired(audit["attacks"], most), [*others(risk, 0)]
+        card, notes = _unpaired(audit["attacks"], most), [*others(audit, 0)]
     if epsilon := table.get("epsilon"):
         measured = [Markup(card.say).striptags()] if most else []
         card, notes = _private(epsilon), [*measured, *notes]

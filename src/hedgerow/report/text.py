@@ -45,7 +45,7 @@ def summary(audit: Mapping[str, Any]) -> str:
         lines, notes = [*lines, *notes, ""], []
     judged = {"linkage": _linkage, "classes": _classes, "attacks": _unpaired}[table["yardstick"]]
     lines += judged(audit)
-    lines += [line for text in others(risk) for line in ("", text)]
+    lines += [line for text in others(audit) for line in ("", text)]
     lines += [*_special(risk.get("special_uniques")), *_disclosed(audit), *_together(risk.get("composition"))]
     lines += [*_attacks(audit), *_utility(audit["utility"]), *_estimates(audit["utility"].get("estimates"))]
     lines += ["", *notes]
@@ -70,7 +70,7 @@ def audit_face(audit: Mapping[str, Any]) -> str:
         tables.append(("", ("score", "release"), score_rows(risk["linkage"]["scores"])))
     else:
         lines.append(text("summary", "unpaired"))
-    lines += others(risk)
+    lines += others(audit)
     three = three_numbers(audit)
     tables.append(("Disclosure: 0 gives away nothing, 1 everything", ("column", *THREE), three))
     heads = ("attack", "by", "about", "original", "release", "control", "public totals")
@@ -120,10 +120,11 @@ def _classes(audit: Mapping[str, Any]) -> Iterator[str]:
         yield from _aligned_figures(row._replace(name=f"  {row.name}") for row in rows)
 
 
-def others(risk: Mapping[str, Any], digits: int = 1) -> Iterator[str]:
+def others(audit: Mapping[str, Any], digits: int = 1) -> Iterator[str]:
     """Yield sentences on whose row is found by sensitive values, and by the columns without a role."""
+    risk = audit["risk"]
     if risk.get("found"):
-        yield found_in_words(risk["found"], digits)
+        yield found_in_words(risk["found"], audit["table"]["paired"], digits)
     if equal := risk.get("equal"):
         who = {"equal_members": equal["members"], "equal_strangers": equal["strangers"]}
         unique = {key: percent(share, digits) for key, share in who.items() if share is not None}
@@ -145,7 +146,7 @@ def others(risk: Mapping[str, Any], digits: int = 1) -> Iterator[str]:
         yield text("summary", "other_columns", columns=columns, many=many, together=together)
 
 
-def found_in_words(found_record: Mapping[str, Any] | None, digits: int = 1) -> str:
+def found_in_words(found_record: Mapping[str, Any] | None, paired: bool, digits: int = 1) -> str:
     """Return a sentence on the share of people whose row is found by values that an acquaintance may know."""
     if not found_record:
         return ""
@@ -160,7 +161,7 @@ def found_in_words(found_record: Mapping[str, Any] | None, digits: int = 1) -> s
     control, against = together["control"], found_record["against"]
     control_text = "" if control is None else text("summary", against, share=percent(control, digits))
     share = percent(together["found"], digits)
-    key = "found" if control is not None else "fitting"  # rows that are not paired are nobody's
+    key = "found" if paired else "fitting"  # rows that are not paired are nobody's
     return text("summary", key, columns=" and ".join(sensitive), share=share, control=control_text, alone=alone)
 
 

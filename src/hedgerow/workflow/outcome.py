@@ -54,7 +54,7 @@ def outcome(release: Release | PrivateRelease, measured: Audit | None = None) ->
         meant = f" (means of {columns} columns)" if columns > 1 else ""
         figures = {name: figure(disclosure[name]) for name in ("mean_over_groups", "mean_over_records", "worst")}
         lines.append(_say("disclosure", **figures, meant=meant))
-    if by_value := found_in_words(measured.risk.get("found")) if measured else "":
+    if by_value := found_in_words(measured.risk.get("found"), measured.table["paired"]) if measured else "":
         shifted.append(by_value)
     return lines + shifted + counts_off(measured) + _inferred(release, measured)
 
