@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+import threading
+import time
 
 import numpy as np
 import pyarrow as pa
@@ -11,8 +13,8 @@ import pytest
 from scipy.stats import norm
 
 import hedgerow as hr
-from hedgerow.audit.attacks.most_exposed import by_command, exposed, least_epsilon, most_exposed, summary
-from hedgerow.audit.subject import Subject
+from hedgerow.audit.attacks.most_exposed import ByCommand, exposed, least_epsilon, most_exposed, remaking, summary
+from hedgerow.audit.subject import Subject, of_release
 from hedgerow.cli import main
 from hedgerow.columns.table import Table
 from hedgerow.io.read import read
@@ -57,13 +59,13 @@ def test_the_worst_are_those_who_stand_apart():
 
 def test_any_command_can_be_asked(tmp_path):
     copy = f"{sys.executable} -c 'import shutil, sys; shutil.copy(*sys.argv[1:])' {{in}} {{out}}"
-    made = by_command(copy, SCHEMA)(read(people(50, 4)), 1)
+    made = ByCommand(copy, SCHEMA)(read(people(50, 4)), 1)
     assert made.table.n_rows == 50
     for fault, says in (("raise SystemExit(3)", "exit status 3"), ("", "wrote no")):
         with pytest.raises(hr.errors.InputError, match=says):
-            by_command(f"{sys.executable} -c '{fault}' {{in}} {{out}}", SCHEMA)(read(people(50, 4)), 1)
+            ByCommand(f"{sys.executable} -c '{fault}' {{in}} {{out}}", SCHEMA)(read(people(50, 4)), 1)
     with pytest.raises(hr.errors.InputError, match="command failed"):
-        by_command("no-such-tool {in} {out}", SCHEMA)(read(people(50, 4)), 1)
+        ByCommand("no-such-tool {in} {out}", SCHEMA)(read(people(50, 4)), 1)
 
 
 @pytest.mark.parametrize(
@@ -181,3 +183,58 @@ def test_the_command_line_asks_any_tool(tmp_path, capsys):
         main(["audit", str(tmp_path / "people.csv"), str(tmp_path / "made.csv"), *roles, *ask])
     assert ended.value.code == 0
     assert "in 100.0% (100.0% to 100.0%) of the cases" in " ".join(capsys.readouterr().out.split())
+
+
+def test_a_schema_of_every_role_is_read_in_each_release(tmp_path):
+    """Shadows were read without identifiers and other columns, which their schema names."""
+    table = hr.datasets.make_people(300, seed=8).select([*COLUMNS, "person_id", "region"])
+    schema = SCHEMA.replace(identifiers=["person_id"], other=["region"])
+    copy = f"{sys.executable} -c 'import shutil, sys; shutil.copy(*sys.argv[1:])' {{in}} {{out}}"
+    few = {"most_exposed": 4, "remakes": 20, "attacks": False, "learning": False}
+    audit = hr.audit(table, table, schema, paired=False, remake=copy, **few)
+    assert audit.risk["most_exposed"]["auc"] == 1
+
+
+def test_a_method_draws_anew_in_each_release():
+    """Noise of one seed is the same in all releases, so whoever has seen the others can take it off."""
+    table = people(200, 9)
+    release = hr.protect(table, SCHEMA, hr.RandomizedResponse(4, random_state=1))
+    what = of_release(release)
+    again = [remaking(None, what, 0)(read(table), run).table.arrow for run in (1, 1, 2)]
+    assert again[0].equals(again[1])
+    assert not again[0].equals(again[2])
+
+
+@pytest.mark.parametrize(("command", "says"), [("", "needs"), ("cp a {out}", "needs"), ("cp '{in} {out}", "cannot be")])
+def test_a_command_that_reads_or_writes_nothing_is_refused(command, says):
+    with pytest.raises(hr.errors.ParameterError, match=says):
+        ByCommand(command, SCHEMA)
+
+
+def test_what_is_stopped_leaves_no_command_and_no_file(tmp_path, monkeypatch):
+    """A termination waited for the commands, and their files stayed if it came to a kill."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    wait = ByCommand(f"{sys.executable} -c 'import time; time.sleep(60)' {{in}} {{out}}", SCHEMA)
+    threading.Timer(1.0, wait.stop).start()
+    begun = time.monotonic()
+    with pytest.raises(hr.errors.InputError, match="failed"):
+        most_exposed(read(people(200, 10)), SCHEMA, wait, most_exposed=4, remakes=20)
+    assert time.monotonic() - begun < 30
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("n", [9, 60])
+def test_few_people_and_empty_columns_end_in_a_line_or_a_figure(n):
+    table = people(n, 11).set_column(3, "income", pa.nulls(n, pa.int64()))
+    if n == 9:
+        with pytest.raises(hr.errors.ParameterError, match="small"):
+            most_exposed(read(table), SCHEMA, lambda t, run: Subject(t, SCHEMA), most_exposed=4, remakes=20)
+        return
+    assert len(exposed(read(table), SCHEMA, 4)) == 4
+
+
+def test_persons_of_several_rows_are_refused():
+    table = people(60, 12).append_column("who", pa.array([f"p{i // 2}" for i in range(60)]))
+    schema = SCHEMA.replace(identifiers=["who"], unit="who")
+    with pytest.raises(hr.errors.UnsupportedError, match="row by row"):
+        most_exposed(read(table), schema, lambda t, run: Subject(t, schema), most_exposed=4, remakes=20)

@@ -16,10 +16,12 @@ do you want from theory alone?".
 from __future__ import annotations
 
 import math
+import os
 import shlex
 import subprocess
 import tempfile
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -30,9 +32,8 @@ from scipy.special import betaincinv  # scipy.stats takes longer to load
 
 from ...columns.column import Column
 from ...columns.table import Table
-from ...errors import InputError, ParameterError
+from ...errors import InputError, ParameterError, UnsupportedError
 from ...io.write import write_table
-from ...kernels.threads import streamed
 from ...measures import Bools, Floats, Ints
 from ...progress import Tell, telling, with_context
 from ...schema import Schema
@@ -53,6 +54,8 @@ NEAR = 5
 COMPARED = 0.1, 500
 # parts of the releases; each is attacked by what is learnt from the others
 PARTS = 5
+# fewest people who serve for comparison
+FEWEST = 10
 # samples of the releases from which the interval of the share found is read
 RESAMPLED = 1_000
 # share of releases without a person in which the person is taken to be in them
@@ -105,12 +108,14 @@ def most_exposed(
     """
     people, runs = most_exposed, remakes
     check_counts(people, runs)
-    whole = table.arrow.select([*schema.quasi, *schema.sensitive]).combine_chunks()
+    if isinstance(schema.unit, str) or schema.household is not None:
+        raise UnsupportedError(**refusal("exposed_persons"))
+    whole = table.arrow.combine_chunks()
     draw = np.random.default_rng(random_state)
     order = draw.permutation(whole.num_rows)
     compared = min(int(COMPARED[0] * len(order)), COMPARED[1])
     others, pool = whole.take(order[:compared]), whole.take(order[compared:])
-    if pool.num_rows < 3 * people:
+    if pool.num_rows < 3 * people or compared < FEWEST:
         raise ParameterError(**refusal("too_few_exposed", rows=whole.num_rows, people=people))
     targets = exposed(Table(pool), schema, people)
     # Every second run has the others, and both are in one part: so each run has as many people, for their number
@@ -130,9 +135,16 @@ def most_exposed(
         return _scores_of(rest_of_table, strangers, remake(Table(pool.take(rows)), run + 1), people)
 
     by_run = []
-    for scores_of_run in streamed(with_context(scored), range(runs)):
-        by_run.append(scores_of_run)
-        progress(f"the most exposed people: release {len(by_run)} of {runs}", len(by_run) / runs)
+    with ThreadPoolExecutor(os.cpu_count()) as threads:
+        try:
+            for scores_of_run in threads.map(with_context(scored), range(runs)):
+                by_run.append(scores_of_run)
+                progress(f"the most exposed people: release {len(by_run)} of {runs}", len(by_run) / runs)
+        except BaseException:
+            # else commands that run would be waited for, and their files would stay if that took too long
+            threads.shutdown(wait=False, cancel_futures=True)
+            getattr(remake, "stop", int)()
+            raise
     # a release of few distinct values can have fewer attacks
     attacks, none = sorted({attack for each in by_run for attack in each}), np.zeros(people)
     scores = np.array([np.stack([each.get(attack, none) for attack in attacks], axis=1) for each in by_run])
@@ -143,9 +155,9 @@ def most_exposed(
 
 
 def check_counts(people: int, runs: int) -> None:
-    """Raise ParameterError for numbers of people or releases that cannot be halved."""
-    if people < 2 or people % 2 or runs < 20 or runs % 20:
-        raise ParameterError(**refusal("exposed_counts"))
+    """Raise ParameterError for numbers of people or releases that cannot be halved, or say nothing."""
+    if people < 4 or people % 2 or runs < 20 or runs % 20:
+        raise ParameterError(**refusal("exposed_counts", people=people, runs=runs))
 
 
 def _scores_of(members: Table, strangers: Table, release: Subject, people: int) -> dict[Any, Floats]:
@@ -181,7 +193,8 @@ def _coordinate(column: Column) -> Floats:
         values = column.by_code[column.codes]
     else:
         values = -np.log(np.maximum(column.counts(), 1))[column.codes]
-    values = np.nan_to_num(values, nan=float(np.nanmean(values)))
+    present = values[np.isfinite(values)]
+    values = np.nan_to_num(values, nan=float(present.mean()) if len(present) else 0.0)
     return (values - values.mean()) / (values.std() or 1.0)
 
 
@@ -248,7 +261,7 @@ def summary(guess: Floats, is_in: Bools) -> dict[str, Any]:
         rows = np.repeat(2 * draw.integers(0, pairs, pairs), 2)
         rows[1::2] += 1
         again.append(_share_found(guess[rows], is_in[rows]))
-    low, high = np.quantile(again, [0.025, 0.975])
+    low, high = np.quantile(again, [0.025, 0.975]).tolist()
     first = np.arange(len(guess)) < len(guess) // 2
     areas = [[auc(guess[part, j], is_in[part, j]) for j in range(guess.shape[1])] for part in (first, ~first)]
     worst = [areas[1 - side][int(np.argmax(areas[side]))] for side in (0, 1)]
@@ -256,7 +269,7 @@ def summary(guess: Floats, is_in: Bools) -> dict[str, Any]:
         "auc": whole,
         "auc_interval": [max(whole - half, 0.0), min(whole + half, 1.0)],
         "found": share,
-        "found_interval": [min(exact.low, float(low)), max(exact.high, float(high))],
+        "found_interval": [min(exact.low, low), max(exact.high, high)],
         # where a person is left out another one is put in, which differential privacy counts as two
         "epsilon": max(least_epsilon(guess, is_in, first), least_epsilon(guess, is_in, ~first)) / 2,
         "worst": float(np.mean(worst)),
@@ -299,28 +312,66 @@ def remaking(remake: str | Callable[[Any, int], Any] | None, what: Subject, rand
         Neither a command nor a function is given, and the method of the release is not known.
     """
     if isinstance(remake, str):
-        return by_command(remake, what.schema)
+        return ByCommand(remake, what.schema)
     if remake is not None:
         return lambda table, run: subject(remake(table.arrow, run), what.schema, None)
     if what.method is None:
         raise ParameterError(**refusal("no_remake"))
-    return lambda table, run: fitted_again(what.method, table, what.schema, what.guard, random_state + run)
+    parameters = what.method.get_params(deep=False)
+
+    def again(table: Table, run: int) -> Subject:
+        seed = random_state + run
+        # draws of their own in each release, or they would be the same in all of them
+        seeds = {name: value for name, value in (("key", None), ("random_state", seed)) if name in parameters}
+        return fitted_again(what.method.copy().set_params(**seeds), table, what.schema, what.guard, seed)
+
+    return again
 
 
-def by_command(command: str, schema: Schema) -> Remake:
-    """Return a `Remake` by a command in which {in} stands for a CSV file to read and {out} for one to write."""
+class ByCommand:
+    """Release tables by a command.
 
-    def remake(table: Table, run: int) -> Subject:
+    Parameters
+    ----------
+    command : str
+        {in} stands for a CSV file to read and {out} for one to write, or for a release folder.
+    schema : Schema
+    """
+
+    def __init__(self, command: str, schema: Schema) -> None:
+        try:
+            self.words = shlex.split(command)
+        except ValueError as error:
+            raise ParameterError(f"the command cannot be read: {error}") from None
+        if not ("{in}" in command and "{out}" in command):
+            raise ParameterError(**refusal("no_places", command=command))
+        self.command, self.schema = command, schema
+        self.running: set[subprocess.Popen[bytes]] = set()
+        self.is_stopped = False
+
+    def stop(self) -> None:
+        """End all commands, and start no more."""
+        self.is_stopped = True
+        for process in list(self.running):
+            process.kill()
+
+    def __call__(self, table: Table, run: int) -> Subject:
+        """Release a table."""
         with tempfile.TemporaryDirectory() as folder:
             source, target = Path(folder, "in.csv"), Path(folder, "out.csv")
             write_table(table.arrow, source)
-            words = [word.replace("{in}", str(source)).replace("{out}", str(target)) for word in shlex.split(command)]
+            words = [word.replace("{in}", str(source)).replace("{out}", str(target)) for word in self.words]
             try:
-                subprocess.run(words, check=True, stdout=subprocess.DEVNULL)
-            except (OSError, subprocess.CalledProcessError) as error:
+                process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+            except OSError as error:
                 raise InputError(f"the command failed: {error}") from None
+            self.running.add(process)
+            if self.is_stopped:
+                process.kill()
+            code = process.wait()
+            self.running.discard(process)
+            if code:
+                raise InputError(f"the command failed with exit status {code}: {self.command}")
             if not target.exists():
-                raise InputError(**refusal("no_out", command=command))
-            return subject(target, schema, None)
-
-    return remake
+                raise InputError(**refusal("no_out", command=self.command))
+            return subject(target, self.schema, None)
