@@ -1,17 +1,20 @@
 """Which tests `make test` leaves to `make test-all`: those that are slow, by file or function.
 
 A number keeps every nth case of a function whose cases are a product of methods and tables; 0 keeps
-none. Nothing is dropped: `make test-all`, which CI runs, runs them all.
+none. Single tests that take more than half a second (two where promises and formulas are tested) stand in ``slow.txt``,
+which `python scripts/slow_tests.py` measures. Nothing is dropped: `make test-all`, which CI runs, runs them all.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 
 KEPT = {
+    "contracts/test_sklearn.py::test_conventions": 5,
     "test_docs.py::test_what_a_page_says_runs": 0,
     "test_arguments.py::test_every_public_function_tells_what_is_of_a_wrong_type": 0,
     "test_typed.py": 0,
@@ -97,19 +100,22 @@ KEPT = {
     "release/test_verify.py::test_written_files_hold_in_every_format": 4,
 }
 """The beginning of a test's name below tests/: every nth case stays in `make test`."""
+SLOW = frozenset(filter(None, (Path(__file__).parent / "slow.txt").read_text(encoding="utf-8").splitlines()))
+"""Functions, and cases of functions, that take long."""
 
 
 def mark(items: Sequence[pytest.Item]) -> set[str]:
     """Mark the tests as slow that `make test` leaves out; return the rows that fit no test."""
     cases: Counter[str] = Counter()
-    unused = set(KEPT)
+    unused = {*KEPT, *SLOW}
     for item in items:
         name = item.nodeid.removeprefix("tests/")
         row = next((begin for begin in KEPT if name.startswith(begin)), "")
         unused.discard(row)
         every = KEPT.get(row, 1)
         function = name.partition("[")[0]
-        if every == 0 or cases[function] % every:
+        unused -= {name, function}
+        if every == 0 or cases[function] % every or SLOW & {name, function}:
             item.add_marker(pytest.mark.slow)
         cases[function] += 1
     return unused
