@@ -18,6 +18,8 @@ from .notation import MISSING, number
 Rows = tuple[str, Sequence[str], Iterable[Sequence[Any]]]
 # The bars of a picture in text, and what stands for them where a terminal has no such signs.
 BARS = dict(zip("▁▂▃▄▅▆▇█", "_.:-=+*#", strict=True))
+# Characters that a column of sentences needs.
+NARROW = 24
 # Cells and parameters beyond so many characters are cut.
 LONG = 80
 
@@ -105,6 +107,8 @@ def aligned(rows: Sequence[tuple[str, ...]], head: tuple[str, ...]) -> list[str]
 def fitted(rows: Sequence[tuple[str, ...]], head: tuple[str, ...], width: int = 80) -> list[str]:
     """Return a table as lines that fit a terminal: the last column wraps, long first cells get a line.
 
+    Where hardly any room is left for the last column, its cells get lines of their own.
+
     Examples
     --------
     >>> for line in fitted([("age", "known to many people"), ("occupation", "x")], ("", "why"), 20):
@@ -118,11 +122,13 @@ def fitted(rows: Sequence[tuple[str, ...]], head: tuple[str, ...], width: int = 
     """
     rest = [max(len(row[i]) for row in [head, *rows]) for i in range(1, len(head) - 1)]
     first = min(max(len(row[0]) for row in [head, *rows]), max(6, width // 4))
-    last = max(12, width - first - sum(rest) - 2 * (len(rest) + 1))
+    remainder = width - first - sum(rest) - 2 * (len(rest) + 1)
+    is_below = remainder < NARROW <= width // 3 and any(len(row[-1]) > NARROW for row in rows)
+    last = 0 if is_below else max(12, remainder)
     widths = [first, *rest, last]
     lines: list[str] = []
-    for row in [head, tuple("-" * w for w in widths), *rows]:
-        parts = textwrap.wrap(row[-1], last) or [""]
+    for at_row, row in enumerate([head, tuple("-" * w for w in widths), *rows]):
+        parts = [""] if is_below else textwrap.wrap(row[-1], last) or [""]
         long = len(row[0]) > first
         lines += [row[0]] if long else []
         for i, text in enumerate(parts):
@@ -132,6 +138,8 @@ def fitted(rows: Sequence[tuple[str, ...]], head: tuple[str, ...], width: int = 
                 for at, (cell, w) in enumerate(zip(cells, widths, strict=True))
             )
             lines.append("  ".join(padded).rstrip())
+        if is_below and at_row > 1:
+            lines += textwrap.wrap(row[-1], width, initial_indent="    ", subsequent_indent="    ")
     return lines
 
 

@@ -57,6 +57,19 @@ def test_roles(name, values, expected):
     assert role(name, values) == expected
 
 
+def test_surnames_of_many_people_are_no_quasi_identifier():
+    """A million people share twenty thousand surnames, so few of the cells differ."""
+    assert role("Nachname", [f"N{i % 30}" for i in range(3_000)]) == "identifier"
+    assert role("telephone", ["yes", "no", "mobile"] * 100) == "quasi"
+
+
+def test_a_code_of_no_answer_is_asked_about():
+    table = pa.table({"kids": [0, 1, 2, 3, 9] * 20, "rooms": [6, 7, 8, 9] * 25, "sex": [1, 9] * 50})
+    asked = [w for w in hr.inspect(table).warnings if "no answer" in w]
+    assert len(asked) == 1
+    assert "kids" in asked[0]
+
+
 def test_kinds_are_given_where_the_type_does_not_tell():
     table = pa.table({"zip": [10115, 10117] * 20, "birth": ["2001-02-03", "1999-01-01"] * 20, "age": [1, 2] * 20})
     assert dict(hr.inspect(table).schema.kinds) == {"zip": "categorical", "birth": "date"}
@@ -142,10 +155,17 @@ def test_inspect_asks_what_words_leave_open(name: str, values: list[float], says
 
 def test_a_label_is_asked_about_like_a_name() -> None:
     table = read(pa.table({"age": [i % 60 for i in range(120)], "W1": [1.5, 2.5, 900.0] * 40}))
-    labels = FileLabels({"W1": VariableLabels(label="Design weight")})
+    labels = FileLabels({"W1": VariableLabels(label="Weight of the case")})
     table.layout = replace(table.layout, labels=labels)
     seen = hr.inspect(table)
     assert any(text.startswith("is W1 a sampling weight") for text in seen.warnings)
+
+
+def test_a_label_says_that_a_column_is_a_weight() -> None:
+    table = read(pa.table({"age": [i % 60 for i in range(120)], "W1": [1.5, 2.5, 900.0] * 40}))
+    labels = FileLabels({"W1": VariableLabels(label="design weight")})
+    table.layout = replace(table.layout, labels=labels)
+    assert hr.inspect(table).schema.weight == "W1"
 
 
 def test_keys_of_households_and_sampling_weights_are_proposed() -> None:

@@ -97,3 +97,10 @@ def test_a_measured_share_stands_in_place_of_the_tables() -> None:
     assert advise(today, shares=carries(1.0) | {"explained": 0.004}) == []
     # where no column carries much alone, the table's own columns are told
     assert advise(today, shares=carries(0.04)) == advise(today)
+
+
+def test_a_smaller_k_is_said_to_be_smaller() -> None:
+    today = point(0.5, 0.4, 0.5)
+    better = point(0.4, 0.2, 0.6, parameters={"k": 5, "max_disclosure": 0.4})
+    (advice,) = advise(None, {"points": [today, better]}, today)
+    assert "groups then have 5 people or more, where you asked for 10" in advice.why

@@ -135,7 +135,8 @@ def proposal(table: Table, profiles: Sequence[ColumnProfile]) -> Schema:
     shares = {name: table.distinct_share(name) for name in keys}
     households = [n for n in keys if tokens(n) & HOMES and shares[n] < _REPEATS]
     others = [p.name for p in profiles if p.role == "other"]
-    weights = [name for name in others if _weighs(tokens(name)) and _holds_weights(table, name)]
+    named = (n for n in others if _weighs(tokens(n)) or _weighs(tokens(table.layout.labels.label(n))))
+    weights = [name for name in named if _holds_weights(table, name)]
     repeating = repeated({n: share for n, share in shares.items() if n not in households[:1]})
     dialect = table.layout.dialect
     return Schema(
@@ -240,7 +241,8 @@ def _describe(table: Table, name: str) -> ColumnProfile:
     except SchemaError:
         return ColumnProfile(name, kind, "other", "its nested values cannot be recoded", 0, 0)
     missing = int(column.counts()[-1])
-    role, reason = _role(table.kind(name), column, table.n_rows - missing)
+    label = tokens(table.layout.labels.label(name))
+    role, reason = _role(table.kind(name), column, table.n_rows - missing, label)
     was_text = table.kind(name) == "categorical"
     if was_text and kind == "numeric":
         reason += "; its text reads as numbers"
@@ -273,7 +275,7 @@ def _shape(column: Column) -> tuple[int, ...]:
 
 def _weighs(words: set[str]) -> bool:
     """Return whether the words of a column name refer to a sampling weight, and not to a person's body weight."""
-    return bool(words & WEIGHTS) or {"weight", "sampling"} <= words
+    return bool(words & WEIGHTS) or ("weight" in words and bool(words & {"sampling", "design", "survey"}))
 
 
 def _holds_weights(table: Table, name: str) -> bool:
@@ -298,10 +300,20 @@ def questions(table: Table, profiles: Sequence[ColumnProfile], schema: Schema) -
         is_key = schema.household is None and words & _ASKED["homes"] and column.n_distinct > MOST_CODES
         if is_key and table.distinct_share(name) < _REPEATS:
             yield "ask_household", name, ""
+        if _ends_in_nines(table, column):
+            yield "ask_code", name, ""
         for leader in table.names:
             rest = name[len(leader) :] if name.lower().startswith(leader.lower()) else ""
             if rest and tokens(rest) and tokens(rest) <= _ASKED["followers"]:
                 yield "ask_follower", name, leader
+
+
+def _ends_in_nines(table: Table, profile: ColumnProfile) -> bool:
+    """Return whether a column of few whole numbers ends in 9, 99 or 999 after a gap, as codes of no answer do."""
+    if profile.kind != "numeric" or profile.attacked_as != "category" or profile.n_distinct < 3:
+        return False
+    *_, before, last = table.column(profile.name).values.tolist()
+    return last in (9, 99, 999, 9999) and last - before > 1
 
 
 def longest_text(column: Column) -> int:
@@ -337,8 +349,8 @@ def _are_numbers(table: Table, name: str) -> bool:
         return False  # numbers with a decimal comma; a column is read only with a decimal point
 
 
-def _role(table_kind: str, column: Column, n_present: int) -> tuple[Role, str]:
-    """Return the proposed role and the reason for it, from the first rule that applies."""
+def _role(table_kind: str, column: Column, n_present: int, label: set[str]) -> tuple[Role, str]:
+    """Return the proposed role and the reason for it, from the first rule that applies; `label` has words, too."""
     words, n = tokens(column.name), column.n_values
     share = n / n_present if n_present else 0.0
     is_number, is_text = column.kind == "numeric", column.kind == "categorical"
@@ -348,16 +360,19 @@ def _role(table_kind: str, column: Column, n_present: int) -> tuple[Role, str]:
     measured = is_number and not (unlike and is_whole)
     counts_rows = n_present >= 20 and n == n_present and is_whole
     named = words == {"name"} or ("name" in words and words & NAMES)
+    # a million people have few surnames each, and a yes or no about telephones tells nobody
+    is_many = share > 0.05 or n > MOST_CODES
     ends_in_id = any(t == "id" or (len(t) > 3 and t.endswith("id")) for t in words)
     remark = words & FREE and share > _REPEATED and is_text
     rules: tuple[tuple[Any, Role, str], ...] = (
         (n == 0, "other", "all its values are missing"),
         (n == 1 and n_present > 1, "other", "all its values are the same"),
         (_weighs(words), "other", "by its name, a sampling weight"),
+        (_weighs(label), "other", "by its label, a sampling weight"),
         (length > LONG or remark, "identifier", f"free text of up to {length:,} characters can name people"),
         (pattern, "identifier", f"its values look like {pattern}"),
-        (words & DIRECT and share > 0.05, "identifier", "by its name, it identifies a person"),
-        (is_text and named and share > 0.05, "identifier", "by its name, it holds people's names"),
+        (words & DIRECT and is_many, "identifier", "by its name, it identifies a person"),
+        (is_text and named and is_many, "identifier", "by its name, it holds people's names"),
         (words & PERSONS and n > MOST_CODES, "identifier", "by its name, a key of people"),
         (words & HOMES and n > MOST_CODES, "identifier", "by its name, a key of households"),
         (

@@ -162,6 +162,8 @@ def _from_points(frontier: Mapping[str, Any], chosen: Mapping[str, Any]) -> Iter
         why = _say("more", after=after, before=figure(u, 2), disclosure=disclosure)
     else:
         return
+    if (best["parameters"].get("k") or 0) < (chosen["parameters"].get("k") or 0):
+        why = f"{why} {_say('smaller', k=best['parameters']['k'], now=chosen['parameters']['k'])}"
     yield Advice(f"Take {setting(best['parameters'])}", why, take=best["parameters"])
 
 
