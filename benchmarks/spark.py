@@ -7,6 +7,8 @@ table before it took. Every size is a run of its own.
     python benchmarks/spark.py [--rows 5000000,20000000] [--method MART] [--guard auto] [--driver-memory 4g]
     python benchmarks/spark.py --adult   # 30,162 rows of Adult, from a path to a written release
     python benchmarks/spark.py --driver [--rows 1000000,2000000]   # the memory of the process that asks
+    python benchmarks/spark.py --nodes 100,1000,10000 [--rows 2000000]   # one level of a tree with as many open nodes
+    python benchmarks/spark.py --skew [--rows 5000000]   # 30% of the rows in one group
 """
 
 from __future__ import annotations
@@ -114,7 +116,14 @@ def job(source: str, folder: str, method: str, memory: str, guard: str) -> None:
             steps[str(now[0])] = steps.get(str(now[0]), 0.0) + spent - float(now[1])
             now[:] = [step, spent]
 
-    began = time.perf_counter()
+    began, peaks = time.perf_counter(), [0.0 * _peak_of_workers()]
+
+    def look() -> None:
+        while True:  # workers end when their task does, or later
+            peaks.append(_peak_of_workers())
+            time.sleep(0.2)
+
+    threading.Thread(target=look, daemon=True).start()
     release = hr.protect(spark.read.parquet(source), schema, getattr(hr, method)(), guard=guard, progress=progress)
     progress("end", None)
     steps.pop("")
@@ -123,6 +132,7 @@ def job(source: str, folder: str, method: str, memory: str, guard: str) -> None:
         "steps": steps,
         "seconds": time.perf_counter() - began,
         "peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20,
+        "task": max(peaks),
         "groups": groups["groups"],
         "smallest": groups["smallest"],
     }
@@ -171,11 +181,143 @@ def driver_job(source: str, folder: str, method: str, memory: str) -> None:
     spark.stop()
 
 
-def _peak() -> float:
-    """GB that this process held at most since it was asked before; what a parent held is not among them."""
-    lines = Path("/proc/self/status").read_text().splitlines()
-    Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew
+def _peak(process: Path = Path("/proc/self")) -> float:
+    """GB that a process held at most since it was asked before; what a parent held is not among them."""
+    lines = (process / "status").read_text().splitlines()
+    (process / "clear_refs").write_text("5")  # the peak begins anew
     return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) * 1024 / 1e9
+
+
+class _Measured(Exception):
+    """Ends a job that has measured what it was started for."""
+
+
+def nodes_job(source: str, folder: str, nodes: str, memory: str) -> None:
+    """Count the first level of a tree that has at least so many open nodes; prints what it took, as JSON.
+
+    A node stays open down to a fraction of the rows that it would have on a cluster: what a task holds and
+    what a level shuffles depend on the number of nodes and on the rows of a task, not on all rows.
+    """
+    import pyarrow.parquet as pq
+
+    import hedgerow as hr
+    from hedgerow.backends.spark import growing
+
+    wanted = int(nodes)
+    spark = session(folder, memory)
+    store = spark.sparkContext._jsc.sc().statusStore()
+    growing.SMALL = pq.read_metadata(source).num_rows // (6 * wanted)
+    split, level = growing._Top._split, {"nodes": 0}
+    stages: set[int] = set()
+
+    def counted_split(top: Any, *node: Any) -> Any:
+        level["nodes"] += 1
+        return split(top, *node)
+
+    def shuffled() -> tuple[int, int]:
+        """Bytes of the stages that ended since: written for a shuffle, and returned here."""
+        found = _stages(spark, store)
+        new = [each for number, each in found.items() if number not in stages]
+        stages.update(found)
+        return sum(written for written, _ in new), sum(back for _, back in new)
+
+    def ended(_: float | None) -> None:
+        workers, here, seconds = _peak_of_workers(), _peak(), time.perf_counter() - now[0]
+        processors, (written, back) = processor_seconds() - now[1], shuffled()
+        now[:] = [time.perf_counter(), processor_seconds()]
+        told = {
+            "nodes": level["nodes"],
+            "task": workers,
+            "driver": here,
+            "shuffled": written / 1e9,
+            "returned": back / 1e9,
+            "seconds": seconds,
+            "processors": processors,
+        }
+        level["nodes"] = 0
+        if told["nodes"] >= wanted:
+            print(json.dumps(told))
+            raise _Measured
+        print(json.dumps(told), file=sys.stderr)
+
+    growing._Top._split, growing.done = counted_split, ended  # type: ignore[method-assign]
+    watch()
+    now = [time.perf_counter(), processor_seconds()]
+    schema = hr.Schema(quasi=QUASI, sensitive=SENSITIVE)
+    try:
+        hr.protect(spark.read.parquet(source), schema, hr.MART(k=2, max_disclosure=None), guard=None)
+    except _Measured:
+        pass
+    else:
+        print(json.dumps({"nodes": 0}))
+    spark.stop()
+
+
+def _stages(spark: Any, store: Any) -> dict[int, tuple[int, int]]:
+    """The bytes that each stage of a session wrote for shuffles, and sent to the driver."""
+    nothing = spark.sparkContext._jvm.java.util.ArrayList()
+    empty = spark.sparkContext._gateway.new_array(spark.sparkContext._jvm.double, 0)
+    found = store.stageList(nothing, False, False, empty, nothing)
+    listed = [found.apply(i) for i in range(found.size())]
+    return {each.stageId(): (each.shuffleWriteBytes(), each.resultSize()) for each in listed}
+
+
+def _peak_of_workers() -> float:
+    """GB that a Python worker of Spark held at most since this was asked before."""
+    peaks = [0.0]
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdigit():
+            try:
+                if b"daemon" in (folder / "cmdline").read_bytes() and _is_ours(folder):
+                    peaks.append(_peak(folder))
+            except OSError:
+                continue  # it has ended
+    return max(peaks)
+
+
+def _is_ours(folder: Path) -> bool:
+    pid = int(folder.name)
+    while pid > 1 and pid != os.getpid():
+        pid = int(Path("/proc", str(pid), "stat").read_text().rpartition(")")[2].split()[1])
+    return pid == os.getpid() and int(folder.name) != pid
+
+
+def nodes(sizes: Sequence[int], rows: int, memory: str) -> None:
+    """A line for every number of open nodes: the memory of a task and of this process, and what moves."""
+    print(
+        f"{'open nodes':>10} {'a task':>8} {'driver':>8} {'shuffled':>9} {'returned':>9} {'processors':>11} {'wall':>6}"
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(folder, "people.parquet")
+        make(source, rows)
+        for size in sizes:
+            told = run("--nodes-job", source, folder, str(size), memory)
+            print(
+                f"{told['nodes']:>10,} {told['task']:>5.2f} GB {told['driver']:>5.2f} GB {told['shuffled']:>6.3f} GB "
+                f"{told['returned']:>6.3f} GB {told['processors']:>9.0f} s {told['seconds']:>4.0f} s",
+                flush=True,
+            )
+
+
+def skew(rows: int, method: str, memory: str) -> None:
+    """The cost of a table, and of the same table with 30% of its rows alike in the quasi-identifiers."""
+    import duckdb
+
+    print(f"{'':8} {'processors':>11} {'wall':>7} {'a task':>8} {'groups':>7}  by step, in s")
+    with tempfile.TemporaryDirectory() as folder:
+        even, heavy = Path(folder, "even.parquet"), Path(folder, "heavy.parquet")
+        make(even, rows)
+        alike = ", ".join(f"CASE WHEN a THEN first_value({n}) OVER () ELSE {n} END AS {n}" for n in QUASI)
+        drawn = f"SELECT *, (row_number() OVER ()) % 10 < 3 AS a FROM '{even}'"
+        duckdb.sql(f"COPY (SELECT * EXCLUDE a REPLACE ({alike}) FROM ({drawn})) TO '{heavy}' (FORMAT parquet)")
+        for source in (even, heavy):
+            told = run("--job", source, folder, method, memory, "auto")
+            steps = ", ".join(f"{name} {spent:.0f}" for name, spent in told["steps"].items())
+            print(
+                f"{source.stem:8} {sum(told['steps'].values()):>9.0f} s {told['seconds']:>5.0f} s "
+                f"{told['task']:>5.2f} GB {told['groups']:>7,}  {steps}",
+                flush=True,
+            )
 
 
 def run(which: str, source: Path, folder: str, *settings: str) -> dict[str, Any]:
@@ -238,12 +380,24 @@ def main() -> None:
     parser.add_argument("--adult", action="store_true")
     parser.add_argument("--job", nargs=5, help=argparse.SUPPRESS)
     parser.add_argument("--driver-job", nargs=4, help=argparse.SUPPRESS)
+    parser.add_argument("--skew", action="store_true", help="one heavy group against even ones")
+    parser.add_argument("--nodes", help="open nodes of a level of the tree, such as 100,1000,10000")
+    parser.add_argument("--nodes-job", nargs=4, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.job:
         job(*given.job)
         return
     if given.driver_job:
         driver_job(*given.driver_job)
+        return
+    if given.skew:
+        skew(int(given.rows or 5_000_000), given.method or "MART", given.driver_memory)
+        return
+    if given.nodes_job:
+        nodes_job(*given.nodes_job)
+        return
+    if given.nodes:
+        nodes([int(each) for each in given.nodes.split(",")], int(given.rows or 2_000_000), given.driver_memory)
         return
     asked = given.rows or ("1000000,2000000" if given.driver else "5000000,20000000")
     sizes = [int(each) for each in asked.split(",")]

@@ -78,6 +78,31 @@ def test_neither_parts_nor_who_counts_a_node_matter(people: Any, parts: int, mon
     same(found, hr.protect(people.toArrow(), SCHEMA, method))
 
 
+@pytest.mark.parametrize("moved", [False, True], ids=["rows stay", "rows move"])
+def test_little_memory_of_tasks_and_driver_changes_nothing(
+    people: Any, moved: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nodes are counted one by one, on executors and here, and no node's counts wait for its larger child."""
+    split, ways = growing._Top._split, set()
+
+    def counted_split(top: Any, *node: Any) -> Any:
+        families = split(top, *node)
+        ways.update(len(numbers) for numbers, _ in families)
+        assert top.together == 1
+        assert top.waiting <= top.most_waiting
+        return families
+
+    monkeypatch.setattr(growing._Top, "_split", counted_split)
+    monkeypatch.setattr(growing, "SMALL", 40)
+    monkeypatch.setattr(growing, "LEAST", 0)
+    monkeypatch.setattr(growing, "ROW", -1 if moved else 1 << 40)
+    monkeypatch.setattr(growing, "memory_of", lambda _: 60_000)
+    monkeypatch.setattr(growing, "task_memory", lambda *_: 1 << 16)
+    method = hr.MART(5, max_disclosure=None)
+    same(hr.protect(people.repartition(3), SCHEMA, method), hr.protect(people.toArrow(), SCHEMA, method))
+    assert ways == {1, 2}
+
+
 @pytest.mark.parametrize(
     "method",
     [
@@ -96,7 +121,7 @@ def test_other_methods_and_cells(people: Any, method: Any, monkeypatch: pytest.M
 def test_a_lost_worker_changes_nothing(people: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     real = table.map_parts
 
-    def dying(frame: Any, work: Any, schema: Any, *, whole: bool = False) -> Any:
+    def dying(frame: Any, work: Any, schema: Any, **options: Any) -> Any:
         mark = str(tmp_path / work.__qualname__)  # a worker dies once at each kind of work
 
         def once(part: pa.Table) -> Iterator[pa.RecordBatch]:
@@ -107,7 +132,7 @@ def test_a_lost_worker_changes_nothing(people: Any, tmp_path: Path, monkeypatch:
                 return
             os.kill(os.getpid(), signal.SIGKILL)
 
-        return real(frame, once, schema, whole=whole)
+        return real(frame, once, schema, **options)
 
     for module in (cluster, table, growing, packing, spark_files):
         monkeypatch.setattr(module, "map_parts", dying)

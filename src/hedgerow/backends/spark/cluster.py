@@ -28,14 +28,18 @@ from numpy.typing import NDArray
 from ... import errors
 from ...columns.numbers import one_zero
 from ...columns.table import check_names
+from ...columns.workspace import memory_of
 from ...errors import HedgerowError, InputError, UnsupportedError
 from ...files import temporary_folder
 
-# rows that are collected before work is called with them
+# most rows that are collected before work is called with them
 AT_ONCE = 1 << 20
+# bytes of memory that an executor has for each row and column of those rows
+_CELL = 100
 _RAISED = re.compile(r"^hedgerow\.errors\.(\w+): (.*)(?:\n  (\S.*))?$", re.MULTILINE)
 _MISSING = re.compile(r"No module named '(\w+)")
-_LARGEST = "spark.driver.maxResultSize"
+LARGEST = "spark.driver.maxResultSize"
+_LOCAL = re.compile(r"local(?:\[([\d*]+)[,\]]|$)")
 # our message and hint for errors, by the end of Spark's name for each
 _KNOWN = {
     "FileNotFoundException": ("a file of the table is gone", "read the table again"),
@@ -121,6 +125,32 @@ def has_ended(session: Any) -> bool:
         return True
 
 
+def setting_bytes(session: Any, name: str, default: str = "1g") -> int:
+    """Return a setting of Spark that is a size, in bytes."""
+    number, unit = re.findall(r"(\d+)([kmgt]?)", session.conf.get(name, default).lower())[0]
+    return int(number) << 10 * "bkmgt".index(unit or "m")
+
+
+def task_memory(frame: Any, memory: str | int | None = None) -> int:
+    """Return the bytes that a task may take: its share of the executor's memory, and at most `memory`.
+
+    A Spark on one machine has no executors but its driver. `spark.executor.pyspark.memory` counts if it is set.
+    """
+    session = frame.sparkSession
+    local = _LOCAL.match(session.conf.get("spark.master", ""))
+    cores = local[1] or "1" if local else session.conf.get("spark.executor.cores", "1")
+    size = setting_bytes(session, "spark.driver.memory" if local else "spark.executor.memory")
+    size = setting_bytes(session, "spark.executor.pyspark.memory", f"{size}b")
+    share = size // (int(cores) if cores != "*" else os.cpu_count() or 1)
+    return share if memory is None else min(share, memory_of(memory))
+
+
+def rows_at_once(frame: Any, memory: str | int | None = None) -> int:
+    """Return the number of a frame's rows that fit into the memory of a task."""
+    fits = task_memory(frame, memory) // 2 // (_CELL * max(len(frame.columns), 1))
+    return max(min(fits, AT_ONCE), 1 << 14)
+
+
 def run(job: Callable[[], T]) -> T:
     """Run a Spark job, and raise its errors without the rows that Spark may quote in messages.
 
@@ -147,10 +177,10 @@ def run(job: Callable[[], T]) -> T:
                 hint="install Hedgerow there in the same version as here; PYSPARK_PYTHON names the "
                 "Python that they run",
             ) from None
-        if _LARGEST in str(error):
+        if LARGEST in str(error):
             raise UnsupportedError(
-                f"what comes back from the cluster is more than {_LARGEST} allows",
-                hint=f"set {_LARGEST} and spark.driver.memory higher where Spark is started, or "
+                f"what comes back from the cluster is more than {LARGEST} allows",
+                hint=f"set {LARGEST} and spark.driver.memory higher where Spark is started, or "
                 "coarsen the columns with the most values",
             ) from None
         named = _named(error)
@@ -179,7 +209,7 @@ def collected(frame: Any) -> pa.Table:
     return run(frame.toArrow)
 
 
-def map_parts(frame: Any, work: Work, schema: Any, *, whole: bool = False) -> Any:
+def map_parts(frame: Any, work: Work, schema: Any, *, whole: bool = False, at_once: int = AT_ONCE) -> Any:
     """Return a frame of the batches that `work` yields on the executors, where it gets a few rows at a time.
 
     Parameters
@@ -191,23 +221,26 @@ def map_parts(frame: Any, work: Work, schema: Any, *, whole: bool = False) -> An
         Schema of the batches.
     whole : bool
         Pass all rows of a partition to `work` at once.
+    at_once : int
+        Most rows to pass at once otherwise.
     """
+    most = 1 << 62 if whole else at_once
 
     def parts(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for table in _together(batches, whole):
+        for table in _together(batches, most):
             yield from work(table)
 
     return frame.mapInArrow(parts, schema)
 
 
-def _together(batches: Iterator[pa.RecordBatch], whole: bool) -> Iterator[pa.Table]:
+def _together(batches: Iterator[pa.RecordBatch], most: int) -> Iterator[pa.Table]:
     waiting: list[pa.RecordBatch] = []
     n = 0
     for batch in batches:
         if batch.num_rows:
             waiting.append(batch)
             n += batch.num_rows
-        if n >= AT_ONCE and not whole:
+        if n >= most:
             yield pa.Table.from_batches(waiting)
             waiting, n = [], 0
     if waiting:
@@ -230,7 +263,7 @@ def parts_for(n_rows: int, size: int = AT_ONCE) -> int:
     return max(-(-n_rows // size), 1)
 
 
-def results(frame: Any, work: Callable[[pa.Table], T], *, whole: bool = False) -> list[T]:
+def results(frame: Any, work: Callable[[pa.Table], T], *, whole: bool = False, at_once: int = AT_ONCE) -> list[T]:
     """Run `work` on the executors, a few rows at a time, and return the list of its results.
 
     Parameters
@@ -241,6 +274,8 @@ def results(frame: Any, work: Callable[[pa.Table], T], *, whole: bool = False) -
         this package, and tuples of these.
     whole : bool
         Give it all rows of a partition at once.
+    at_once : int
+        Most rows to give it at once otherwise.
     """
 
     def answer(part: pa.Table) -> Iterator[pa.RecordBatch]:
@@ -251,7 +286,7 @@ def results(frame: Any, work: Callable[[pa.Table], T], *, whole: bool = False) -
 
     # its name alone: functools.wraps would send the attributes of `work` to executors as well
     answer.__qualname__ = getattr(work, "__qualname__", type(work).__qualname__)
-    frame = map_parts(frame, answer, "answer string, arrays array<binary>", whole=whole)
+    frame = map_parts(frame, answer, "answer string, arrays array<binary>", whole=whole, at_once=at_once)
     rows = collected(frame).to_pylist()
     return [_from_json(json.loads(row["answer"]), row["arrays"]) for row in rows]
 
@@ -387,6 +422,11 @@ def reading(types: pa.Schema, names: Sequence[str]) -> Callable[[pa.Table], pa.T
     return read
 
 
+def changed(what: str) -> InputError:
+    """Build the error for a table or column that gives different values each time it is computed."""
+    return InputError(f"{what} gives other values each time it is computed", hint="persist it, or write it down first")
+
+
 def codes_of(cells: pa.ChunkedArray, entries: pa.Array, name: str, unknown: int | None = None) -> NDArray[np.int64]:
     """Return the index of each cell among the distinct values of its column.
 
@@ -404,8 +444,5 @@ def codes_of(cells: pa.ChunkedArray, entries: pa.Array, name: str, unknown: int 
     if codes.null_count and unknown is not None:
         codes = codes.fill_null(unknown)
     elif codes.null_count:
-        raise InputError(
-            f"column {name!r} gives other values each time it is computed",
-            hint="persist the table, or write it down first",
-        )
+        raise changed(f"column {name!r}")
     return codes.to_numpy().astype(np.int64)

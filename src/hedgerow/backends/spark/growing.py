@@ -21,7 +21,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ...columns.column import Column
-from ...errors import InputError
+from ...columns.workspace import LEAST, memory_of
 from ...kernels import Ints
 from ...measures import Classes
 from ...measures.class_counts import Counts
@@ -55,7 +55,18 @@ from ...trees.responses import Responses
 from ...trees.split import Counted, Split, best_split
 from ...trees.statistics import StatisticsLayout, root_statistics
 from ..partitions import CodedTree, follow
-from .cluster import collected, gathered, map_parts, parts_for, results
+from .cluster import (
+    AT_ONCE,
+    LARGEST,
+    changed,
+    collected,
+    gathered,
+    map_parts,
+    parts_for,
+    results,
+    setting_bytes,
+    task_memory,
+)
 from .packing import Packing
 from .spark_table import CountedColumn, SparkTable
 
@@ -141,10 +152,6 @@ class Signposts:
         return self.labels(self.records.codes([words.to_numpy() for words in part.columns]))
 
 
-# rows of a part whose leaves are summed up together
-ROWS = 1 << 20
-
-
 @dataclass(eq=False)
 class SparkLeaves:
     """The leaves of a tree whose rows are on the cluster.
@@ -163,7 +170,6 @@ class SparkLeaves:
     signs: Signposts
     sizes: Ints
     columns: Sequence[CountedColumn]
-    _frame: Any = None
     _counted: dict[tuple[str, bool, bytes], Counts] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -223,63 +229,58 @@ class SparkLeaves:
                 self._counted |= dict(zip(todo, counts, strict=True))
             return self._counted[key(column)]
 
-    def _by_leaf(self) -> Any:
-        """Return the packed codes with each row's leaf number, all rows of a leaf in one partition."""
-        if self._frame is None:
-            frame, parts = self.table.packed[1], parts_for(self.table.n_rows, ROWS)
-            self._frame = self.table.keep(gathered(frame, "leaf", self.signs.labels_of, parts))
-        return self._frame
-
     def _count(self, counted: Sequence[CountedColumn], whole: bool) -> list[Counts]:
-        packing = self.signs.records.packing
+        from pyspark.sql import functions as f
+
+        packing, signs = self.signs.records.packing, self.signs
         wanted = [(c.name, c.lookup, c.n_values + 1, c.is_number and not whole) for c in counted]
 
-        def work(part: pa.Table) -> list[tuple[NDArray[Any], ...]]:
-            *words, leaf = (column.to_numpy() for column in part.columns)
-            arrays: list[tuple[NDArray[Any], ...]] = []
-            for name, lookup, m, is_ends in wanted:
-                keys = leaf * m + lookup[packing.codes(words, name)]
-                keys, number = np.unique(keys, return_counts=True)
-                mine, code = keys // m, keys % m
-                if is_ends:
-                    ends = _ends(mine, code, m - 1)
-                    mine, code, number = mine[ends], code[ends], number[ends]
-                arrays.append((mine.astype(np.int32), code.astype(np.int32), number))
-            return arrays
+        n = len(self.sizes)
 
-        parts = results(self._by_leaf(), work, whole=True)
-        totals = []
-        for (_, _, m, is_ends), columns in zip(wanted, zip(*parts, strict=True), strict=True):
-            leaf, code, number = (np.concatenate(each).astype(np.int64) for each in zip(*columns, strict=True))
-            order = np.argsort(leaf * m + code, kind="stable")
+        def work(part: pa.Table) -> Iterator[pa.RecordBatch]:
+            words, leaf = [column.to_numpy() for column in part.columns], signs.labels_of(part)
+            for at, (name, lookup, m, is_ends) in enumerate(wanted):
+                code = lookup[packing.codes(words, name)].astype(np.int64)
+                counts = Counts(leaf, code, np.ones(len(leaf), np.int64), n, m).placed()
+                counts = _ends(counts) if is_ends else counts
+                cells = [np.full(len(counts.groups), at), counts.groups, counts.values, counts.counts]
+                yield pa.RecordBatch.from_arrays([pa.array(each) for each in cells], ["at", "leaf", "code", "n"])
+
+        schema = "at long, leaf long, code long, n long"
+        frame = map_parts(self.table.packed[1], work, schema, at_once=self.table.at_once)
+        # only counts are shuffled, so a leaf with most of the rows takes no more memory than another
+        summed = collected(frame.groupBy("at", "leaf", "code").agg(f.sum("n")))
+        cells, totals = [each.to_numpy() for each in summed.columns], []
+        for at, (_, _, m, is_ends) in enumerate(wanted):
+            leaf, code, number = (each[cells[0] == at] for each in cells[1:])
             # executors answer in any order; sorted, the same table always gives the same tree
-            counts = Counts(leaf[order], code[order], number[order], len(self.sizes), m)
+            counts = Counts(leaf, code, number, n, m).placed()
             if not is_ends and not np.array_equal(counts.sizes, self.sizes):
                 raise self.table.changed()
-            totals.append(counts)
+            totals.append(_ends(counts) if is_ends else counts)
         return totals
 
 
-def _ends(leaf: Ints, code: Ints, missing: int) -> NDArray[np.bool_]:
-    """Mark the sorted (leaf, code) pairs that hold the first, last or missing code of their leaf."""
-    first = np.diff(leaf, prepend=-1) != 0
-    last = np.diff(leaf, append=-1) != 0
-    before = np.append((code[1:] == missing) & ~first[1:], False)
-    return first | last | before
+def _ends(counts: Counts) -> Counts:
+    """Return the counts of the first, the last and the missing code of each leaf."""
+    first = np.diff(counts.groups, prepend=-1) != 0
+    last = np.diff(counts.groups, append=-1) != 0
+    before = np.append((counts.values[1:] == counts.n_values - 1) & ~first[1:], False)
+    ends = first | last | before
+    return replace(counts, groups=counts.groups[ends], values=counts.values[ends], counts=counts.counts[ends])
 
 
-# most rows of a node that one executor finishes, in its memory
+# most rows of a node that one executor finishes, and bytes of its memory that each of them takes
 SMALL = 1 << 20
+_FINISHED = 1 << 10
+# most sums of a vector that are moved together
+PIECE = 16
+# bytes of a row when it is moved
+ROW = 40
 
 
-@dataclass
-class _Node:
-    """A node to split, with its own counts, or with its parent and sibling, from which they are computed."""
-
-    number: int
-    counted: Counted | None = None
-    # the parent and the smaller child, whose difference is this node's counts
-    larger_of: tuple[_Node, _Node] | None = None
+# a node to count; or two siblings of which the first is counted, and their parent's counts
+Family = tuple[tuple[int, ...], Counted | None]
 
 
 class SparkRows:
@@ -349,6 +350,8 @@ class _Top:
     tree_layout: StatisticsLayout
     rules: Rules
     max_depth: int | None
+    # nodes whose counts wait here until their smaller child is counted
+    waiting: int = 0
     nodes: list[list[int]] = field(default_factory=list)
     stats: list[Ints] = field(default_factory=list)
     codes: list[int] = field(default_factory=list)
@@ -356,6 +359,18 @@ class _Top:
     def __post_init__(self) -> None:
         self.layout = self.tree_layout.all_counted
         self.terms = Terms.of(self.rules, self.layout, self.rows.n)
+        table, width = self.rows.table, self.layout.size + int(self.layout.cells[-1])
+        # a vector of sums is moved in pieces, because those of a small node are mostly zeros
+        self.pieces = -(-width // PIECE)
+        self.width = -(-width // self.pieces)
+        self.n_codes = int((self.rows.records.predictors.n_codes + 1).sum())
+        self.node_bytes = 8 * self.n_codes * self.pieces * self.width
+        self.task = task_memory(table.frame, table.memory)
+        self.small = min(SMALL, self.task // _FINISHED)
+        here = max(memory_of(table.memory) - LEAST, LEAST)
+        largest = setting_bytes(table.frame.sparkSession, LARGEST) or here
+        self.together = max(min(here // 16, largest // 4) // self.node_bytes, 1)
+        self.most_waiting = here // 4 // self.node_bytes
         self._add(-1, 0, root_statistics(self.responses, self.layout))
 
     def _add(self, parent: int, depth: int, stats: Ints) -> int:
@@ -367,39 +382,42 @@ class _Top:
         return len(self.nodes) - 1
 
     def _is_small(self, number: int) -> bool:
-        return int(self.stats[number][0]) <= SMALL
+        return int(self.stats[number][0]) <= self.small
 
     def _array(self, stats: Sequence[Ints]) -> Nodes:
         return Nodes(np.array(self.nodes, np.int64), np.stack(stats), np.array(self.codes, np.int64))
 
-    def signposts(self, labels: Mapping[int, int]) -> Signposts:
-        """Return signposts that route rows to the nodes in `labels`."""
+    def signposts(self, numbers: Sequence[int]) -> Signposts:
+        """Return signposts that route rows to the given nodes, which are labelled in this order."""
         tree, order = renumbered(self._array(self.stats))
+        labels = {number: at for at, number in enumerate(numbers)}
         label = np.array([labels.get(int(number), -1) for number in order], np.int64)
         return Signposts(tree, label, self.rows.records)
 
     def grow(self, frame: Any) -> None:
-        """Split every node of more than `SMALL` rows, one level of the tree at a time."""
-        level = [] if self._is_small(0) else [_Node(0)]
+        """Split every node of more than `small` rows, one level of the tree at a time.
+
+        This process counts as many nodes at once as fit into its memory, siblings with each other.
+        """
+        level: list[Family] = [] if self._is_small(0) else [((0,), None)]
         while level:
-            self._count([node for node in level if node.larger_of is None], frame)
-            for node in level:
-                if node.larger_of is not None:
-                    parent, smaller = (each.counted for each in node.larger_of)
-                    assert parent is not None
-                    assert smaller is not None
-                    node.counted = Counted(parent.sums - smaller.sums, parent.cells - smaller.cells)
-                    node.larger_of = None
-            level = [child for node in level for child in self._split(node)]
+            todo, level = level, []
+            while todo:
+                families = todo[: self.together]
+                del todo[: self.together]
+                counted = self._count([numbers[0] for numbers, _ in families], frame)
+                for (numbers, parent), first in zip(families, counted, strict=True):
+                    level += self._split(numbers[0], first)
+                    if parent is not None:
+                        self.waiting -= 1
+                        rest = Counted(parent.sums - first.sums, parent.cells - first.cells)
+                        level += self._split(numbers[1], rest)
             done(None)
 
-    def _split(self, node: _Node) -> list[_Node]:
+    def _split(self, number: int, counted: Counted) -> list[Family]:
         """Split a counted node or make it a leaf; return the children that have yet to be counted."""
-        number, fields = node.number, self.nodes[node.number]
-        counted, total = node.counted, self.stats[node.number]
-        assert counted is not None
+        fields, total, split = self.nodes[number], self.stats[number], None
         self._check(counted, total)
-        split = None
         if self.max_depth is None or fields[DEPTH] < self.max_depth:
             split = best_split(
                 counted.sums, counted.cells, total, self.rows.records.predictors, self.layout, self.terms
@@ -407,13 +425,13 @@ class _Top:
         if split is None:
             fields[COLUMN] = LEAF
             return []
-        smaller, right = self._write(number, split)
+        one, other = self._write(number, split)
         # the larger child's histogram is its parent's minus its sibling's, so half the rows are not counted
-        small, large = (smaller, right) if split.left[0] * 2 <= total[0] else (right, smaller)
-        if self._is_small(large):
-            return []
-        one = _Node(small)
-        return [one, _Node(large, larger_of=(node, one))]
+        small, large = (one, other) if split.left[0] * 2 <= total[0] else (other, one)
+        if self.waiting < self.most_waiting and not self._is_small(large):
+            self.waiting += 1
+            return [((small, large), counted)]
+        return [((child,), None) for child in (small, large) if not self._is_small(child)]
 
     def _write(self, number: int, split: Split) -> tuple[int, int]:
         fields = self.nodes[number]
@@ -434,35 +452,45 @@ class _Top:
             if not np.array_equal(histogram.sum(axis=0), total):
                 raise self.rows.table.changed()
 
-    def _count(self, nodes: Sequence[_Node], frame: Any) -> None:
-        """Compute the counts for the given nodes in one pass over the table."""
-        labels = {node.number: at for at, node in enumerate(nodes)}
-        signs, records = self.signposts(labels), self.rows.records
-        layout, responses = self.layout, self.responses
-        n_codes, size = int((records.predictors.n_codes + 1).sum()), layout.size
-        width, n = size + int(layout.cells[-1]), len(nodes)
+    def _count(self, nodes: Sequence[int], frame: Any) -> Iterator[Counted]:
+        """Yield the counts of the given nodes, computed in one pass over the table."""
+        signs = self.signposts(nodes)
+        layout, responses, table, n = self.layout, self.responses, self.rows.table, len(nodes)
+        size, n_codes, pieces, width = layout.size, self.n_codes, self.pieces, self.width
+        sizes = np.array([self.stats[number][0] for number in nodes])
+        block = max(self.task // 64 // self.node_bytes, 1)
 
         def work(part: pa.Table) -> Iterator[pa.RecordBatch]:
-            counted = Counted.of(*_by_label(part, signs, n, responses), layout)
-            both = np.concatenate([counted.sums, counted.cells], axis=2)
-            yield from _sparse(both.reshape(n * n_codes, width))
+            rows, bounds = _by_label(part, signs, n, responses)
+            here = np.flatnonzero(np.diff(bounds))
+            for at in range(0, len(here), block):
+                label = here[at : at + block]
+                counted = Counted.of(rows, np.append(bounds[label], bounds[label[-1] + 1]), layout)
+                both = np.zeros((len(label), n_codes, pieces * width), np.int64)
+                both[:, :, :size] = counted.sums
+                both[:, :, size : size + counted.cells.shape[2]] = counted.cells
+                both = both.reshape(len(label), -1, width)
+                node, piece = np.nonzero(both.any(axis=2))
+                yield _batch(label[node] * both.shape[1] + piece, both[node, piece])
 
         def add(part: pa.Table) -> Iterator[pa.RecordBatch]:
             places, vectors = part.column(0).to_numpy(), _vectors(part.column(1), width)
-            order = np.argsort(places, kind="stable")
-            starts = np.flatnonzero(np.diff(places[order], prepend=-1))
-            yield _batch(places[order][starts], np.add.reduceat(vectors[order], starts, axis=0))
+            starts = np.flatnonzero(np.diff(places, prepend=-1))
+            yield _batch(places[starts], np.add.reduceat(vectors, starts, axis=0))
 
-        schema = "place long, sums binary"
-        frames = map_parts(frame, work, schema)
-        # sums of the same place are added on the cluster, so that one row per place comes here
-        frames = map_parts(frames.repartition(min(n, 64), "place"), add, schema, whole=True)
-        sums_by_place = collected(frames)
-        whole = np.zeros((n * n_codes, width), np.int64)
-        places, vectors = sums_by_place.columns
+        parts = parts_for(self.rows.n, table.at_once)
+        visits = parts * n
+        if (visits - n) * self.node_bytes > sizes.sum() * ROW:
+            frame, visits = _near(frame, signs, sizes), parts + n
+        frames = map_parts(frame, work, "place long, sums binary", at_once=table.at_once)
+        # pieces of the same place are added on the cluster, as they come, so that one of each place comes here
+        frames = frames.repartition(parts_for(visits * n_codes * pieces), "place").sortWithinPartitions("place")
+        frames = map_parts(frames, add, "place long, sums binary", at_once=table.at_once)
+        places, vectors = collected(frames).columns
+        whole = np.zeros((n * n_codes * pieces, width), np.int64)
         np.add.at(whole, places.to_numpy(), _vectors(vectors, width))
-        for node, sums in zip(nodes, whole.reshape(n, n_codes, width), strict=True):
-            node.counted = Counted(sums[:, :size].copy(), sums[:, size:].copy())
+        for sums in whole.reshape(n, n_codes, pieces * width):
+            yield Counted(sums[:, :size].copy(), sums[:, size : size + int(layout.cells[-1])].copy())
 
     def finished(self, frame: Any, r: int) -> tuple[Nodes, tuple[Ints, Ints]]:
         """Return the whole tree, and for each leaf, by node, the sums of response products in two words."""
@@ -472,17 +500,17 @@ class _Top:
         first, more = int(self.tree_layout.starts[0]), self.layout.size - self.tree_layout.size
         stats = [np.delete(each, slice(first, first + more)) for each in self.stats]
         top = self._array(stats)
-        branches, products_of = self._below(numbers, stats, frame, r)
+        below = self._below(numbers, stats, frame, r) if numbers else []
         # rows of the upper tree have no order yet; `grow` numbers them leaf by leaf
         top.nodes[:, [START, END]] = 0
-        joined = joined_nodes(top, branches)
+        joined = joined_nodes(top, {number: branch for number, branch, _ in below})
         pairs = r * (r + 1) // 2
         high, low = (np.zeros((len(joined.nodes), pairs), np.int64) for _ in range(2))
         placed = len(top.nodes)
-        for number, branch in branches.items():
+        for number, branch, sums in below:
             new = np.concatenate([[number], placed + np.arange(len(branch.nodes) - 1)])
             at = new[branch.nodes[:, COLUMN] == LEAF]
-            high[at], low[at] = products_of[number].high, products_of[number].low
+            high[at], low[at] = sums.high, sums.low
             placed += len(branch.nodes) - 1
         if leaves and pairs:
             for number, one in zip(leaves, self._products(leaves, frame, r), strict=True):
@@ -491,12 +519,9 @@ class _Top:
 
     def _below(
         self, numbers: Sequence[int], stats: Sequence[Ints], frame: Any, r: int
-    ) -> tuple[dict[int, Nodes], dict[int, Products]]:
+    ) -> list[tuple[int, Nodes, Products]]:
         """Return the subtrees below the given nodes, grown on executors, and their sums of response products."""
-        if not numbers:
-            return {}, {}
-        labels = {number: at for at, number in enumerate(numbers)}
-        signs, records = self.signposts(labels), self.rows.records
+        signs, records = self.signposts(numbers), self.rows.records
         states = [(stats[i], self.nodes[i][DEPTH]) for i in numbers]
         responses, layout, rules, n = self.responses, self.tree_layout, self.rules, self.rows.n
         max_depth = self.max_depth
@@ -512,9 +537,7 @@ class _Top:
                 total, depth = states[at]
                 # a table that is computed anew, as from a sample, would give rows that the upper tree never saw
                 if not _sums_to(rows, layout, total):
-                    raise InputError(
-                        "the table gives other rows each time it is computed", hint="persist it, or write it down first"
-                    )
+                    raise changed("the table")
                 branch = grow_below(rows, layout, rules, n, depth, total, max_depth)
                 leaf = branch.nodes[:, COLUMN] == LEAF
                 ends = branch.nodes[leaf].T
@@ -530,22 +553,19 @@ class _Top:
         branches = sorted(grown_parts, key=itemgetter(0))
         if [at for at, *_ in branches] != list(range(len(numbers))):
             raise self.rows.table.changed()
-        return (
-            {numbers[at]: Nodes(*nodes) for at, nodes, _ in branches},
-            {numbers[at]: sums for at, _, sums in branches},
-        )
+        return [(numbers[at], Nodes(*nodes), sums) for at, nodes, sums in branches]
 
     def _products(self, leaves: Sequence[int], frame: Any, r: int) -> list[tuple[Ints, Ints]]:
         """Return the sums of response products in large leaves, whose rows do not fit into one executor."""
-        labels = {number: at for at, number in enumerate(leaves)}
-        signs, responses = self.signposts(labels), self.responses
+        signs, responses, n = self.signposts(leaves), self.responses, len(leaves)
 
         def work(part: pa.Table) -> tuple[Ints, Ints]:
-            rows, bounds = _by_label(part, signs, len(labels), responses)
+            rows, bounds = _by_label(part, signs, n, responses)
             sums = products(rows, r, bounds[:-1], bounds[1:])
             return sums.high, sums.low
 
-        high, low = (sum(each) for each in zip(*results(frame, work), strict=True))
+        at_once = self.rows.table.at_once
+        high, low = (sum(each) for each in zip(*results(frame, work, at_once=at_once), strict=True))
         return list(zip(high, low, strict=True))
 
 
@@ -569,11 +589,18 @@ def _sums_to(rows: NodeRows, layout: StatisticsLayout, total: Ints) -> bool:
     return np.array_equal(counted.sums[0].sum(axis=0), total)
 
 
-def _sparse(table: Ints) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of a table of sums that count at least one record, as one batch."""
-    here = np.flatnonzero(table[:, 0])
-    if len(here):
-        yield _batch(here, table[here])
+def _near(frame: Any, signs: Signposts, sizes: Ints) -> Any:
+    """Move the rows of labelled nodes together, those of a large node to several parts, and drop other rows."""
+    parts = -(-sizes // AT_ONCE)
+    first = np.cumsum(parts) - parts
+
+    def bucket(part: pa.Table) -> Ints:
+        label = signs.labels_of(part)
+        # by its own content: an executor that computes the rows again must send each to the same part
+        mixed = sum(column.to_numpy() for column in part.columns) * np.int64(0x9E3779B97F4A7C15 - (1 << 64)) >> 33
+        return np.where(label < 0, label, first[label] + mixed % parts[label])
+
+    return gathered(frame, "bucket", bucket, parts_for(int(sizes.sum()))).where("bucket >= 0").drop("bucket")
 
 
 def _batch(places: Ints, sums: Ints) -> pa.RecordBatch:

@@ -93,7 +93,9 @@ def _outside(recoding: Partition, table: SparkTable) -> int:
     """Count the released cells that do not cover their original value."""
     names = [column.name for column in recoding.recoded()]
     read, frame = reading(table.types, names), table.frame.select(*(table.place(n) for n in names))
-    return sum(results(frame, lambda part: partitions.recode(recoding, Table(read(part))).outside))
+    return sum(
+        results(frame, lambda part: partitions.recode(recoding, Table(read(part))).outside, at_once=table.at_once)
+    )
 
 
 def by_maps(maps: Maps, table: SparkTable) -> Transformed:
@@ -197,7 +199,7 @@ def _hashed(part: pa.Table, names: Sequence[str], hasher: RowHasher) -> tuple[Wo
 def _sum(table: SparkTable, hasher: RowHasher) -> int:
     """Return the sum of the hashes of all rows, modulo 2**128."""
     names, read = table.names, reading(table.types, table.names)
-    sums = results(table.frame, lambda part: _hashed(read(part), names, hasher)[2])
+    sums = results(table.frame, lambda part: _hashed(read(part), names, hasher)[2], at_once=table.at_once)
     return sum(sums) % (1 << 128)
 
 

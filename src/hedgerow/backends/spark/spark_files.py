@@ -24,7 +24,7 @@ from ...files import PART, SUFFIXES, private_file, private_folder, private_handl
 from ...io.file_format import FileFormat
 from ...io.parquet_reader import Scan
 from ...io.write import ROW_GROUP, parquet_writer, write_parts
-from ...measures import Classes, Counts, Persons, group
+from ...measures import Classes, Counts, Groups, Persons, group
 from ...plan import Partition, PlanColumn
 from .. import duckdb, partitions
 from ..base import Change, PartWork, ReleasedTable, T, sensitive_column
@@ -131,35 +131,57 @@ def over_parts(
         return work(Table(cells), None if maker is None else maker.columns(cells))
 
     run_part.__qualname__ = getattr(work, "__qualname__", type(work).__qualname__)
-    yield from results(frame, run_part, whole=groups is not None or maker is not None)
+    yield from results(frame, run_part, whole=groups is not None or maker is not None, at_once=table.at_once)
 
 
 def classes(
     table: Table, quasi: Sequence[str], sensitive: Sequence[PlanColumn], persons: Persons | None = None
 ) -> Classes:
-    """Return the equivalence classes of a released table, each counted whole by one executor."""
+    """Return the equivalence classes of a released table, counted in parts that one executor adds up for each class."""
+    from pyspark.sql import types as t
+
     assert isinstance(table, SparkTable)
     columns = [cast(CountedColumn, sensitive_column(c, table)) for c in sensitive]
     # a column without rows is small enough to be sent to executors
     values = [column.with_rows(np.zeros(0, np.uint8)) for column in columns]
-    names = [*quasi, *(c.name for c in sensitive)]
-    read = reading(table.types, names)
+    names, keys = [*quasi, *(c.name for c in sensitive)], [table.place(n) for n in quasi]
+    read, read_quasi = reading(table.types, names), reading(table.types, quasi)
 
-    def work(part: pa.Table) -> tuple[NDArray[np.int64], list[Counts]]:
-        here = Table(read(part))
-        groups, counts = group([here.equality_codes(n) for n in quasi], here.n_rows), []
+    def classes_of(cells: pa.Table) -> tuple[Table, Groups]:
+        here = Table(cells)
+        return here, group([here.equality_codes(n) for n in quasi], here.n_rows)
+
+    def count(part: pa.Table) -> Iterator[pa.RecordBatch]:
+        here, groups = classes_of(read(part))
+        first = pa.array(groups.first)
+        cells = [part.column(key).take(first).combine_chunks() for key in keys]
+        cells.append(pa.array(groups.sizes.astype(np.int64)))
         for column, whole in zip(sensitive, values, strict=True):
             codes = sensitive_column(column, here).codes_in(whole, unknown=-1)
             if len(codes) and codes.min() < 0:
                 raise SchemaError(f"column {column.name!r} was read in two ways")
-            counts.append(Counts.from_codes(groups, codes, whole.n_values + 1))
-        return groups.sizes.astype(np.int64), counts
+            counts = Counts.from_codes(groups, codes, whole.n_values + 1)
+            starts = counts.starts.astype(np.int32)
+            cells += [pa.ListArray.from_arrays(starts, each) for each in (counts.values, counts.counts)]
+        yield from pa.Table.from_arrays(cells, [field.name for field in fields]).to_batches(1 << 12)
 
-    keys = [table.place(n) for n in quasi]
+    def add(part: pa.Table) -> tuple[NDArray[np.int64], list[Counts]]:
+        _, groups = classes_of(read_quasi(part))
+        labels, counts = groups.labels.astype(np.int64), []
+        sizes, *lists = part.columns[len(keys) :]
+        for whole, code, number in zip(values, lists[::2], lists[1::2], strict=True):
+            at = np.repeat(labels, pc.list_value_length(code).to_numpy())
+            cells = [pc.list_flatten(each).to_numpy() for each in (code, number)]
+            counts.append(Counts(at, cells[0], cells[1], groups.n_groups, whole.n_values + 1).placed())
+        return np.bincount(labels, sizes.to_numpy(), groups.n_groups).astype(np.int64), counts
+
     frame = table.frame.select(*(table.place(n) for n in names))
-    # equal rows go to one executor, so classes of different parts need not be merged
+    added = [t.LongType()] + [t.ArrayType(t.LongType())] * 2 * len(columns)
+    fields = [*(frame.schema[key] for key in keys), *(t.StructField(f"n{i}", kind) for i, kind in enumerate(added))]
+    # a class of most of the rows is a few counts of each part before any of it is moved
+    frame = map_parts(frame, count, t.StructType(fields), at_once=table.at_once)
     frame = frame.repartition(parts_for(table.n_rows), *keys) if keys else frame.coalesce(1)
-    parts = results(frame, work, whole=True)
+    parts = results(frame, add, whole=True)
     sizes = [part for part, _ in parts]
     first = np.cumsum([0, *map(len, sizes)])
     counted = {}
@@ -214,7 +236,7 @@ def release(table: Table, change: Change) -> ReleasedTable:
         fields += [t.StructField(k, kinds[kind], True) for k, kind in order.kinds.items()]
     used = dict.fromkeys([*stays.values(), *(table.place(n) for n in maker.names)])
     selected = maker.rows(table).select(*used)
-    frame = map_parts(selected, work, t.StructType(fields), whole=maker.whole)
+    frame = map_parts(selected, work, t.StructType(fields), whole=maker.whole, at_once=table.at_once)
     if order is not None:
         frame = frame.orderBy(*order.kinds).select(*names)
     output = _persisted(table, frame.toDF(*remaining), types)

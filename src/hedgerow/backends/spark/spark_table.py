@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, fields
-from functools import cached_property
+from functools import cached_property, reduce
+from operator import add
 from pathlib import Path
 from typing import Any, ClassVar, NoReturn
 
@@ -24,7 +25,7 @@ from ...errors import InputError, SchemaError, UnsupportedError
 from ...io.file_format import FileFormat
 from ...measures import Counts
 from ...measures.classes import SensitiveCounts
-from .cluster import codes_of, collected, columns_of, map_parts, place, placed, results, run
+from .cluster import changed, codes_of, collected, columns_of, map_parts, place, placed, results, rows_at_once, run
 from .packing import Packing, check_room, combined
 
 
@@ -183,6 +184,11 @@ class SparkTable(StoredTable):
         self._release: Any = None
         self._describe(types, int(run(self.frame.count)), layout, path)
 
+    @cached_property
+    def at_once(self) -> int:
+        """Return the number of rows that fit into the memory of a task."""
+        return rows_at_once(self.frame, self.memory)
+
     def place(self, name: str) -> str:
         """Return the internal name of a column in `frame`."""
         return place(self.types.names.index(name))
@@ -273,7 +279,7 @@ class SparkTable(StoredTable):
             yield pa.RecordBatch.from_arrays([pa.array(w) for w in words], packing.names())
 
         schema = ", ".join(f"{w} long" for w in packing.names())
-        return packing, map_parts(self.frame.select(*places), work, schema)
+        return packing, map_parts(self.frame.select(*places), work, schema, at_once=self.at_once)
 
     def with_local_codes(self, names: Iterable[str], besides: int = 0, *, in_order: bool = False) -> Table:
         """Return the table with row codes of the given columns on this machine.
@@ -333,22 +339,15 @@ class SparkTable(StoredTable):
         packing, frame = self.packed
         wanted = [(c.name, c.lookup, c.n_values + 1) for c in others]
 
-        def work(part: pa.Table) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-            words = [column.to_numpy() for column in part.columns]
+        def work(part: pa.Table) -> list[Counts]:
+            words, one = [column.to_numpy() for column in part.columns], np.ones(part.num_rows, np.int64)
             level = levels[packing.codes(words, name)].astype(np.int64)
-            return [
-                np.unique(level * m + lookup[packing.codes(words, other)], return_counts=True)
-                for other, lookup, m in wanted
-            ]
+            codes = [lookup[packing.codes(words, other)].astype(np.int64) for other, lookup, _ in wanted]
+            return [Counts(level, c, one, n_levels, m).placed() for c, (*_, m) in zip(codes, wanted, strict=True)]
 
-        counted = []
-        for (_, _, m), parts in zip(wanted, zip(*results(frame, work), strict=True), strict=True):
-            keys, numbers = (np.concatenate(each) for each in zip(*parts, strict=True))
-            distinct, place = np.unique(keys, return_inverse=True)
-            counts = np.zeros(len(distinct), np.int64)
-            np.add.at(counts, place, numbers)
-            counted.append((distinct // m, distinct % m, counts))
-        return counted
+        n_levels = int(levels.max(initial=0)) + 1
+        counted = (reduce(add, parts) for parts in zip(*results(frame, work, at_once=self.at_once), strict=True))
+        return [(counts.groups, counts.values, counts.counts) for counts in counted]
 
     @property
     def packed(self) -> tuple[Packing, Any]:
@@ -385,9 +384,7 @@ class SparkTable(StoredTable):
 
     def changed(self) -> InputError:
         """Build the error for a table that gives different rows each time it is computed."""
-        return InputError(
-            f"{self.label} gives other rows each time it is computed", hint="persist it, or write it down first"
-        )
+        return changed(self.label)
 
 
 def has_zeros(entries: pa.Array) -> bool:
