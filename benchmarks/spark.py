@@ -9,6 +9,7 @@ table before it took. Every size is a run of its own.
     python benchmarks/spark.py --driver [--rows 1000000,2000000]   # the memory of the process that asks
     python benchmarks/spark.py --nodes 100,1000,10000 [--rows 2000000]   # one level of a tree with as many open nodes
     python benchmarks/spark.py --skew [--rows 5000000]   # 30% of the rows in one group
+    python benchmarks/spark.py --values 3000000   # two columns of so many values
 """
 
 from __future__ import annotations
@@ -320,6 +321,55 @@ def skew(rows: int, method: str, memory: str) -> None:
             )
 
 
+def values(sizes: Sequence[int], memory: str) -> None:
+    """The cost of coding two columns of many values, looked up by kept hashes and by Arrow's table for every few rows.
+
+    Every value occurs twice. The codes of the rows are counted, and nothing is protected.
+    """
+    import duckdb
+
+    print("    values  looked up by   processors   wall   a task")
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(folder, "values.parquet")
+        for size in sizes:
+            rows = f"SELECT (i * 7919) % {size} AS a, 'v' || (i * 104729) % {size} AS b FROM range({2 * size}) AS t(i)"
+            duckdb.sql(f"COPY ({rows}) TO '{source}' (FORMAT parquet)")
+            for way in ("hashes", "Arrow"):
+                told = run("--values-job", source, folder, way, memory)
+                print(
+                    f"{size:>10,}  {way:12} {told['processors']:>10.0f} s {told['seconds']:>4.0f} s "
+                    f"{told['task']:>5.2f} GB",
+                    flush=True,
+                )
+
+
+def values_job(source: str, folder: str, way: str, memory: str) -> None:
+    """Code the columns of a table once; prints what it took beyond listing their values, as JSON."""
+    from hedgerow.backends.spark import cluster
+    from hedgerow.backends.spark.spark_table import SparkTable
+
+    cluster.MANY = cluster.MANY if way == "hashes" else 1 << 62
+    watch()
+    table = SparkTable(session(folder, memory).read.parquet(source))
+    for name in table.names:
+        table.values(name)
+    _peak_of_workers()
+    began, spent, peaks = time.perf_counter(), processor_seconds(), [0.0]
+
+    def look() -> None:
+        while True:
+            peaks.append(_peak_of_workers())
+            time.sleep(0.2)
+
+    threading.Thread(target=look, daemon=True).start()
+    table.encode(table.names)
+    for _ in range(2):  # the second pass reads what the first one kept
+        assert table.packed[1].count() == table.n_rows
+    told = {"processors": processor_seconds() - spent, "seconds": time.perf_counter() - began, "task": max(peaks)}
+    print(json.dumps(told))
+    table.frame.sparkSession.stop()
+
+
 def run(which: str, source: Path, folder: str, *settings: str) -> dict[str, Any]:
     """What a process of its own prints."""
     asked = [str(source), folder, *settings]
@@ -380,6 +430,8 @@ def main() -> None:
     parser.add_argument("--adult", action="store_true")
     parser.add_argument("--job", nargs=5, help=argparse.SUPPRESS)
     parser.add_argument("--driver-job", nargs=4, help=argparse.SUPPRESS)
+    parser.add_argument("--values", help="values of two columns, such as 3000000,10000000")
+    parser.add_argument("--values-job", nargs=4, help=argparse.SUPPRESS)
     parser.add_argument("--skew", action="store_true", help="one heavy group against even ones")
     parser.add_argument("--nodes", help="open nodes of a level of the tree, such as 100,1000,10000")
     parser.add_argument("--nodes-job", nargs=4, help=argparse.SUPPRESS)
@@ -389,6 +441,12 @@ def main() -> None:
         return
     if given.driver_job:
         driver_job(*given.driver_job)
+        return
+    if given.values_job:
+        values_job(*given.values_job)
+        return
+    if given.values:
+        values([int(each) for each in given.values.split(",")], given.driver_memory)
         return
     if given.skew:
         skew(int(given.rows or 5_000_000), given.method or "MART", given.driver_memory)

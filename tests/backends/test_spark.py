@@ -143,6 +143,36 @@ def test_a_lost_worker_changes_nothing(people: Any, tmp_path: Path, monkeypatch:
     assert killed >= 7
 
 
+def test_a_heavy_group_comes_to_no_task_as_rows(people: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two thirds of the rows are alike: leaves and classes are counted a few rows at a time before they meet."""
+    real, session = cluster.map_parts, people.sparkSession
+    watched: set[str] = set()
+
+    def few(frame: Any, work: Any, schema: Any, **options: Any) -> Any:
+        if not work.__qualname__.startswith(("SparkLeaves._count", "classes")):
+            return real(frame, work, schema, **options)
+        watched.add(work.__qualname__)
+
+        def checked(part: pa.Table) -> Iterator[pa.RecordBatch]:
+            assert part.num_rows < 250
+            yield from work(part)
+
+        return real(frame, checked, schema, **options)
+
+    for module in (cluster, growing, spark_files):
+        monkeypatch.setattr(module, "map_parts", few)
+    monkeypatch.setattr(table.SparkTable, "at_once", 50)
+    rows = plain(PEOPLE)
+    rows = pa.concat_tables([rows, *[rows.slice(0, 1)] * 1_200])
+    session.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", "50")
+    try:
+        found = hr.protect(session.createDataFrame(rows).repartition(3), SCHEMA, hr.MART(8))
+        same(found, hr.protect(rows, SCHEMA, hr.MART(8)))
+    finally:
+        session.conf.unset("spark.sql.execution.arrow.maxRecordsPerBatch")
+    assert watched == {"SparkLeaves._count.<locals>.work", "classes.<locals>.count", "classes.<locals>.add"}
+
+
 def test_arithmetic_that_does_not_overflow_aloud(people: Any) -> None:
     session = people.sparkSession
     before = session.conf.get("spark.sql.ansi.enabled")
@@ -154,8 +184,10 @@ def test_arithmetic_that_does_not_overflow_aloud(people: Any) -> None:
         session.conf.set("spark.sql.ansi.enabled", before)
 
 
-def test_an_odd_table(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("many", [cluster.MANY, 1], ids=["few values", "many values"])
+def test_an_odd_table(spark: Any, many: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(growing, "SMALL", 40)
+    monkeypatch.setattr(cluster, "MANY", many)
     i = np.arange(160)
     start = dt.date(1899, 12, 30)
     odd = pa.table(

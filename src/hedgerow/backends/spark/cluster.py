@@ -15,10 +15,11 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Any, TypeVar
+from secrets import token_hex
+from typing import Any, TypeVar, cast
 
 import numpy as np
 import pyarrow as pa
@@ -26,16 +27,17 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ... import errors
+from ...columns.arrays import is_moment, is_text, value_class
 from ...columns.numbers import one_zero
+from ...columns.row_hashes import RowHasher
 from ...columns.table import check_names
 from ...columns.workspace import memory_of
 from ...errors import HedgerowError, InputError, UnsupportedError
 from ...files import temporary_folder
+from ...key import Key
 
 # most rows that are collected before work is called with them
 AT_ONCE = 1 << 20
-# bytes of memory that an executor has for each row and column of those rows
-_CELL = 100
 _RAISED = re.compile(r"^hedgerow\.errors\.(\w+): (.*)(?:\n  (\S.*))?$", re.MULTILINE)
 _MISSING = re.compile(r"No module named '(\w+)")
 LARGEST = "spark.driver.maxResultSize"
@@ -43,14 +45,8 @@ _LOCAL = re.compile(r"local(?:\[([\d*]+)[,\]]|$)")
 # our message and hint for errors, by the end of Spark's name for each
 _KNOWN = {
     "FileNotFoundException": ("a file of the table is gone", "read the table again"),
-    "COLUMN_ALREADY_EXISTS": (
-        "names of columns differ in case alone",
-        "set spark.sql.caseSensitive to true where Spark is started",
-    ),
-    "SchemaColumnConvertNotSupportedException": (
-        "files of the table have columns of other types",
-        "write them with the same types",
-    ),
+    "COLUMN_ALREADY_EXISTS": ("names of columns differ in case alone", "set spark.sql.caseSensitive to true"),
+    "SchemaColumnConvertNotSupportedException": ("its files have other types", "write them with the same types"),
     "OutOfMemoryError": (
         "an executor had too little memory",
         "set spark.executor.memory higher (on one machine spark.driver.memory), or cut the table "
@@ -58,6 +54,11 @@ _KNOWN = {
     ),
 }
 _JAVA = "Java 17 or newer is needed (on Debian: apt-get install openjdk-17-jre-headless)"
+
+# values of a column from which on their hashes are looked up
+MANY = 1 << 20
+# hashes in which this process looks up, of a few columns, by the token of their entries
+_TABLES: dict[str, tuple[NDArray[Any], ...]] = {}
 
 T = TypeVar("T")
 Work = Callable[[pa.Table], Iterable[pa.RecordBatch]]
@@ -143,12 +144,6 @@ def task_memory(frame: Any, memory: str | int | None = None) -> int:
     size = setting_bytes(session, "spark.executor.pyspark.memory", f"{size}b")
     share = size // (int(cores) if cores != "*" else os.cpu_count() or 1)
     return share if memory is None else min(share, memory_of(memory))
-
-
-def rows_at_once(frame: Any, memory: str | int | None = None) -> int:
-    """Return the number of a frame's rows that fit into the memory of a task."""
-    fits = task_memory(frame, memory) // 2 // (_CELL * max(len(frame.columns), 1))
-    return max(min(fits, AT_ONCE), 1 << 14)
 
 
 def run(job: Callable[[], T]) -> T:
@@ -325,8 +320,7 @@ def _from_json(data: Any, arrays: Sequence[bytes]) -> Any:
     kind: Any = getattr(import_module(module), name) if module.startswith("hedgerow.") else None
     if kind is None or not is_dataclass(kind):
         raise InputError(f"an executor answered with {name!r}, which is no record of this package")
-    record: Any = kind
-    return record(*_from_json(data["fields"], arrays))
+    return cast(Any, kind)(*_from_json(data["fields"], arrays))
 
 
 # the collation that compares texts byte by byte
@@ -427,22 +421,71 @@ def changed(what: str) -> InputError:
     return InputError(f"{what} gives other values each time it is computed", hint="persist it, or write it down first")
 
 
-def codes_of(cells: pa.ChunkedArray, entries: pa.Array, name: str, unknown: int | None = None) -> NDArray[np.int64]:
+@dataclass(frozen=True)
+class Entries:
+    """The distinct values of a column, in which executors look up cells; many values are hashed once in a process.
+
+    Parameters
+    ----------
+    values : pyarrow.Array
+    hasher : RowHasher, optional
+        Of many values, whose hashes stand for them: Arrow would build its table anew for every few rows.
+    """
+
+    values: pa.Array
+    hasher: RowHasher | None
+    token: str = field(default_factory=lambda: token_hex(8))
+
+    @classmethod
+    def of(cls, values: pa.Array) -> Entries:
+        """Return the entries of a column with the given values."""
+        kind = values.type
+        hashed = is_text(kind) or is_moment(kind) or pa.types.is_integer(kind) or pa.types.is_floating(kind)
+        # the hash of NaN is that of a missing value
+        if len(values) < MANY or not hashed or (pa.types.is_floating(kind) and pc.any(pc.is_nan(values)).as_py()):
+            return cls(one_zero(values), None)
+        return cls(values, RowHasher({"": value_class(kind)}, Key.new()))
+
+    def find(self, cells: pa.Array) -> NDArray[np.int64]:
+        """Return the index of each cell among the values, or -1."""
+        # Spark groups 0.0 and -0.0 together, so they are one value here
+        if self.hasher is None:
+            return pc.index_in(one_zero(cells), value_set=self.values).fill_null(-1).to_numpy().astype(np.int64)
+        if self.token not in _TABLES:
+            first, second = self._hashes(self.values)
+            order, bits = np.argsort(first), len(first).bit_length()
+            # hashes are even: where those with the same first bits begin, a few are compared
+            starts = np.searchsorted(first[order] >> np.uint64(64 - bits), np.arange(1 << bits, dtype=np.uint64))
+            if len(_TABLES) >= 4:
+                _TABLES.pop(next(iter(_TABLES)))
+            first, second = (np.append(each[order], ~np.uint64(0)) for each in (first, second))
+            _TABLES[self.token] = first, second, order, starts
+        first, second, order, starts = _TABLES[self.token]
+        mine, other = self._hashes(cells)
+        at = starts[mine >> np.uint64(64 - len(order).bit_length())]
+        while (before := first[at] < mine).any():
+            at += before
+        return np.where((first[at] == mine) & (second[at] == other), order[np.minimum(at, len(order) - 1)], -1)
+
+    def _hashes(self, cells: pa.Array) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+        first, second = (np.zeros(len(cells), np.uint64) for _ in range(2))
+        cast(RowHasher, self.hasher).hash_into([cells], first, second)
+        return first, second
+
+
+def codes_of(cells: pa.ChunkedArray, entries: Entries, name: str, unknown: int | None = None) -> NDArray[np.int64]:
     """Return the index of each cell among the distinct values of its column.
 
     `unknown` is the index for a value that is not among them; by default, such a value is an error.
     """
     values = cells.combine_chunks()
     try:
-        values = values.cast(entries.type)
+        values = values.cast(entries.values.type)
     except pa.ArrowException:
         if unknown is None:
             raise
         return np.full(len(values), unknown, np.int64)
-    # Spark groups 0.0 and -0.0 together, so they are one value here
-    codes = pc.index_in(one_zero(values), value_set=one_zero(entries))
-    if codes.null_count and unknown is not None:
-        codes = codes.fill_null(unknown)
-    elif codes.null_count:
+    codes = entries.find(values)
+    if unknown is None and codes.min(initial=0) < 0:
         raise changed(f"column {name!r}")
-    return codes.to_numpy().astype(np.int64)
+    return codes if unknown is None else np.where(codes < 0, unknown, codes)

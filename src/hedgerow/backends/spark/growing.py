@@ -128,17 +128,9 @@ class Signposts:
             codes = tree["subset_codes"][at : at + int(tree["last_left"][node])]
             goes_left[subset_at[node] + codes.astype(np.int64)] = True
         self.label, self.records = label, records
-        self.tree = CodedTree(
-            np.maximum(column, -1),
-            tree["first_right"],
-            is_subset,
-            subset_at,
-            goes_left,
-            tree["missing_left"],
-            predictors.n_codes.astype(np.int64),
-            tree["right"],
-            np.arange(len(column)),
-        )
+        ways = np.maximum(column, -1), tree["first_right"], is_subset, subset_at, goes_left, tree["missing_left"]
+        n_codes = predictors.n_codes.astype(np.int64)
+        self.tree = CodedTree(*ways, n_codes, tree["right"], np.arange(len(column)))
 
     def labels(self, codes: Sequence[NDArray[Any]]) -> Ints:
         """Return the label of the node that each row reaches."""
@@ -246,8 +238,8 @@ class SparkLeaves:
                 cells = [np.full(len(counts.groups), at), counts.groups, counts.values, counts.counts]
                 yield pa.RecordBatch.from_arrays([pa.array(each) for each in cells], ["at", "leaf", "code", "n"])
 
-        schema = "at long, leaf long, code long, n long"
-        frame = map_parts(self.table.packed[1], work, schema, at_once=self.table.at_once)
+        frame, schema = self.table.packed[1], "at long, leaf long, code long, n long"
+        frame = map_parts(frame, work, schema, at_once=self.table.at_once)
         # only counts are shuffled, so a leaf with most of the rows takes no more memory than another
         summed = collected(frame.groupBy("at", "leaf", "code").agg(f.sum("n")))
         cells, totals = [each.to_numpy() for each in summed.columns], []
@@ -271,8 +263,7 @@ def _ends(counts: Counts) -> Counts:
 
 
 # most rows of a node that one executor finishes, and bytes of its memory that each of them takes
-SMALL = 1 << 20
-_FINISHED = 1 << 10
+SMALL, _FINISHED = 1 << 20, 1 << 10
 # most sums of a vector that are moved together
 PIECE = 16
 # bytes of a row when it is moved
@@ -306,13 +297,10 @@ class SparkRows:
         lookups: Sequence[NDArray[Any] | None],
         sensitive: Sequence[CountedColumn],
     ) -> None:
-        quasi = [
-            (c.name, c.lookup if lookup is None else lookup[c.lookup])
-            for c, lookup in zip(columns, lookups, strict=True)
-        ]
-        responses = [(c.name, c.lookup) for c in sensitive]
+        pairs = zip(columns, lookups, strict=True)
+        quasi = [(c.name, c.lookup if lookup is None else lookup[c.lookup]) for c, lookup in pairs]
         self.table, self.columns, self.n = table, columns, table.n_rows
-        self.records = Records(table.packed[0], predictors, quasi, responses)
+        self.records = Records(table.packed[0], predictors, quasi, [(c.name, c.lookup) for c in sensitive])
 
     def grow(self, responses: Responses, layout: StatisticsLayout, rules: Rules, max_depth: int | None = None) -> Grown:
         """Return the same tree that the in-memory grower would grow."""
@@ -329,13 +317,8 @@ class SparkRows:
         tree["start"] = np.concatenate([[0], np.cumsum(sizes)])[first]
         tree["end"] = tree["start"] + tree["stats"][:, 0]
         signs = Signposts(tree, np.where(leaf, first, -1), self.records)
-        high, low = (each[order[leaf]] for each in sums)
-        return Grown(
-            **tree,
-            rows=SparkLeaves(self.table, signs, sizes, self.columns),
-            products=Products(high, low),
-            listed=np.zeros((0, layout.n_listed), np.uint16),
-        )
+        rows, listed = SparkLeaves(self.table, signs, sizes, self.columns), np.zeros((0, layout.n_listed), np.uint16)
+        return Grown(**tree, rows=rows, products=Products(*(each[order[leaf]] for each in sums)), listed=listed)
 
 
 @dataclass(eq=False)
@@ -418,10 +401,9 @@ class _Top:
         """Split a counted node or make it a leaf; return the children that have yet to be counted."""
         fields, total, split = self.nodes[number], self.stats[number], None
         self._check(counted, total)
+        predictors = self.rows.records.predictors
         if self.max_depth is None or fields[DEPTH] < self.max_depth:
-            split = best_split(
-                counted.sums, counted.cells, total, self.rows.records.predictors, self.layout, self.terms
-            )
+            split = best_split(counted.sums, counted.cells, total, predictors, self.layout, self.terms)
         if split is None:
             fields[COLUMN] = LEAF
             return []
@@ -485,10 +467,10 @@ class _Top:
         frames = map_parts(frame, work, "place long, sums binary", at_once=table.at_once)
         # pieces of the same place are added on the cluster, as they come, so that one of each place comes here
         frames = frames.repartition(parts_for(visits * n_codes * pieces), "place").sortWithinPartitions("place")
-        frames = map_parts(frames, add, "place long, sums binary", at_once=table.at_once)
-        places, vectors = collected(frames).columns
+        frames = map_parts(frames, add, "place long, sums binary", at_once=table.at_once // 16)
         whole = np.zeros((n * n_codes * pieces, width), np.int64)
-        np.add.at(whole, places.to_numpy(), _vectors(vectors, width))
+        for part in collected(frames).to_batches(1 << 16):
+            np.add.at(whole, part.column(0).to_numpy(), _vectors(part.column(1), width))
         for sums in whole.reshape(n, n_codes, pieces * width):
             yield Counted(sums[:, :size].copy(), sums[:, size : size + int(layout.cells[-1])].copy())
 
@@ -564,8 +546,7 @@ class _Top:
             sums = products(rows, r, bounds[:-1], bounds[1:])
             return sums.high, sums.low
 
-        at_once = self.rows.table.at_once
-        high, low = (sum(each) for each in zip(*results(frame, work, at_once=at_once), strict=True))
+        high, low = (sum(each) for each in zip(*results(frame, work), strict=True))
         return list(zip(high, low, strict=True))
 
 

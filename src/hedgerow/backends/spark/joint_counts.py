@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ...columns.table import Table
 from ...plan import Plan
 from ..base import transform
-from .cluster import codes_of, reading
+from .cluster import Entries, codes_of, reading
 from .packing import Packing, check_room, combined, ordered
 from .spark_table import Gathered, Maker, SparkTable
 
@@ -66,10 +66,10 @@ def paired(
         theirs_here = released.with_local_codes(after, besides, in_order=True)
         assert isinstance(theirs_here, Gathered)
         return Gathered(original, {n: mine.codes[n][rows] for n in before}), theirs_here
-    entries = {n: original.entries(n) for n in before}
-    released_entries = {n: released.entries(n) for n in after}
-    sizes = {_ORIGINAL + n: len(e) for n, e in entries.items()}
-    sizes |= {_RELEASED + n: len(e) + 1 for n, e in released_entries.items()}  # one more code: values not in it
+    entries = {n: Entries.of(original.entries(n)) for n in before}
+    released_entries = {n: Entries.of(released.entries(n)) for n in after}
+    sizes = {_ORIGINAL + n: len(e.values) for n, e in entries.items()}
+    sizes |= {_RELEASED + n: len(e.values) + 1 for n, e in released_entries.items()}  # one more code: values not in it
     check_room(
         original.n_rows,
         sizes,
@@ -87,7 +87,7 @@ def paired(
         codes = {_ORIGINAL + n: codes_of(cells.column(n), entries[n], n) for n in before}
         for n in after:
             cell = pa.chunked_array([output[n]]) if n in output else cells.column(n)
-            codes[_RELEASED + n] = codes_of(cell, released_entries[n], n, unknown=len(released_entries[n]))
+            codes[_RELEASED + n] = codes_of(cell, released_entries[n], n, unknown=len(released_entries[n].values))
         return codes
 
     frame = maker.rows(original).select(*(original.place(n) for n in used))

@@ -107,8 +107,7 @@ def by_maps(maps: Maps, table: SparkTable) -> Transformed:
     recoded = {}
     for column in columns:
         if (released := column.released(maps, table)) is not None:
-            _, entries, _ = released
-            recoded[column.map.name] = SparkColumn(maker, entries)
+            recoded[column.map.name] = SparkColumn(maker, released[1])
     return Transformed(recoded, outside)
 
 

@@ -187,15 +187,10 @@ def classes(
     counted = {}
     for i, column in enumerate(columns):
         counts = [part[i] for _, part in parts]
-        counted[column.name] = column.with_class_counts(
-            Counts(
-                np.concatenate([c.groups + at for c, at in zip(counts, first, strict=False)]),
-                np.concatenate([c.values.astype(np.int64) for c in counts]),
-                np.concatenate([c.counts for c in counts]),
-                int(first[-1]),
-                column.n_values + column.has_missing,
-            )
-        )
+        groups = np.concatenate([c.groups + at for c, at in zip(counts, first, strict=False)])
+        codes, numbers = (np.concatenate([getattr(c, name) for c in counts]) for name in ("values", "counts"))
+        whole = Counts(groups, codes.astype(np.int64), numbers, int(first[-1]), column.n_values + column.has_missing)
+        counted[column.name] = column.with_class_counts(whole)
     return Classes(np.concatenate(sizes), counted)
 
 

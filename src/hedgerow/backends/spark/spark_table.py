@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, fields
 from functools import cached_property, reduce
 from operator import add
 from pathlib import Path
-from typing import Any, ClassVar, NoReturn
+from typing import Any, ClassVar, NoReturn, cast
 
 import numpy as np
 import pyarrow as pa
@@ -25,7 +25,20 @@ from ...errors import InputError, SchemaError, UnsupportedError
 from ...io.file_format import FileFormat
 from ...measures import Counts
 from ...measures.classes import SensitiveCounts
-from .cluster import changed, codes_of, collected, columns_of, map_parts, place, placed, results, rows_at_once, run
+from .cluster import (
+    AT_ONCE,
+    Entries,
+    changed,
+    codes_of,
+    collected,
+    columns_of,
+    map_parts,
+    place,
+    placed,
+    results,
+    run,
+    task_memory,
+)
 from .packing import Packing, check_room, combined
 
 
@@ -97,6 +110,8 @@ class CountedColumn(Column):
 
 # most distinct values of a coded column: they are in the memory of this process and of every executor
 MOST = 1 << 24
+# bytes of memory that a task has for each row and column that it codes and counts at once
+_CELL = 200
 # bytes per record while its codes are collected, and in a method without an estimate of its own
 _COLLECTED, _GROUPED = 150, 130
 
@@ -187,7 +202,7 @@ class SparkTable(StoredTable):
     @cached_property
     def at_once(self) -> int:
         """Return the number of rows that fit into the memory of a task."""
-        return rows_at_once(self.frame, self.memory)
+        return max(min(task_memory(self.frame, self.memory) // (_CELL * len(self.names)), AT_ONCE), 1 << 14)
 
     def place(self, name: str) -> str:
         """Return the internal name of a column in `frame`."""
@@ -225,6 +240,10 @@ class SparkTable(StoredTable):
             order = natural_order(name, entries)
             self._values[name] = entries.take(pa.array(order)), counts[order]
         return self._values[name]
+
+    def lookup(self, name: str) -> Entries:
+        """Return a column's distinct values as executors look them up, the same for every pass."""
+        return cast(Entries, self._cached(("lookup", name), lambda: cast(Any, Entries.of(self.values(name)[0]))))
 
     def counted_entries(self, name: str) -> pa.Array | None:
         """Return a column's distinct values if they were counted before, otherwise None."""
@@ -269,8 +288,8 @@ class SparkTable(StoredTable):
 
     def _coded(self, names: Sequence[str]) -> tuple[Packing, Any]:
         """Return the packing of the given columns, and a frame of their packed codes."""
-        entries = {n: self.values(n)[0] for n in names}
-        packing = Packing.of({n: len(e) for n, e in entries.items()})
+        entries = {n: self.lookup(n) for n in names}
+        packing = Packing.of({n: len(e.values) for n, e in entries.items()})
         places = {self.place(n): n for n in names}
 
         def work(part: pa.Table) -> Iterator[pa.RecordBatch]:
