@@ -143,6 +143,21 @@ def test_a_lost_worker_changes_nothing(people: Any, tmp_path: Path, monkeypatch:
     assert killed >= 7
 
 
+@pytest.mark.parametrize(
+    ("settings", "memory", "wanted"),
+    [
+        ({"spark.master": "local[2,4]", "spark.driver.memory": "2g"}, None, 1 << 30),
+        ({"spark.master": "local[4]"}, None, 1 << 28),
+        ({"spark.master": "yarn", "spark.executor.memory": "8192", "spark.executor.cores": "4"}, None, 1 << 31),
+        ({"spark.executor.memory": "8g", "spark.executor.pyspark.memory": "512m"}, None, 1 << 29),
+        ({"spark.executor.memory": "8g"}, "1GB", 10**9),
+    ],
+)
+def test_the_share_of_a_task(settings: dict[str, str], memory: str | None, wanted: int) -> None:
+    frame = SimpleNamespace(sparkSession=SimpleNamespace(conf=settings))
+    assert cluster.task_memory(frame, memory) == wanted
+
+
 def test_a_heavy_group_comes_to_no_task_as_rows(people: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two thirds of the rows are alike: leaves and classes are counted a few rows at a time before they meet."""
     real, session = cluster.map_parts, people.sparkSession

@@ -128,7 +128,7 @@ def has_ended(session: Any) -> bool:
 
 def setting_bytes(session: Any, name: str, default: str = "1g") -> int:
     """Return a setting of Spark that is a size, in bytes."""
-    number, unit = re.findall(r"(\d+)([kmgt]?)", session.conf.get(name, default).lower())[0]
+    number, unit = re.findall(r"(\d+)([bkmgt]?)", session.conf.get(name, default).lower())[0]
     return int(number) << 10 * "bkmgt".index(unit or "m")
 
 
