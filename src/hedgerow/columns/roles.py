@@ -312,7 +312,7 @@ def _ends_in_nines(table: Table, profile: ColumnProfile) -> bool:
     """Return whether a column of few whole numbers ends in 9, 99 or 999 after a gap, as codes of no answer do."""
     if profile.kind != "numeric" or profile.attacked_as != "category" or profile.n_distinct < 3:
         return False
-    *_, before, last = table.column(profile.name).values.tolist()
+    *_, before, last = table.column(profile.name, kind="numeric").values.tolist()
     return last in (9, 99, 999, 9999) and last - before > 1
 
 
