@@ -20,7 +20,7 @@ import pytest
 
 LIST = Path(__file__).parent.parent / "tests" / "slow.txt"
 # seconds of processor time from which on a test is slow, and the same where promises and formulas are tested
-SLOW, OF_PROMISES = 0.45, 2.0
+SLOW, OF_PROMISES = 0.25, 1.0
 PROMISES = (
     "adversary/",
     "guard/",

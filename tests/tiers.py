@@ -1,8 +1,9 @@
 """Which tests `make test` leaves to `make test-all`: those that are slow, by file or function.
 
 A number keeps every nth case of a function whose cases are a product of methods and tables; 0 keeps
-none. Single tests that take more than half a second (two where promises and formulas are tested) stand in ``slow.txt``,
-which `python scripts/slow_tests.py` measures. Nothing is dropped: `make test-all`, which CI runs, runs them all.
+none. Single tests that take more than a quarter of a second (one second where promises and formulas
+are tested) stand in ``slow.txt``, which `python scripts/slow_tests.py` measures. Nothing is dropped:
+`make test-all`, which CI runs, runs them all.
 """
 
 from __future__ import annotations
