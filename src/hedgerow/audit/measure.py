@@ -27,7 +27,7 @@ from ..release import Release
 from ..release.warnings import extremes_in_words, rare_ends
 from ..schema import SCHEMA, Schema
 from ..texts import read_toml, refusal, text
-from ..validation import DAY, FLAG, LIST, NAMES, NUMBER, PROGRESS, SEED, TEXT, check_share, one_of, takes, whole
+from ..validation import DAY, FLAG, LIST, NAMES, NUMBER, PROGRESS, SEED, TEXT, Kind, check_share, takes, whole
 from .attacks.class_risk import (
     Population,
     equal_rows,
@@ -408,7 +408,7 @@ def _measured(task: Task[Any]) -> Iterator[tuple[Figure, Any]]:
             yield from zip(several, (each.result() for each in futures), strict=True)
 
 
-_TOOL = one_of((str, Callable), "a command or a function")  # type: ignore[arg-type]
+_TOOL = Kind("a command or a function", lambda value: isinstance(value, str) or PROGRESS.fits(value))
 
 
 @takes(
