@@ -71,8 +71,8 @@ def _attacked(table: str, name: str, given: argparse.Namespace, people: Any, sch
         read(people, schema=schema),
         schema,
         lambda table, run: release(table, schema, run),
-        most_exposed=given.people,
-        remakes=given.runs,
+        people=given.people,
+        runs=given.runs,
         progress=_progress(begun),
     )
     auc, share = ("{:.3f} [{:.3f}, {:.3f}]".format(found[n], *found[f"{n}_interval"]) for n in ("auc", "found"))

@@ -59,8 +59,10 @@ def test_roles(name, values, expected):
 
 def test_surnames_of_many_people_are_no_quasi_identifier():
     """A million people share twenty thousand surnames, so few of the cells differ."""
-    assert role("Nachname", [f"N{i % 30}" for i in range(3_000)]) == "identifier"
+    assert role("Nachname", [f"N{i % 200}" for i in range(10_000)]) == "identifier"
     assert role("telephone", ["yes", "no", "mobile"] * 100) == "quasi"
+    # a name in Spanish, a number in French
+    assert role("nombre d'enfants", list(range(13)) * 300) == "quasi"
 
 
 def test_a_code_of_no_answer_is_asked_about():

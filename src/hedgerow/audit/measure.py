@@ -144,7 +144,7 @@ class Task(Generic[S]):
             "nobody's rows": self.is_compared and (self.in_rows or self.sides.plain.risk_model == "attacks"),
             "altered values": self.sides.plain.risk_model == "linkage",
             "a fitted method": "attacks" in self.wanted and self.what.method is not None,
-            "remakes": self.is_compared and self.remake is not None,
+            "remakes": self.remake is not None,
             "weights": self.original is not None and self.options["weights"] in self.original.names,
         }
 
@@ -347,7 +347,7 @@ _WORK: Mapping[str, Callable[[Any], Any]] = {
     "downcoding": lambda t: downcoding(t.sides, **t.attack_options),
     "membership": lambda t: membership(t.non_members, **t.attack_options),
     "most_exposed": lambda t: most_exposed(
-        t.original, t.what.schema, t.remake, **{n: t.options[n] for n in ("most_exposed", "remakes")}, **t.drawing
+        t.original, t.what.schema, t.remake, people=t.options["most_exposed"], runs=t.options["remakes"], **t.drawing
     ),
     "influence": lambda t: influence(t.sides),
     "knows_method": lambda t: knows_method(t.sides, t.what.method, t.what.plan, **t.drawing),

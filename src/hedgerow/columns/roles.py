@@ -135,7 +135,7 @@ def proposal(table: Table, profiles: Sequence[ColumnProfile]) -> Schema:
     shares = {name: table.distinct_share(name) for name in keys}
     households = [n for n in keys if tokens(n) & HOMES and shares[n] < _REPEATS]
     others = [p.name for p in profiles if p.role == "other"]
-    named = (n for n in others if _weighs(tokens(n)) or _weighs(tokens(table.layout.labels.label(n))))
+    named = [n for n in others if _weighs(tokens(n)) or _weighs(tokens(table.layout.labels.label(n)))]
     weights = [name for name in named if _holds_weights(table, name)]
     repeating = repeated({n: share for n, share in shares.items() if n not in households[:1]})
     dialect = table.layout.dialect
@@ -360,8 +360,8 @@ def _role(table_kind: str, column: Column, n_present: int, label: set[str]) -> t
     measured = is_number and not (unlike and is_whole)
     counts_rows = n_present >= 20 and n == n_present and is_whole
     named = words == {"name"} or ("name" in words and words & NAMES)
-    # a million people have few surnames each, and a yes or no about telephones tells nobody
-    is_many = share > 0.05 or n > MOST_CODES
+    # few of a million surnames differ, and few kinds of telephone tell nobody
+    is_many = share > 0.05 or (is_text and n > _FEW)
     ends_in_id = any(t == "id" or (len(t) > 3 and t.endswith("id")) for t in words)
     remark = words & FREE and share > _REPEATED and is_text
     rules: tuple[tuple[Any, Role, str], ...] = (

@@ -28,13 +28,13 @@ def people(n: int, seed: int) -> pa.Table:
 
 
 def test_people_of_a_copy_are_found_and_nobody_in_a_table_of_others():
-    copied = most_exposed(read(people(500, 1)), SCHEMA, lambda t, run: Subject(t, SCHEMA), remakes=20)
+    copied = most_exposed(read(people(500, 1)), SCHEMA, lambda t, run: Subject(t, SCHEMA), runs=20)
     assert copied["auc"] == copied["found"] == copied["worst"] == 1
     assert copied["epsilon"] > 1.25  # of replacing one person by another twice as much
     # as many as were given: the number of rows tells nobody
     others = people(500, 2)
     none = most_exposed(
-        read(people(500, 1)), SCHEMA, lambda t, run: Subject(read(others.slice(0, t.n_rows)), SCHEMA), remakes=20
+        read(people(500, 1)), SCHEMA, lambda t, run: Subject(read(others.slice(0, t.n_rows)), SCHEMA), runs=20
     )
     assert none["auc"] == none["worst"] == 0.5
     assert none["epsilon"] == none["found"] == 0
@@ -46,7 +46,7 @@ def test_releases_of_other_people_give_chance():
     def release(table: Table, run: int) -> Subject:
         return Subject(read(people(table.n_rows, 100 + run)), SCHEMA)
 
-    areas = [most_exposed(read(people(400, s)), SCHEMA, release, remakes=20, random_state=s)["auc"] for s in range(4)]
+    areas = [most_exposed(read(people(400, s)), SCHEMA, release, runs=20, random_state=s)["auc"] for s in range(4)]
     assert abs(np.mean(areas) - 0.5) < 0.05
     assert all(abs(area - 0.5) < 0.12 for area in areas)
 
@@ -69,8 +69,7 @@ def test_any_command_can_be_asked(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("number", "says"),
-    [({"remakes": 30}, "half of"), ({"most_exposed": 3}, "half of"), ({"most_exposed": 60}, "small")],
+    ("number", "says"), [({"runs": 30}, "half of"), ({"people": 3}, "half of"), ({"people": 60}, "small")]
 )
 def test_numbers_that_say_nothing_are_refused(number, says):
     with pytest.raises(hr.errors.ParameterError, match=says):
@@ -218,7 +217,7 @@ def test_what_is_stopped_leaves_no_command_and_no_file(tmp_path, monkeypatch):
     threading.Timer(1.0, wait.stop).start()
     begun = time.monotonic()
     with pytest.raises(hr.errors.InputError, match="failed"):
-        most_exposed(read(people(200, 10)), SCHEMA, wait, most_exposed=4, remakes=20)
+        most_exposed(read(people(200, 10)), SCHEMA, wait, people=4, runs=20)
     assert time.monotonic() - begun < 30
     assert not list(tmp_path.iterdir())
 
@@ -228,7 +227,7 @@ def test_few_people_and_empty_columns_end_in_a_line_or_a_figure(n):
     table = people(n, 11).set_column(3, "income", pa.nulls(n, pa.int64()))
     if n == 9:
         with pytest.raises(hr.errors.ParameterError, match="small"):
-            most_exposed(read(table), SCHEMA, lambda t, run: Subject(t, SCHEMA), most_exposed=4, remakes=20)
+            most_exposed(read(table), SCHEMA, lambda t, run: Subject(t, SCHEMA), people=4, runs=20)
         return
     assert len(exposed(read(table), SCHEMA, 4)) == 4
 
@@ -237,4 +236,4 @@ def test_persons_of_several_rows_are_refused():
     table = people(60, 12).append_column("who", pa.array([f"p{i // 2}" for i in range(60)]))
     schema = SCHEMA.replace(identifiers=["who"], unit="who")
     with pytest.raises(hr.errors.UnsupportedError, match="row by row"):
-        most_exposed(read(table), schema, lambda t, run: Subject(t, schema), most_exposed=4, remakes=20)
+        most_exposed(read(table), schema, lambda t, run: Subject(t, schema), people=4, runs=20)

@@ -2,8 +2,8 @@
 
 Some people are chosen who are far from everybody else, or whose sensitive values are. The table is released many
 times in the same way, each time without a random half of them; everybody else stays, but for those who serve for
-comparison. An attacker who knows the method, its settings, everybody's values, and who of the chosen was in all other
-releases, asks of one release which of them are in it. Only released tables are looked at, so other people's tools
+comparison. An attacker who knows the method, its settings, everybody's values, and who of the chosen was in four
+fifths of the releases, asks of each other release which of them are in it. Only released tables are looked at, so other people's tools
 can be asked as well.
 
 References
@@ -26,7 +26,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 from scipy.spatial import KDTree
 from scipy.special import betaincinv  # scipy.stats takes longer to load
 
@@ -69,8 +68,8 @@ def most_exposed(
     schema: Schema,
     remake: Remake,
     *,
-    most_exposed: int = 20,
-    remakes: int = 100,
+    people: int = 20,
+    runs: int = 100,
     random_state: int = 0,
     progress: Tell = telling(None),
 ) -> dict[str, Any]:
@@ -82,10 +81,10 @@ def most_exposed(
     schema : Schema
     remake : callable
         Releases a table, given the number of the release; see `remaking`.
-    most_exposed : int
+    people : int
         Number of people who are attacked, even: half of them are farthest from others by all columns, half by the
         sensitive columns among people of like quasi-identifiers.
-    remakes : int
+    runs : int
         Number of releases, a multiple of 20; each person is in half of them.
     random_state : int
     progress : callable
@@ -94,7 +93,9 @@ def most_exposed(
     Raises
     ------
     ParameterError
-        The numbers of people or runs are no such numbers, or the table has too few people.
+        People or releases cannot be halved, or the table has too few people.
+    UnsupportedError
+        A person or a household has several rows.
 
     Returns
     -------
@@ -106,18 +107,17 @@ def most_exposed(
         leaks among many weighs little; ``worst``: the area of the person who is found best, chosen on one half of the
         runs and measured on the other.
     """
-    people, runs = most_exposed, remakes
     check_counts(people, runs)
     if isinstance(schema.unit, str) or schema.household is not None:
         raise UnsupportedError(**refusal("exposed_persons"))
-    whole = table.arrow.combine_chunks()
+    whole, n = table.arrow.combine_chunks(), table.n_rows
+    compared = min(int(COMPARED[0] * n), COMPARED[1])
+    if n - compared < 3 * people or compared < FEWEST:
+        raise ParameterError(**refusal("too_few_exposed", rows=n, people=people))
+    targets = exposed(Table(whole), schema, people)
     draw = np.random.default_rng(random_state)
-    order = draw.permutation(whole.num_rows)
-    compared = min(int(COMPARED[0] * len(order)), COMPARED[1])
-    others, pool = whole.take(order[:compared]), whole.take(order[compared:])
-    if pool.num_rows < 3 * people or compared < FEWEST:
-        raise ParameterError(**refusal("too_few_exposed", rows=whole.num_rows, people=people))
-    targets = exposed(Table(pool), schema, people)
+    order = draw.permutation(np.setdiff1d(np.arange(n), targets))
+    others, rest = order[:compared], np.sort(order[compared:])
     # Every second run has the others, and both are in one part: so each run has as many people, for their number
     # would tell who is in it, and each person is in half of the runs of each part, or what is left out would tell.
     parts = np.arange(runs) // 2 % PARTS
@@ -125,14 +125,13 @@ def most_exposed(
     for run in range(0, runs, 2):
         is_in[run, draw.permutation(people)[: people // 2]] = True
         is_in[run + 1] = ~is_in[run]
-    rest = np.setdiff1d(np.arange(pool.num_rows), targets)
     # Always read beside the same people, or a release that does not depend on the chosen would tell them apart.
-    rest_of_table, strangers = Table(pool.take(rest)), Table(pa.concat_tables([pool.take(targets), others]))
+    rest_of_table, strangers = Table(whole.take(rest)), Table(whole.take(np.append(targets, others)))
 
     def scored(run: int) -> dict[Any, Floats]:
         # no tool can see by the order of the rows who was put back
         rows = np.random.default_rng([random_state, run]).permutation([*rest, *targets[is_in[run]]])
-        return _scores_of(rest_of_table, strangers, remake(Table(pool.take(rows)), run + 1), people)
+        return _scores_of(rest_of_table, strangers, remake(Table(whole.take(rows)), run + 1), people)
 
     by_run = []
     with ThreadPoolExecutor(os.cpu_count()) as threads:
@@ -143,7 +142,8 @@ def most_exposed(
         except BaseException:
             # else commands that run would be waited for, and their files would stay if that took too long
             threads.shutdown(wait=False, cancel_futures=True)
-            getattr(remake, "stop", int)()
+            if isinstance(remake, ByCommand):
+                remake.stop()
             raise
     # a release of few distinct values can have fewer attacks
     attacks, none = sorted({attack for each in by_run for attack in each}), np.zeros(people)

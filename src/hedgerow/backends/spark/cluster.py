@@ -45,8 +45,11 @@ _LOCAL = re.compile(r"local(?:\[([\d*]+)[,\]]|$)")
 # our message and hint for errors, by the end of Spark's name for each
 _KNOWN = {
     "FileNotFoundException": ("a file of the table is gone", "read the table again"),
-    "COLUMN_ALREADY_EXISTS": ("names of columns differ in case alone", "set spark.sql.caseSensitive to true"),
-    "SchemaColumnConvertNotSupportedException": ("its files have other types", "write them with the same types"),
+    "COLUMN_ALREADY_EXISTS": ("names of columns differ in case alone", "start Spark with spark.sql.caseSensitive=true"),
+    "SchemaColumnConvertNotSupportedException": (
+        "its files differ in types of columns",
+        "write them with the same types",
+    ),
     "OutOfMemoryError": (
         "an executor had too little memory",
         "set spark.executor.memory higher (on one machine spark.driver.memory), or cut the table "

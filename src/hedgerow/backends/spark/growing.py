@@ -528,7 +528,7 @@ class _Top:
             return branches
 
         # Spark leaves out the rows of other nodes before it moves any
-        by_node = gathered(frame, "node", signs.labels_of, -(-self.rows.n // SMALL) * 2)
+        by_node = gathered(frame, "node", signs.labels_of, -(-self.rows.n // self.small) * 2)
         by_node = by_node.where("node >= 0")
         grown_parts = chain.from_iterable(results(by_node, grown, whole=True))
         # subtrees are joined in the order of their nodes, whichever executor was first

@@ -180,7 +180,7 @@ def _number(column: PublicColumn, points: Sequence[object]) -> PublicColumn:
         points = [(moment - start) // step for moment in moments]
     whole = all(isinstance(point, int) for point in points)
     if whole and max(abs(point) for point in points) > _LARGEST:  # type: ignore[arg-type]
-        raise SchemaError(f"bounds of column {column.name!r} are too large for whole numbers", hint="write 1e19")
+        raise SchemaError(**refusal("large_bounds", name=column.name))
     edges = [float(point) for point in points]  # type: ignore[arg-type]
     if not edges[-1] - edges[0] > max(_NARROWEST, _NEAREST * max(map(abs, edges))):
         raise SchemaError(f"the bounds of column {column.name!r} are too near to each other", hint="widen them")
