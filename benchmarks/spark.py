@@ -72,6 +72,19 @@ def watch() -> None:
     threading.Thread(target=look, daemon=True).start()
 
 
+def watched_peaks() -> list[float]:
+    """Return a list that grows by the workers' peak of memory, as long as this process runs."""
+    peaks = [0.0]
+
+    def look() -> None:
+        while True:  # workers end when their task does, or later
+            peaks.append(_peak_of_workers())
+            time.sleep(0.2)
+
+    threading.Thread(target=look, daemon=True).start()
+    return peaks
+
+
 def session(folder: str, memory: str, **more: str) -> Any:
     """Spark on two processors of this machine."""
     from pyspark.sql import SparkSession
@@ -117,14 +130,8 @@ def job(source: str, folder: str, method: str, memory: str, guard: str) -> None:
             steps[str(now[0])] = steps.get(str(now[0]), 0.0) + spent - float(now[1])
             now[:] = [step, spent]
 
-    began, peaks = time.perf_counter(), [0.0 * _peak_of_workers()]
-
-    def look() -> None:
-        while True:  # workers end when their task does, or later
-            peaks.append(_peak_of_workers())
-            time.sleep(0.2)
-
-    threading.Thread(target=look, daemon=True).start()
+    _peak_of_workers()
+    began, peaks = time.perf_counter(), watched_peaks()
     release = hr.protect(spark.read.parquet(source), schema, getattr(hr, method)(), guard=guard, progress=progress)
     progress("end", None)
     steps.pop("")
@@ -354,14 +361,7 @@ def values_job(source: str, folder: str, way: str, memory: str) -> None:
     for name in table.names:
         table.values(name)
     _peak_of_workers()
-    began, spent, peaks = time.perf_counter(), processor_seconds(), [0.0]
-
-    def look() -> None:
-        while True:
-            peaks.append(_peak_of_workers())
-            time.sleep(0.2)
-
-    threading.Thread(target=look, daemon=True).start()
+    began, spent, peaks = time.perf_counter(), processor_seconds(), watched_peaks()
     table.encode(table.names)
     for _ in range(2):  # the second pass reads what the first one kept
         assert table.packed[1].count() == table.n_rows

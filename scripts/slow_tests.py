@@ -73,9 +73,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--keep", action="store_true", help="keep what is listed")
     kept = LIST.read_text(encoding="utf-8").splitlines() if parser.parse_args().keep else []
+    before = LIST.read_text(encoding="utf-8")
     LIST.write_text("\n".join(kept) + "\n", encoding="utf-8")
     times = Times()
-    pytest.main(["-q", "-n", "0", "-m", "not slow"], plugins=[times])
+    if pytest.main(["-q", "-n", "0", "-m", "not slow"], plugins=[times]) != pytest.ExitCode.OK:
+        LIST.write_text(before, encoding="utf-8")
+        raise SystemExit("tests failed, so the list stays as it was")
     LIST.write_text("\n".join(sorted({*kept, *slow(times.seconds)})) + "\n", encoding="utf-8")
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from pathlib import Path
+from string import Formatter
 
 import hedgerow
 from hedgerow.texts import FOLDERS, read_toml, text
@@ -31,6 +33,29 @@ def test_every_text_that_the_code_names_is_there() -> None:
             named |= {(group, key) for key in re.findall(r'\b_?say\(\s*"(\w+)"', code)}
     assert len(named) > 200
     assert named - {(group, key) for group, keys in GROUPS for key in keys} == set()
+
+
+def test_every_text_that_the_code_fills_gets_all_that_it_names() -> None:
+    """A placeholder without its value would end as a fault where somebody should read a reason."""
+    by_name = {(group, key): words for group, keys in GROUPS for key, words in keys.items()}
+    lacking, filled = [], 0
+    for path in (path for path in FILES if path.suffix == ".py"):
+        for call in (node for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, ast.Call)):
+            name = call.func.id if isinstance(call.func, ast.Name) else ""
+            names = [each.value for each in call.args if isinstance(each, ast.Constant)]
+            if name not in ("text", "refusal") or len(names) != len(call.args) or not names:
+                continue
+            where = (names[0], names[1]) if name == "text" else (names[1] if len(names) > 1 else "error", names[0])
+            given = {keyword.arg for keyword in call.keywords}
+            words = by_name[where]
+            texts = words.values() if isinstance(words, dict) else [words]
+            asked = {
+                field.split(".")[0].split("[")[0] for each in texts for _, field, *_ in Formatter().parse(each) if field
+            }
+            filled += 1
+            lacking += [(path.name, *where, field) for field in asked - given if None not in given]
+    assert filled > 200
+    assert lacking == []
 
 
 def test_no_text_stands_in_two_folders_and_no_group_but_that_of_errors() -> None:

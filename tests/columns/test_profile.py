@@ -207,3 +207,12 @@ def test_the_shape_of_a_column_is_counted() -> None:
     assert sum(amount) == 400
     assert max(amount) <= 56
     assert (kind, person) == ((240, 120), ())
+
+
+def test_reasons_have_lines_of_their_own_where_the_table_leaves_no_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = pa.table({"age": [i % 60 for i in range(120)], "a_rather_long_name_of_it": [i * 7.5 for i in range(120)]})
+    for columns, apart in ((80, True), (140, False)):
+        monkeypatch.setenv("COLUMNS", str(columns))
+        lines = str(hr.inspect(table)).splitlines()
+        assert max(map(len, lines)) <= columns
+        assert ("    a measurement with many distinct values" in lines) == apart

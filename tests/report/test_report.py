@@ -131,6 +131,19 @@ def test_it_tells_promises_attacks_and_what_was_not_measured(page):
         assert part in page
 
 
+def test_the_recipient_of_drawn_values_is_not_told_that_they_are_a_persons():
+    people = hr.datasets.make_people(300, seed=2).select(["age", "hours_per_week", "income"])
+    schema = hr.Schema(quasi=["age", "hours_per_week"], sensitive=["income"])
+    says = "reads every sensitive value"
+    for method, guard, is_said in (
+        (hr.Hedge(cells="means"), "redraw", False),
+        (hr.NoiseAddition(random_state=1), None, True),
+    ):
+        release = hr.protect(people, schema, method, guard=guard, **({"random_state": 1} if guard else {}))
+        audit = hr.audit(people, release, attacks=False, learning=False)
+        assert (says in render(audit.to_dict(), audience="recipient", plan=release.plan)) == is_said
+
+
 def test_the_recipient_gets_nothing_that_helps_an_intruder(made, page):
     audit, release = made
     recipient = render(audit.to_dict(), audience="recipient", plan=release.plan)

@@ -425,7 +425,7 @@ _TOOL = Kind("a command or a function", lambda value: isinstance(value, str) or 
     weights=TEXT,
     population_size=whole(),
     suda=whole(1),
-    most_exposed=whole(2),
+    most_exposed=whole(4),
     remake=_TOOL,
     remakes=whole(20),
     date=DAY,
@@ -528,7 +528,7 @@ def audit(
         Find the special uniques of original and release (SUDA2): records that are unique in this many
         quasi-identifiers or fewer. The sampling fraction, for DIS, comes from `weights`, else
         it is .01.
-    most_exposed : int, at least 2, optional
+    most_exposed : int, at least 4, optional
         Attack so many of the most exposed people by shadow models: the table is released again and again,
         with and without them. An even number; 20 if only `remake` is given. It takes as long as `remakes` releases.
     remake : str or callable, optional

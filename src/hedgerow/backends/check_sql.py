@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import cache
 from importlib import resources
 
 import numpy as np
@@ -29,33 +28,26 @@ from ..schema import Event
 from .sql import (
     NATIVE,
     SqlRequest,
-    _bound,
-    _category,
-    _check_dialect,
-    _key,
-    _label,
-    _quoted,
-    _stays,
     double,
+    edge,
+    key_of,
+    known_dialect,
+    label_of,
+    literal,
+    quoted,
     select,
+    stays,
     text,
+    translated,
 )
 
 
 def check_sql(plan: Plan, released: str = "release", original: str = "people", dialect: str = NATIVE) -> str:
-    """Return a SELECT that gives one row for each thing that a released table does not keep, and none if it keeps all.
+    """Return a SELECT that checks a released table against its original (see `Plan.check_sql`).
 
     Its columns are ``check_name``, ``column_name`` (empty if it is about whole rows), ``faults`` (the
     number of rows, cells or groups at fault), and ``reached`` (the smallest group, or the largest
     disclosure). They hold no person's value.
-
-    Parameters
-    ----------
-    plan : Plan
-    released, original : str
-        The names of both tables in the database; dots separate schema and table.
-    dialect : str
-        "duckdb", or any dialect of sqlglot.
 
     Raises
     ------
@@ -64,33 +56,20 @@ def check_sql(plan: Plan, released: str = "release", original: str = "people", d
     UnsupportedError
         SQL cannot recode so, or cannot check what the plan promises.
     """
-    dialect = dialect.lower()
-    if dialect != NATIVE:
-        _check_dialect(dialect)
+    dialect = known_dialect(dialect)
     if plan.guard is not None:
-        raise _refusal("a release whose values are guarded")
+        raise _refused("a release whose values are guarded")
     prefix = "check_"
     others = [*released.split("."), *original.split("."), *(column.name for column in plan.columns)]
     while any(name.lower().startswith(prefix) for name in others):
         prefix += "_"
-    statement = _Check(plan, SqlRequest(plan, _quoted(original), dialect, prefix), _quoted(released)).statement()
-    if dialect != NATIVE:
-        import sqlglot
-
-        statement = sqlglot.transpile(statement, read=NATIVE, write=dialect, pretty=True)[0]
-    return statement + "\n"
+    request = SqlRequest(plan, quoted(original), dialect, prefix)
+    return translated(_Statement(plan, request, quoted(released)).statement(), dialect)
 
 
-def _refusal(what: str) -> UnsupportedError:
+def _refused(what: str) -> UnsupportedError:
     hint = "check the release with `Release.verify`, before it is stored in the database"
     return UnsupportedError(f"{what} cannot be checked in SQL", hint=hint)
-
-
-@cache
-def _score_tables() -> str:
-    """Return the SQL of the tables from sensitive values to each group's gain and loss, with its placeholders."""
-    sql = resources.files(__package__).joinpath("check_scores.sql").read_text("utf-8")
-    return "\n".join(line for line in sql.splitlines() if not line.startswith("--"))
 
 
 def _row(check: str, column: str, faults: str, source: str, reached: str = "NULL") -> str:
@@ -108,7 +87,7 @@ def _values(table: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -
 
 
 @dataclass(frozen=True)
-class _Check:
+class _Statement:
     """The parts of the statement, in DuckDB's dialect."""
 
     plan: Plan
@@ -129,7 +108,7 @@ class _Check:
             elif isinstance(promise, Disclosure) and set(promise.columns or ()) <= set(sensitive):
                 caps |= {name: min(promise.maximum, caps.get(name, 1.0)) for name in promise.columns or sensitive}
             else:
-                raise _refusal(f"the promise that {promise.words()}")
+                raise _refused(f"the promise that {promise.words()}")
         return sizes, caps
 
     def statement(self) -> str:
@@ -165,7 +144,7 @@ class _Check:
         recoded = {c.name for c in self.plan.recoding.recoded()}
         cells = [
             # NaN is missing
-            f"CASE WHEN {_key(c, self.request)} IS NOT NULL THEN {identifier(c.name)} END"
+            f"CASE WHEN {key_of(c, self.request)} IS NOT NULL THEN {identifier(c.name)} END"
             if c.kind == "numeric" and c.name not in recoded
             else identifier(c.name)
             for c in self.plan.columns
@@ -192,9 +171,9 @@ class _Check:
             labels = [cell.label for cell in column.cells]
         words = not labels or any(isinstance(label, str) for label in labels)
         value = f"CAST({name} AS {'VARCHAR' if words else 'DOUBLE'})"
-        makes = dict.fromkeys(_label(label, words) for label in labels if label is not None)
-        if isinstance(column, ColumnMap) and _stays(column, self.request):
-            value, makes = _key(column, self.request), dict.fromkeys(_category(column, c) for c in column.categories)
+        makes = dict.fromkeys(label_of(label, words) for label in labels if label is not None)
+        if isinstance(column, ColumnMap) and stays(column, self.request):
+            value, makes = key_of(column, self.request), dict.fromkeys(literal(column, c) for c in column.categories)
         unknown = f"{value} NOT IN ({', '.join(makes)})" if makes else f"{value} IS NOT NULL"
         unknown += "" if None in labels else f" OR {value} IS NULL"
         return _row("'unknown cells'", text(column.name), "COUNT(*)", f"{self.released} WHERE {unknown}")
@@ -204,9 +183,9 @@ class _Check:
         quasi = ", ".join(map(identifier, self.plan.names("quasi")))
         cells = [f"DENSE_RANK() OVER (ORDER BY {quasi}) AS grp"]
         for i, column in enumerate(scored):
-            key = _key(column, self.request)
+            key = key_of(column, self.request)
             if column.unit == "us":
-                raise _refusal(f"the cap on {column.name!r}, times whose zone a plan does not know,")
+                raise _refused(f"the cap on {column.name!r}, times whose zone a plan does not know,")
             if column.kind == "date":
                 key = f"DATE_DIFF('day', DATE '1970-01-01', {key})"
             by_number = column.kind in ("numeric", "date")
@@ -220,7 +199,7 @@ class _Check:
 
     def _merged(self, column: PlanColumn) -> str:
         """Return the row for numbers of a sensitive column that no double tells from others, so none scores them."""
-        name, key = identifier(column.name), _key(column, self.request)
+        name, key = identifier(column.name), key_of(column, self.request)
         several = f"SELECT {key} AS y FROM {self.released} GROUP BY {key} HAVING MIN({name}) <> MAX({name})"
         return _row("'numbers beyond doubles'", text(column.name), "COUNT(y)", f"({several}) AS several")
 
@@ -242,14 +221,16 @@ class _Check:
         # no column has an empty name
         listed = (", ".join(map(text, ["", *names])) for names in (numbers, ordered))
         named = dict(zip(("numbers", "ordered"), listed, strict=True))
-        return [f"{p}values AS (\n{values}\n)", _score_tables().format(p=p, parts=PARTS, flags=flags, **named)]
+        sql = resources.files(__package__).joinpath("check_scores.sql").read_text("utf-8")
+        tables = "\n".join(line for line in sql.splitlines() if not line.startswith("--"))
+        return [f"{p}values AS (\n{values}\n)", tables.format(p=p, parts=PARTS, flags=flags, **named)]
 
     def _covered(self, tree: Partition) -> tuple[list[str], list[str]]:
         """Return tables and rows for cells that do not cover their originals or tell false means or shares."""
         p, groups = self.p, tree.groups if len(tree.groups) else range(tree.n_leaves)
         rows = [[str(leaf), str(g), *(str(c[leaf]) for c in tree.leaf_cells)] for leaf, g in enumerate(groups)]
         names = ["leaf", "grp", *(f"cell_{i}" for i in range(len(tree.columns)))]
-        keys = (f"{_key(c, self.request, f'{p}was_{i}')} AS key_{i}" for i, c in enumerate(tree.columns))
+        keys = (f"{key_of(c, self.request, f'{p}was_{i}')} AS key_{i}" for i, c in enumerate(tree.columns))
         chosen = ", ".join([*(f"{p}leaves.{name}" for name in names[1:]), *keys])
         joined = f"{p}walked JOIN {p}leaves ON {p}walked.{p}leaf = {p}leaves.leaf"
         tables = [_values(f"{p}leaves", names, rows), f"{p}keyed AS (SELECT {chosen} FROM {joined})"]
@@ -266,12 +247,12 @@ class _Check:
         kind = "DOUBLE" if column.kind == "numeric" else "DATE" if column.unit == "day" else "TIMESTAMP"
         ends_of = [end for cell in column.cells for end in (cell.lo, cell.hi) if end is not None]
         if column.kind == "numeric" and any(isinstance(end, Decimal) or abs(end) > 2**53 for end in ends_of):
-            raise _refusal(f"{column.name!r}, with numbers that doubles cannot hold,")
+            raise _refused(f"{column.name!r}, with numbers that doubles cannot hold,")
         rows = []
         for at, cell in enumerate(column.cells):
             # a cell of no number has ends that nothing lies between
             ends = (1, 0) if cell.lo is None is cell.hi and not cell.anything else (cell.lo, cell.hi)
-            low, high = (f"CAST(NULL AS {kind})" if e is None else _bound(column, float(e)) for e in ends)
+            low, high = (f"CAST(NULL AS {kind})" if e is None else edge(column, float(e)) for e in ends)
             states = column.style in ("mean", "median")
             label, counted, absent = _stated(cell, column.unit) if states else (None, 0, 0)
             centre = "CAST(NULL AS DOUBLE)" if label is None else double(label)
@@ -327,11 +308,11 @@ class _Check:
                 weights = [stated.get(category, 0), sum(stated.values()), len(stated)]
                 is_missing = str(int(category is None))
                 rows.append([str(at), text(category or ""), is_missing, str(covered), *map(str, weights)])
-        key = f"COALESCE(key_{i}, '')", f"CASE WHEN key_{i} IS NULL THEN 1 ELSE 0 END"
+        word, is_null = f"COALESCE(key_{i}, '')", f"CASE WHEN key_{i} IS NULL THEN 1 ELSE 0 END"
         counted = (
-            f"(SELECT grp, cell_{i} AS slot, {key[0]} AS word, {key[1]} AS is_missing, COUNT(*) AS c, "
+            f"(SELECT grp, cell_{i} AS slot, {word} AS word, {is_null} AS is_missing, COUNT(*) AS c, "
             f"SUM(COUNT(*)) OVER (PARTITION BY grp) AS n, COUNT(*) OVER (PARTITION BY grp) AS kinds "
-            f"FROM {self.p}keyed GROUP BY grp, cell_{i}, {key[0]}, {key[1]}) AS counted "
+            f"FROM {self.p}keyed GROUP BY grp, cell_{i}, {word}, {is_null}) AS counted "
             f"LEFT JOIN {table} ON cell = slot AND category = word AND missing = is_missing"
         )
         anything = [str(at) for at, cell in enumerate(column.cells) if cell.anything]

@@ -165,7 +165,6 @@ def suppressed(maps: Maps, numbers: Sequence[Mapping[Released, int]], coded: Seq
 def _values(column: ColumnMap, labels: list[Any]) -> pa.Array:
     """Return the released values as text if any of them is text, otherwise as doubles or dates."""
     if any(isinstance(label, str) for label in labels):
-        texts = [number(x) if isinstance(x, float) else x for x in labels]
-        return pa.array(texts, pa.string())
+        return pa.array([number(x) if isinstance(x, float) else x for x in labels], pa.string())
     values = pa.array([None if label is None else float(label) for label in labels], pa.float64())
     return since_1970(values, column.unit) if column.kind == "date" else values

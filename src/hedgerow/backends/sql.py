@@ -74,21 +74,24 @@ def to_sql(
     UnsupportedError
         This kind of recoding cannot be written as SQL.
     """
-    dialect = dialect.lower()
+    dialect = known_dialect(dialect)
     check_one_of("create", create, (None, *CREATED))
-    if dialect != NATIVE:
-        _check_dialect(dialect)
     if plan.guard is not None and plan.guard.form != RUNS:
         raise UnsupportedError(
             "values that are drawn inside groups cannot be written as SQL",
             hint='make a plan with guard="runs" (protect --guard runs), which can',
         )
-    request = SqlRequest(plan, _quoted(table), dialect)
+    request = SqlRequest(plan, quoted(table), dialect)
     statement = select(plan.recoding, request)
     if create is not None:
         ordered = ", ".join(str(i) for i in range(1, len(request.released) + 1))
         order = f"\nORDER BY {ordered}" if create != "view" else ""
-        statement = f"CREATE {create.upper()} {_quoted(name)} AS\n{statement}{order}"
+        statement = f"CREATE {create.upper()} {quoted(name)} AS\n{statement}{order}"
+    return translated(statement, dialect)
+
+
+def translated(statement: str, dialect: str) -> str:
+    """Return a statement of DuckDB in another dialect."""
     if dialect != NATIVE:
         import sqlglot
 
@@ -96,7 +99,7 @@ def to_sql(
     return statement + "\n"
 
 
-def _quoted(name: str) -> str:
+def quoted(name: str) -> str:
     """Return a dotted name as SQL, with each of its parts quoted."""
     return ".".join(identifier(part) for part in name.split("."))
 
@@ -143,12 +146,16 @@ def select(recoding: Recoding, request: SqlRequest) -> str:
     )
 
 
-def _check_dialect(dialect: str) -> None:
-    from sqlglot.dialects.dialect import Dialects
+def known_dialect(name: str) -> str:
+    """Return a dialect as sqlglot writes it; raise PlanError if there is none of this name."""
+    dialect = name.lower()
+    if dialect != NATIVE:  # sqlglot takes long to load
+        from sqlglot.dialects.dialect import Dialects
 
-    supported = sorted(d.value for d in Dialects if d.value)
-    if dialect not in supported:
-        raise PlanError(f"unknown SQL dialect {dialect!r}", hint=f"known dialects: {', '.join(supported)}")
+        supported = sorted(d.value for d in Dialects if d.value)
+        if dialect not in supported:
+            raise PlanError(f"unknown SQL dialect {dialect!r}", hint=f"known dialects: {', '.join(supported)}")
+    return dialect
 
 
 @select.register
@@ -165,26 +172,26 @@ def _mapped(column: ColumnMap, request: SqlRequest) -> str:
     """Return the SQL expression for the released value of a mapped column."""
     other = () if column.is_number else (column.default,)
     words = any(isinstance(label, str) for label in (*column.labels, *other, column.missing))
-    value = _key(column, request)
-    if _stays(column, request):
-        conditions = " OR ".join(f"{value} = {_category(column, c)}" for c in column.categories)
+    value = key_of(column, request)
+    if stays(column, request):
+        conditions = " OR ".join(f"{value} = {literal(column, c)}" for c in column.categories)
         return f"CASE WHEN {conditions} THEN {identifier(column.name)} END"
-    parts = [f"WHEN {value} IS NULL THEN {_label(column.missing, words)}"]
+    parts = [f"WHEN {value} IS NULL THEN {label_of(column.missing, words)}"]
     if column.is_number:
         for cut, label in zip(column.cuts, column.labels, strict=False):
-            parts.append(f"WHEN {value} < {_bound(column, cut)} THEN {_label(label, words)}")
+            parts.append(f"WHEN {value} < {edge(column, cut)} THEN {label_of(label, words)}")
         last = column.labels[-1]
     else:
         for category, label in zip(column.categories, column.labels, strict=True):
-            key = _category(column, category)
-            parts.append(f"WHEN {value} = {key} THEN {_label(label, words)}")
+            key = literal(column, category)
+            parts.append(f"WHEN {value} = {key} THEN {label_of(label, words)}")
         last = column.default
-    return f"CASE {' '.join(parts)} ELSE {_label(last, words)} END"
+    return f"CASE {' '.join(parts)} ELSE {label_of(last, words)} END"
 
 
 def _run(column: GuardedColumn, request: SqlRequest) -> str:
     """Return the SQL expression for the run of a value: of the column's own type, where that holds it."""
-    value, name = _key(column, request), identifier(column.name)
+    value, name = key_of(column, request), identifier(column.name)
     run_values = column.values[: column.n_values]
     if not run_values:
         return f"CASE WHEN 1 = 0 THEN {name} END"
@@ -198,20 +205,20 @@ def _run(column: GuardedColumn, request: SqlRequest) -> str:
         )
     numbers = [float(v or 0) for v in run_values]
     whole = all(v.is_integer() and abs(v) < 2**53 for v in numbers)
-    labels = [_bound(column, v) if column.kind == "date" else str(int(v)) if whole else double(v) for v in numbers]
-    cuts = (f"WHEN {value} < {_bound(column, cut)} THEN {run}" for cut, run in zip(column.cuts, labels, strict=False))
+    labels = [edge(column, v) if column.kind == "date" else str(int(v)) if whole else double(v) for v in numbers]
+    cuts = (f"WHEN {value} < {edge(column, cut)} THEN {run}" for cut, run in zip(column.cuts, labels, strict=False))
     # the first branch is never taken: it gives the expression the column's type
     return " ".join([f"CASE WHEN 1 = 0 THEN {name} WHEN {value} IS NULL THEN NULL", *cuts, f"ELSE {labels[-1]} END"])
 
 
-def _stays(column: ColumnMap, request: SqlRequest) -> bool:
+def stays(column: ColumnMap, request: SqlRequest) -> bool:
     """Return whether a column that is not text keeps its values; values that the plan does not list become NULL."""
     same = column.labels == column.categories and column.missing is None
     other = column.kind in ("numeric", "date", "boolean") or column.name in request.declared
     return same and bool(column.categories) and other
 
 
-def _category(column: ColumnMap, category: str) -> str:
+def literal(column: ColumnMap, category: str) -> str:
     """Return a category of a map as an SQL literal of the column's type."""
     if column.kind == "date":
         unit = "DATE" if column.unit == "day" else "TIMESTAMP"
@@ -232,7 +239,7 @@ def _partition(tree: Partition, request: SqlRequest) -> str:
     columns = ", ".join([identifier(n) for n in [*released, *keys]])
 
     place_names = [
-        f"{_key(column, request)} AS {identifier(key)}" for column, key in zip(tree.columns, keys, strict=True)
+        f"{key_of(column, request)} AS {identifier(key)}" for column, key in zip(tree.columns, keys, strict=True)
     ]
     steps = [f"{prefix}_0 AS (\n  SELECT {', '.join(request.chosen() + place_names)}\n  FROM {source}\n)"]
     routed, cells = f"{prefix}_0", f"{prefix}_cells"
@@ -270,7 +277,7 @@ def _partition(tree: Partition, request: SqlRequest) -> str:
     )
 
 
-def _key(column: PlanColumn, request: SqlRequest, name: str = "") -> str:
+def key_of(column: PlanColumn, request: SqlRequest, name: str = "") -> str:
     """Return the SQL expression that the splits test: a double without NaN, a date, or text."""
     name = name or identifier(column.name)
     if column.kind == "date":
@@ -338,7 +345,7 @@ def _test(tree: Partition, node: int, keys: Sequence[str], places: Mapping[int, 
         return ""
     column, key = tree.columns[tree.split[node]], identifier(keys[tree.split[node]])
     if column.kind in ("numeric", "date"):
-        below = f"{key} < {_bound(column, tree.threshold[node])}"
+        below = f"{key} < {edge(column, tree.threshold[node])}"
         return f"({below} OR {key} IS NULL)" if tree.missing_left[node] else below
     subset = tree.subsets[tree.subset[node]]
     if tree.split[node] in places:
@@ -350,7 +357,7 @@ def _test(tree: Partition, node: int, keys: Sequence[str], places: Mapping[int, 
     return f"({' OR '.join(parts)})" if parts else "1 = 0"
 
 
-def _bound(column: PlanColumn, threshold: float) -> str:
+def edge(column: PlanColumn, threshold: float) -> str:
     if column.kind != "date":
         return double(threshold)
     # whole days and microseconds: x < t is x < ceil(t)
@@ -391,7 +398,7 @@ def _cell_rows(tree: Partition) -> str:
     written = []
     for column in tree.columns:
         words = not _numeric_labels(column)
-        written.append([_label(cell.label, words) for cell in column.cells])
+        written.append([label_of(cell.label, words) for cell in column.cells])
     rows = []
     for leaf in range(tree.n_leaves):
         row = (written[i][cells[leaf]] for i, cells in enumerate(tree.leaf_cells))
@@ -399,7 +406,7 @@ def _cell_rows(tree: Partition) -> str:
     return ",\n".join(rows)
 
 
-def _label(label: Released, words: bool) -> str:
+def label_of(label: Released, words: bool) -> str:
     """Return a released value as an SQL literal: text if `words` is set, otherwise a double."""
     if label is None:
         return f"CAST(NULL AS {'VARCHAR' if words else 'DOUBLE'})"

@@ -39,9 +39,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
     try:
         from .app import run
-    except KeyboardInterrupt:
+
+        code = run(words)
+    except KeyboardInterrupt:  # while it is loaded; later it is the command's to say
         print("error: interrupted; nothing was written", file=sys.stderr)
-        sys.exit(130)
-    code = run(words)
+        code = 130
     # the code by which a shell tells an interrupt from a termination
     sys.exit(128 + ended[0] if ended and code == 130 else code)

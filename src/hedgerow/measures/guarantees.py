@@ -67,7 +67,7 @@ class Guarantee:
     kind: ClassVar[str] = ""
 
     def __init_subclass__(cls) -> None:
-        if cls.kind:  # else it is the base of others
+        if "kind" in vars(cls):  # else it is a base of others, or another class of a kind that is there
             KINDS[cls.kind] = cls
 
     @property

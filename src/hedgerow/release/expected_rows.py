@@ -195,7 +195,8 @@ class Derivation:
         progress: Tell | None = None,
     ) -> None:
         """Bind a recoding and other recipes to their original; `same` is passed to `plainly`."""
-        self._plan, self._original, self._more, self._progress = (recoding, types, relations), original, more, progress
+        self._plan = recoding, types, relations
+        self._original, self._more, self._progress = original, more, progress
         # where all that a partition recodes is drawn, its leaves were found for it, and none of its cells is released
         trees = ((each, each.partition) for each in more if isinstance(each, GuardRecipe) and each.partition)
         walked = next((tree for each, tree in trees if tree.classes.keys() <= each.classes.keys()), None)

@@ -330,8 +330,8 @@ def _utility_facts(use: Mapping[str, Any], plan: Plan | None) -> Iterator[tuple[
     """Yield (figure, meaning) pairs: error of counts, most changed pair of columns, column that lost most detail."""
     counts = use["queries"]["range"]
     if counts["median"] is not None:
-        median, survey = (percent(counts["new_survey"][name], 0) for name in ("median", "p90"))
-        compared = html("counts_beside", p90=percent(counts["p90"], 0), median=median, survey=survey)
+        usual, nine_in_ten = (percent(counts["new_survey"][name], 0) for name in ("median", "p90"))
+        compared = html("counts_beside", p90=percent(counts["p90"], 0), median=usual, survey=nine_in_ten)
         yield percent(counts["median"], 0), compared
     dependence = use["distributions"]["dependence"]
     if dependence["largest_difference"] is not None:

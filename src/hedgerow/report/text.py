@@ -121,7 +121,7 @@ def _classes(audit: Mapping[str, Any]) -> Iterator[str]:
 
 
 def others(audit: Mapping[str, Any], digits: int = 1) -> Iterator[str]:
-    """Yield sentences on whose row is found by sensitive values, and by the columns without a role."""
+    """Yield sentences on whose row is found by values, equals a released one, or who stands out and is found."""
     risk = audit["risk"]
     if risk.get("found"):
         yield found_in_words(risk["found"], audit["table"]["paired"], digits)

@@ -231,8 +231,9 @@ class _Intruder:
             right, n = self._compared(j, people[coarse], named[coarse]), int(coarse.sum())
             touched |= coarse
             sums, total = sums + right, total + n
-            figures = zip(("success", "control", "public_guess", "public_best"), (right / n).tolist(), strict=False)
-            by_column[column.name] = {"cells": n, **dict(figures)}
+            *figures, _ = (right / n).tolist()
+            names_of = ("success", "control", "public_guess", "public_best")
+            by_column[column.name] = {"cells": n, **dict(zip(names_of, figures, strict=True))}
         # a person's cells count as one attempt: they are no independent evidence
         attempts = int(touched.sum())
         shares = [*(sums / total).tolist(), 1.0]

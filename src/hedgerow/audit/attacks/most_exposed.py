@@ -3,8 +3,8 @@
 Some people are chosen who are far from everybody else, or whose sensitive values are. The table is released many
 times in the same way, each time without a random half of them; everybody else stays, but for those who serve for
 comparison. An attacker who knows the method, its settings, everybody's values, and who of the chosen was in four
-fifths of the releases, asks of each other release which of them are in it. Only released tables are looked at, so other people's tools
-can be asked as well.
+fifths of the releases, asks of each other release which of them are in it. Only released tables are looked at, so
+other people's tools can be asked as well.
 
 References
 ----------

@@ -15,7 +15,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from importlib import import_module
 from pathlib import Path
 from secrets import token_hex
@@ -60,8 +60,8 @@ _JAVA = "Java 17 or newer is needed (on Debian: apt-get install openjdk-17-jre-h
 
 # values of a column from which on their hashes are looked up
 MANY = 1 << 20
-# hashes in which this process looks up, of a few columns, by the token of their entries
-_TABLES: dict[str, tuple[NDArray[Any], ...]] = {}
+# hashes in which this process looks up, of the columns of one table or pair of tables, by the tokens of both
+_TABLES: dict[tuple[str, str], tuple[NDArray[Any], ...]] = {}
 
 T = TypeVar("T")
 Work = Callable[[pa.Table], Iterable[pa.RecordBatch]]
@@ -129,10 +129,10 @@ def has_ended(session: Any) -> bool:
         return True
 
 
-def setting_bytes(session: Any, name: str, default: str = "1g") -> int:
-    """Return a setting of Spark that is a size, in bytes."""
-    number, unit = re.findall(r"(\d+)([bkmgt]?)", session.conf.get(name, default).lower())[0]
-    return int(number) << 10 * "bkmgt".index(unit or "m")
+def setting_bytes(session: Any, name: str, default: str = "1g", unit: str = "m") -> int:
+    """Return a setting of Spark that is a size, in bytes; `unit` is that of a number alone."""
+    number, written = re.findall(r"(\d+)([bkmgt]?)", session.conf.get(name, default).lower())[0]
+    return int(number) << 10 * "bkmgt".index(written or unit)
 
 
 def task_memory(frame: Any, memory: str | int | None = None) -> int:
@@ -433,21 +433,23 @@ class Entries:
     values : pyarrow.Array
     hasher : RowHasher, optional
         Of many values, whose hashes stand for them: Arrow would build its table anew for every few rows.
+    token : tuple of str
+        The first one is that of all columns that are looked up together, so that a process keeps theirs alone.
     """
 
     values: pa.Array
     hasher: RowHasher | None
-    token: str = field(default_factory=lambda: token_hex(8))
+    token: tuple[str, str]
 
     @classmethod
-    def of(cls, values: pa.Array) -> Entries:
-        """Return the entries of a column with the given values."""
+    def of(cls, values: pa.Array, among: str) -> Entries:
+        """Return the entries of a column with the given values; `among` is the same for columns looked up together."""
         kind = values.type
         hashed = is_text(kind) or is_moment(kind) or pa.types.is_integer(kind) or pa.types.is_floating(kind)
         # the hash of NaN is that of a missing value
         if len(values) < MANY or not hashed or (pa.types.is_floating(kind) and pc.any(pc.is_nan(values)).as_py()):
-            return cls(one_zero(values), None)
-        return cls(values, RowHasher({"": value_class(kind)}, Key.new()))
+            return cls(one_zero(values), None, ("", ""))
+        return cls(values, RowHasher({"": value_class(kind)}, Key.new()), (among, token_hex(8)))
 
     def find(self, cells: pa.Array) -> NDArray[np.int64]:
         """Return the index of each cell among the values, or -1."""
@@ -459,8 +461,8 @@ class Entries:
             order, bits = np.argsort(first), len(first).bit_length()
             # hashes are even: where those with the same first bits begin, a few are compared
             starts = np.searchsorted(first[order] >> np.uint64(64 - bits), np.arange(1 << bits, dtype=np.uint64))
-            if len(_TABLES) >= 4:
-                _TABLES.pop(next(iter(_TABLES)))
+            for old in [each for each in _TABLES if each[0] != self.token[0]]:
+                del _TABLES[old]
             first, second = (np.append(each[order], ~np.uint64(0)) for each in (first, second))
             _TABLES[self.token] = first, second, order, starts
         first, second, order, starts = _TABLES[self.token]

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from operator import itemgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -270,8 +270,12 @@ PIECE = 16
 ROW = 40
 
 
-# a node to count; or two siblings of which the first is counted, and their parent's counts
-Family = tuple[tuple[int, ...], Counted | None]
+class Family(NamedTuple):
+    """A node to count, and perhaps its larger sibling, whose counts are their parent's minus the node's."""
+
+    node: int
+    sibling: int = -1
+    parent: Counted | None = None
 
 
 class SparkRows:
@@ -351,7 +355,8 @@ class _Top:
         self.task = task_memory(table.frame, table.memory)
         self.small = min(SMALL, self.task // _FINISHED)
         here = max(memory_of(table.memory) - LEAST, LEAST)
-        largest = setting_bytes(table.frame.sparkSession, LARGEST) or here
+        # counts are collected, summed, split off and copied; Spark holds what is collected several times
+        largest = setting_bytes(table.frame.sparkSession, LARGEST, unit="b") or here
         self.together = max(min(here // 16, largest // 4) // self.node_bytes, 1)
         self.most_waiting = here // 4 // self.node_bytes
         self._add(-1, 0, root_statistics(self.responses, self.layout))
@@ -382,19 +387,19 @@ class _Top:
 
         This process counts as many nodes at once as fit into its memory, siblings with each other.
         """
-        level: list[Family] = [] if self._is_small(0) else [((0,), None)]
+        level: list[Family] = [] if self._is_small(0) else [Family(0)]
         while level:
             todo, level = level, []
             while todo:
                 families = todo[: self.together]
                 del todo[: self.together]
-                counted = self._count([numbers[0] for numbers, _ in families], frame)
-                for (numbers, parent), first in zip(families, counted, strict=True):
-                    level += self._split(numbers[0], first)
+                counted = self._count([family.node for family in families], frame)
+                for (node, sibling, parent), first in zip(families, counted, strict=True):
+                    level += self._split(node, first)
                     if parent is not None:
                         self.waiting -= 1
                         rest = Counted(parent.sums - first.sums, parent.cells - first.cells)
-                        level += self._split(numbers[1], rest)
+                        level += self._split(sibling, rest)
             done(None)
 
     def _split(self, number: int, counted: Counted) -> list[Family]:
@@ -412,8 +417,8 @@ class _Top:
         small, large = (one, other) if split.left[0] * 2 <= total[0] else (other, one)
         if self.waiting < self.most_waiting and not self._is_small(large):
             self.waiting += 1
-            return [((small, large), counted)]
-        return [((child,), None) for child in (small, large) if not self._is_small(child)]
+            return [Family(small, large, counted)]
+        return [Family(child) for child in (small, large) if not self._is_small(child)]
 
     def _write(self, number: int, split: Split) -> tuple[int, int]:
         fields = self.nodes[number]
@@ -440,6 +445,7 @@ class _Top:
         layout, responses, table, n = self.layout, self.responses, self.rows.table, len(nodes)
         size, n_codes, pieces, width = layout.size, self.n_codes, self.pieces, self.width
         sizes = np.array([self.stats[number][0] for number in nodes])
+        # dense sums of a block stand beside their copies by piece and as bytes, in as little as a quarter of the task
         block = max(self.task // 64 // self.node_bytes, 1)
 
         def work(part: pa.Table) -> Iterator[pa.RecordBatch]:

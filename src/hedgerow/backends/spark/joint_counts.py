@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from secrets import token_hex
 from typing import Any
 
 import numpy as np
@@ -66,8 +67,9 @@ def paired(
         theirs_here = released.with_local_codes(after, besides, in_order=True)
         assert isinstance(theirs_here, Gathered)
         return Gathered(original, {n: mine.codes[n][rows] for n in before}), theirs_here
-    entries = {n: Entries.of(original.entries(n)) for n in before}
-    released_entries = {n: Entries.of(released.entries(n)) for n in after}
+    among = token_hex(8)
+    entries = {n: Entries.of(original.entries(n), among) for n in before}
+    released_entries = {n: Entries.of(released.entries(n), among) for n in after}
     sizes = {_ORIGINAL + n: len(e.values) for n, e in entries.items()}
     sizes |= {_RELEASED + n: len(e.values) + 1 for n, e in released_entries.items()}  # one more code: values not in it
     check_room(

@@ -152,8 +152,7 @@ def combined(
         )
     columns = [table.column(w).to_numpy() for w in words]
     codes = {n: packing.codes(columns, n) for n in packing.places}
-    counts = table.column("n").to_numpy().astype(np.int64)
-    return ordered(codes, counts)
+    return ordered(codes, table.column("n").to_numpy().astype(np.int64))
 
 
 def ordered(

@@ -222,8 +222,7 @@ def release(table: Table, change: Change) -> ReleasedTable:
         output = maker.columns(read(part))
         cells = [part.column(stays[n]) if n in stays else decoded(pa.chunked_array([output[n]])) for n in remaining]
         keys = {} if order is None else order.keys(cells)
-        whole = pa.Table.from_arrays([*cells, *keys.values()], [*names, *keys])
-        yield from whole.to_batches(1 << 16)
+        yield from pa.Table.from_arrays([*cells, *keys.values()], [*names, *keys]).to_batches(1 << 16)
 
     fields, types = _types_of(table, columns, dict(zip(remaining, names, strict=True)))
     if order is not None:

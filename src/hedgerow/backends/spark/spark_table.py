@@ -8,7 +8,8 @@ from dataclasses import dataclass, field, fields
 from functools import cached_property, reduce
 from operator import add
 from pathlib import Path
-from typing import Any, ClassVar, NoReturn, cast
+from secrets import token_hex
+from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 import pyarrow as pa
@@ -241,10 +242,6 @@ class SparkTable(StoredTable):
             self._values[name] = entries.take(pa.array(order)), counts[order]
         return self._values[name]
 
-    def lookup(self, name: str) -> Entries:
-        """Return a column's distinct values as executors look them up, the same for every pass."""
-        return cast(Entries, self._cached(("lookup", name), lambda: cast(Any, Entries.of(self.values(name)[0]))))
-
     def counted_entries(self, name: str) -> pa.Array | None:
         """Return a column's distinct values if they were counted before, otherwise None."""
         return self._values[name][0] if name in self._values else None
@@ -288,7 +285,8 @@ class SparkTable(StoredTable):
 
     def _coded(self, names: Sequence[str]) -> tuple[Packing, Any]:
         """Return the packing of the given columns, and a frame of their packed codes."""
-        entries = {n: self.lookup(n) for n in names}
+        among = token_hex(8)
+        entries = {n: Entries.of(self.values(n)[0], among) for n in names}
         packing = Packing.of({n: len(e.values) for n, e in entries.items()})
         places = {self.place(n): n for n in names}
 

@@ -77,8 +77,7 @@ class _Source:
 
     def all(self) -> NDArray[Any]:
         """Return the values of all rows."""
-        parts = self._original.windows([self._name], WINDOW)
-        return np.concatenate([self.of(part) for part in parts])
+        return np.concatenate([self.of(part) for part in self._original.windows([self._name], WINDOW)])
 
 
 class Numbers(_Source):
