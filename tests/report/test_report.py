@@ -135,11 +135,9 @@ def test_the_recipient_of_drawn_values_is_not_told_that_they_are_a_persons():
     people = hr.datasets.make_people(300, seed=2).select(["age", "hours_per_week", "income"])
     schema = hr.Schema(quasi=["age", "hours_per_week"], sensitive=["income"])
     says = "reads every sensitive value"
-    for method, guard, is_said in (
-        (hr.Hedge(cells="means"), "redraw", False),
-        (hr.NoiseAddition(random_state=1), None, True),
-    ):
-        release = hr.protect(people, schema, method, guard=guard, **({"random_state": 1} if guard else {}))
+    noise, drawn = hr.NoiseAddition(random_state=1), hr.Hedge()
+    for method, more, is_said in ((drawn, {"random_state": 1}, False), (noise, {"guard": None}, True)):
+        release = hr.protect(people, schema, method, **more)
         audit = hr.audit(people, release, attacks=False, learning=False)
         assert (says in render(audit.to_dict(), audience="recipient", plan=release.plan)) == is_said
 
