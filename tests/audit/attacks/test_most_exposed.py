@@ -141,7 +141,7 @@ def test_an_audit_asks_the_method_of_a_release_again():
     assert found["auc"] > 0.95
     assert (found["people"], found["runs"]) == (4, 20)
     assert sum("release 20 of 20" in step for step in told) == 1
-    assert "The 4 most exposed people" in str(audit)
+    assert "The 4 people who stand out most" in str(audit)
     redrawn = hr.protect(table, SCHEMA, random_state=1)
     again = [
         hr.audit(table, redrawn, most_exposed=4, remakes=20, attacks=False, learning=False).risk["most_exposed"]
