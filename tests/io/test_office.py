@@ -5,7 +5,9 @@ from __future__ import annotations
 import datetime as dt
 import warnings
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -282,3 +284,51 @@ def test_an_inspection_fits_eighty_columns(tmp_path: Path) -> None:
     text = str(hr.inspect(frame(tmp_path, ",".join(names) + "\n" + rows)))
     assert max(map(len, text.splitlines())) <= 80
     assert names[0] in text
+
+
+@pytest.mark.parametrize("engine", ["memory", "duckdb"])
+@pytest.mark.parametrize("method", [hr.MART(k=20), hr.Mondrian(k=20), hr.Hedge(k=20, cells="means")], ids=str)
+def test_ranges_keep_the_decimal_comma_of_their_file(tmp_path: Path, method: Any, engine: str) -> None:
+    """The file has commas, and what is read of it has points, as in a release that never was a file."""
+    rng = np.random.default_rng(5)
+    weights = np.round(rng.normal(70, 12, 400), 1)
+    lines = [
+        f"{'' if i % 50 == 0 else w};{'-' if i % 2 else ''}{i % 7}.5;[1.5-2.5];{rng.integers(1, 99)}.25\n".replace(
+            ".", ","
+        )
+        for i, w in enumerate(weights)
+    ]
+    source, out = tmp_path / "people.csv", tmp_path / "out" / "release.csv"
+    source.write_text("weight;turn;band;income\n" + "".join(lines))
+    schema = hr.Schema(quasi=["weight", "turn"], sensitive=["income"], other=["band"])
+    options = {} if engine == "memory" else {"engine": engine, "memory": "1GB"}
+    hr.protect(source, schema, method, guard=None, **options).write(out.parent)
+    text = out.read_text()
+    assert "." not in text
+    assert "[1,5-2,5]" in text  # a column that was so stays so
+    again, in_memory = read(out).arrow, hr.protect(source, schema, method, guard=None).table
+    assert again.column("weight").to_pylist() == in_memory.column("weight").to_pylist()
+    if not isinstance(method, hr.Hedge):
+        assert any("[" in str(cell) for cell in again.column("weight").to_pylist())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a;b\n[1,5-2,5];1\n[x-2,5];2\n",
+        "a;b\n1,5x;1\n2,5;2\n",
+        'a,b\n"[1,5-2,5]",1\n"[2,5-3,5]",2\n',
+        "a;b\n[1-2];1\n[2-3];2\n",
+    ],
+)
+def test_texts_that_are_no_ranges_of_a_comma_file_stay(tmp_path: Path, text: str) -> None:
+    first = text.split("\n")[1]
+    wanted = first.split('"')[1] if '"' in first else first.split(";")[0]
+    assert read(frame(tmp_path, text)).arrow.column("a")[0].as_py() == wanted
+
+
+def test_declared_categories_that_look_like_ranges_stay(tmp_path: Path) -> None:
+    path = frame(tmp_path, "a;b\n[1,5-2,5];1\n[2,5-3,5];2\n")
+    assert read(path).arrow.column("a").to_pylist() == ["[1.5-2.5]", "[2.5-3.5]"]
+    declared = read(path, schema=hr.Schema(kinds={"a": "ordinal"}))
+    assert declared.arrow.column("a").to_pylist() == ["[1,5-2,5]", "[2,5-3,5]"]

@@ -114,7 +114,7 @@ def write(table: Table, file: Path, *, like: Table, escape: bool = True, parts: 
             f"{file.name}: a table that streams past is written as Parquet or CSV",
             hint="choose the ending .parquet or .csv",
         )
-    dialect = layout_like(like, table.names).dialect
+    dialect = layout_like(like, table.types, table.entries).dialect
     windows = table.windows(table.names, _LINES)
     tables = (pa.table({n: w.cells[n] for n in table.names}) for w in windows)
     with private_file(file) as target:

@@ -18,15 +18,17 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ..columns.table import check_names
 from ..errors import InputError
 from ..files import temporary_folder
 from ..progress import caution
 from ..schema import Schema
+from ..texts import refusal
 from .duckdb_reader import connected, in_batches, named, whole
 from .file_format import UNICODE, Dialect
-from .text_cells import infer_types, spelled_texts, spelling_matters
+from .text_cells import are_ranges, infer_types, spelled_texts, spelling_matters
 
 # Of so many lines one may not be UTF-8 before a file is taken for another encoding.
 _FEW = 1000
@@ -79,6 +81,10 @@ def declared_columns(
         if spelling_matters(name, column.type, kinds, categories):
             as_written = spelled_texts(texts[name], column, dialect, categories.get(name))
             columns[name] = column if as_written is None else as_written
+        # what is declared as a category only looks like a range
+        elif kinds.get(name) not in ("categorical", "ordinal") and are_ranges(column, ",", dialect):
+            columns[name] = pc.replace_substring(column, ",", ".")
+            dialect = replace(dialect, ranges=(*dialect.ranges, name))
     return columns, dialect
 
 
@@ -169,10 +175,7 @@ def _not_utf8(path: Path, strict: bool) -> int:
     """
     first, broken, total = unlike_utf8(path)
     if strict and _FEW * broken < total:
-        raise InputError(
-            f"{path.name} is UTF-8 but for {broken:,} of its {total:,} lines, the first of them line {first:,}",
-            hint='mend these lines, or say what the file is: --encoding cp1252 (encoding="cp1252")',
-        )
+        raise InputError(**refusal("few_not_utf8", "io", file=path.name, broken=broken, total=total, first=first))
     return first
 
 
@@ -359,10 +362,7 @@ def sniff(text: str, name: str) -> Dialect:
             best = (_even(rows), width, dialect)
     dialect = best[2]
     if (fields := _below(text, best[1], newline)) is not None:
-        raise InputError(
-            f"{name} does not begin with a header: most of its lines have {fields} fields, the first has not",
-            hint="take out what stands above the header, such as a title or sep=;",
-        )
+        raise InputError(**refusal("no_header", "io", file=name, fields=fields))
     if not best[1]:
         # One column: any delimiter that does not occur will do.
         absent = [d for d in DELIMITERS if d not in text]

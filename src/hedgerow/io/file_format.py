@@ -135,6 +135,8 @@ class Dialect:
         Columns whose decimals are written with the other separator.
     places : tuple of (str, int)
         Columns whose numbers all have the same count of decimals, as 26060,00 has two.
+    ranges : tuple of str
+        Columns of a release's ranges that are written with a decimal comma, as [70,3-73,2].
     """
 
     delimiter: str = ","
@@ -155,6 +157,7 @@ class Dialect:
     unsure: tuple[str, ...] = ()
     mixed: tuple[str, ...] = ()
     places: tuple[tuple[str, int], ...] = ()
+    ranges: tuple[str, ...] = ()
 
     def doubts(self) -> Iterator[str]:
         """Yield a warning for each guess about the encoding and the number format."""

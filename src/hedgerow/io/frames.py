@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from ..columns.arrays import ArrowFault, as_text, decoded, is_text, one_piece, text_lengths, value_type
 from ..errors import InputError, SchemaError
+from ..texts import refusal
 from .text_cells import cell_text
 
 Replaced = Mapping[str, Any]
@@ -104,10 +105,7 @@ class PandasSource(Source):
             column = frame.iloc[:, i]
             columns.append(_from_pandas(column))
             if _family(columns[-1].type) in _VIEWS:
-                raise InputError(
-                    f"column {name!r} has the type {column.dtype}, whose rows pandas cannot reorder",
-                    hint='convert it, for example frame.astype({name: "string"})',
-                )
+                raise InputError(**refusal("not_reordered", "io", name=name, kind=column.dtype))
             if isinstance(column.dtype, sys.modules["pandas"].CategoricalDtype) and len(column):
                 exact = pa.types.is_dictionary(columns[-1].type)
                 texts = as_text(columns[-1].chunk(0).dictionary).to_pylist() if exact else []
@@ -138,10 +136,7 @@ class NumpySource(Source):
         if array.ndim == 1 and array.dtype.names is None:
             array = array.reshape(-1, 1)
         if array.ndim != 2 or array.dtype.names is not None:
-            raise InputError(
-                f"a numpy array with {array.ndim} dimensions is not a table",
-                hint="give a two-dimensional array: rows by columns",
-            )
+            raise InputError(**refusal("not_two_dimensions", "io", dimensions=array.ndim))
         self.array = array
         names = [f"{prefix}{i}" for i in range(array.shape[1])]
         columns = [_from_objects(array[:, i]) for i in range(array.shape[1])]
@@ -227,17 +222,12 @@ def _run(query: Any) -> Any:
     try:
         return query.collect()
     except DuplicateError:
-        raise InputError(
-            f"the {query.implementation} query has column names more than once",
-            hint="give every column a name of its own",
-        ) from None
+        raise InputError(**refusal("names_twice", "io", engine=query.implementation)) from None
     except MemoryError:
         raise
     except Exception as error:
-        raise InputError(
-            f"the {query.implementation} query failed when it was run: {type(error).__name__}",
-            hint="run it by itself to see why",
-        ) from None
+        words = refusal("query_failed", "io", engine=query.implementation, error=type(error).__name__)
+        raise InputError(**words) from None
 
 
 def source_of(frame: Any, prefix: str = "x") -> Source:
@@ -386,10 +376,7 @@ def values_only(table: pa.Table) -> pa.Table:
         try:
             columns.append(_column_values(column))
         except (*ArrowFault, ValueError):
-            raise SchemaError(
-                f"column {name!r} holds values that cannot be written anew ({column.type})",
-                hint="leave it out, or give it another type",
-            ) from None
+            raise SchemaError(**refusal("not_written", "io", name=name, kind=column.type)) from None
     return pa.table(columns, names=table.column_names)
 
 

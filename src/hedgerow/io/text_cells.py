@@ -56,6 +56,9 @@ _SPACED = r"^-?[1-9]\d{0,2}(['’\x{a0}\x{202f} ]\d{3})+([.,]\d*)?$"
 _NOT_A_KEY = r"\d['’\x{a0}\x{202f}]\d{3}| \d{3}[.,]\d"
 # Numbers that are thousands where the sign stands between these, and fractions where it does not.
 _EITHER = {sign: rf"^-?(0|[1-9]\d{{0,2}}(\{sign}\d{{3}})?)$" for sign in ".,"}
+# A numeric cell of a release, as `notation` writes it; S is the decimal sign.
+_NUMBER = r"-?\d+(S\d+)?(e[+-]\d+)?"
+_RANGES = rf"^(\*|\(missing\)|({_NUMBER}|\[({_NUMBER})?-({_NUMBER})?[\])])(:\d+)?(\+\(missing\)(:\d+)?)?)$"
 _RISKY = r"^'*[=+\-@\t\r]"
 _ESCAPED = r"^'+[=+\-@\t\r]"
 _PLAIN_NUMBER = r"^'*[+-](\d+[.,]?\d*|[.,]\d+)([eE][+-]?\d+)?$"
@@ -67,6 +70,13 @@ def all_match(texts: pa.Array, pattern: str) -> bool:
     if len(texts) > 1000 and not all_match(texts.slice(0, 1000), pattern):
         return False
     return bool(pc.all(pc.match_substring_regex(texts, pattern), min_count=0).as_py())
+
+
+def are_ranges(texts: Any, sign: str, dialect: Dialect) -> bool:
+    """Return whether a column of a release holds ranges and numbers with this decimal sign, some with decimals."""
+    if not is_text(texts.type) or dialect.delimiter == "," or not all_match(texts, _RANGES.replace("S", f"[{sign}]")):
+        return False
+    return all(pc.any(pc.match_substring(texts, mark)).as_py() for mark in ("[", sign))
 
 
 def parse_iso(texts: pa.Array) -> pa.Array | None:

@@ -135,6 +135,8 @@ class _Cells:
 
     def _column(self, name: str, array: pa.Array) -> pa.Array:
         wanted = self.classes.get(name, "text")
+        if name in self.dialect.ranges:
+            array = pc.replace_substring(array.cast(pa.large_string()), ",", ".")
         if value_class(array.type) in ("missing", None if self.escaped else wanted):
             return array
         if wanted == "number" and name not in self.recoded and is_text(array.type):

@@ -16,6 +16,7 @@ from ..columns.arrays import decoded, is_text, value_class
 from ..columns.workspace import memory_of
 from ..errors import InputError, needed
 from ..progress import caution
+from ..texts import refusal
 from .text_cells import MARKERS, cell_text, infer_type
 
 WORKBOOKS = (".xlsx", ".xlsm")
@@ -102,10 +103,7 @@ def read_workbook(path: Path, sheet: str = "", missing: Sequence[str] = ()) -> t
                 names += [""] * len(extra)
                 cells += [[None] * len(cells[0]) for _ in extra]
             if len(names) * len(cells[0]) > most:
-                raise InputError(
-                    f"{where} is nearly empty: of {len(names):,} columns most cells hold nothing",
-                    hint="leave out empty columns, or save the sheet as CSV (UTF-8)",
-                )
+                raise InputError(**refusal("nearly_empty", "io", where=where, columns=len(names)))
             for i, values in enumerate(cells):
                 cell = row[i] if i < len(row) else None
                 values.append(None if cell is None else _value(cell))
@@ -113,10 +111,8 @@ def read_workbook(path: Path, sheet: str = "", missing: Sequence[str] = ()) -> t
                     errors.setdefault(i, []).append(values[-1])
         if errors:
             i = min(errors)
-            raise InputError(
-                f"{where} has {len(errors[i])} cells with errors such as {errors[i][0]} in {names[i]!r}",
-                hint="repair the formulas, or empty these cells",
-            )
+            words = refusal("formulas", "io", where=where, cells=len(errors[i]), such=errors[i][0], name=names[i])
+            raise InputError(**words)
         for i in reversed(range(len(names))):  # space around the table
             if not names[i].strip() and all(_blank(value) for value in cells[i]):
                 del names[i], cells[i]

@@ -17,14 +17,25 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..columns.arrays import ArrowFault, decoded, in_parquet, is_text, one_piece, text_lengths, value_class, value_type
+from ..columns.arrays import (
+    ArrowFault,
+    as_text,
+    decoded,
+    in_parquet,
+    is_number,
+    is_text,
+    one_piece,
+    text_lengths,
+    value_class,
+    value_type,
+)
 from ..columns.table import Table
 from ..errors import OutputError
 from ..files import SUFFIXES, private_file
 from .file_format import Dialect, FileFormat
 from .frames import values_only
 from .statistical import STATISTICAL, write_statistical
-from .text_cells import _RISKY, _is_risky, cell_text, concat, escape_cells
+from .text_cells import _RISKY, _is_risky, are_ranges, cell_text, concat, escape_cells
 from .workbook import write_workbook
 
 _BATCH = 1 << 16
@@ -63,7 +74,7 @@ def write_table(table: pa.Table, path: str | Path, like: Table | None = None, *,
     """
     # the table's metadata and unused dictionary entries would be written too
     path, table = Path(path), values_only(table)
-    layout = layout_like(like, table.column_names) if like is not None else FileFormat()
+    layout = layout_like(like, table.schema, lambda name: table[name].unique()) if like is not None else FileFormat()
     suffix = SUFFIXES.get(path.suffix.lower(), layout.suffix)
     dialect = layout.dialect
     if path.suffix.lower() in (".tsv", ".tab") and layout.suffix != ".csv":
@@ -123,11 +134,20 @@ def _strange(table: pa.Table, write: Callable[[pa.Table, IO[bytes]], None]) -> l
     return unsupported
 
 
-def layout_like(like: Table, names: Sequence[str]) -> FileFormat:
-    """Return the table's file format for other columns; a header is added if the column names differ."""
+def layout_like(like: Table, types: pa.Schema, entries: Callable[[str], pa.Array]) -> FileFormat:
+    """Return the table's file format for a release of it, of these types and distinct values.
+
+    A header is added if the column names differ. Ranges have the decimal sign of their numbers.
+    """
     dialect = like.layout.dialect
-    named = dialect.header or list(names) != like.names
-    return replace(like.layout, dialect=replace(dialect, header=named))
+    named = dialect.header or types.names != like.names
+    ranges = [
+        name
+        for name in types.names
+        if dialect.decimal == "," and name in like.names and is_number(value_type(like.types.field(name).type))
+        if is_text(value_type(types.field(name).type)) and are_ranges(as_text(entries(name)), ".", dialect)
+    ]
+    return replace(like.layout, dialect=replace(dialect, header=named, ranges=(*dialect.ranges, *ranges)))
 
 
 def not_in_parquet(table: pa.Table) -> list[str]:
@@ -258,6 +278,9 @@ def write_csv(
                 _csv_column(column, dialect, escape, places.get(name, 0))
                 for name, column in zip(names, batch.columns, strict=True)
             ]
+            for at, name in enumerate(names):
+                if name in dialect.ranges:
+                    columns[at] = pc.replace_substring(columns[at], ".", ",")
             _write_lines(target, columns, delimiter, dialect.newline)
 
 

@@ -169,7 +169,7 @@ def verify_file(
     """
     give_back()
     parts = parts_in(path) if path.is_dir() else [path]
-    layout = layout_like(like, written.names)
+    layout = layout_like(like, written.types, written.entries)
     file = read_back(parts, like=layout, classes=expected.classes, recoded=expected.recoded, unescape_formulas=escape)
     wanted_rows = expected.sums.n_rows
     n_rows = wanted_rows if file.n_rows is None else file.n_rows
