@@ -152,7 +152,7 @@ def theirs(people: Members, domain: Mapping[str, Any], name: str, seed: int, syn
     files = [HOME / f"{part}-{os.getpid()}" for part in ("people.csv", "made.csv", "domain.json")]
     handed(people.members).to_csv(files[0], index=False)
     public = {
-        f"c{at}": domain[n] if isinstance(domain[n][0], float) else [*(f"v{v}" for v in domain[n]), "missing"]
+        f"c{at}": domain[n] if not isinstance(domain[n][0], str) else [*(f"v{v}" for v in domain[n]), "missing"]
         for at, n in enumerate(people.members.names)
     }
     files[2].write_text(json.dumps(public))
