@@ -12,6 +12,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+import hedgerow as hr
 from hedgerow.errors import InputError, SchemaError
 from hedgerow.io.read import read
 
@@ -236,3 +237,26 @@ def test_polars_objects_become_text():
     table = read(frame)
     assert table.column("a").values == ["(1, 2)"]
     assert table.restore({}).schema["a"] == pl.Object
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "enum"])
+def test_drawn_categories_have_the_type_that_they_came_in(library: str) -> None:
+    """A column of ranges or sets of categories is text, whatever it was."""
+    people = hr.datasets.make_people(300, seed=3).select(["age", "region", "income", "diagnosis"])
+    schema = hr.Schema(quasi=["age", "region"], sensitive=["income", "diagnosis"])
+    names = ["region", "diagnosis"]
+    if library == "pandas":
+        frame = people.to_pandas().astype(dict.fromkeys(names, "category"))
+    else:
+        frame = pl.DataFrame(people.to_pandas()).with_columns(
+            pl.col(n).cast(pl.Enum(sorted(set(people[n].to_pylist()))) if library == "enum" else pl.Categorical)
+            for n in names
+        )
+    drawn = hr.protect(frame, schema, random_state=1).table
+    joined = hr.protect(frame, schema, hr.MART(30), guard=None).table
+    kinds = [[str(each[n].dtype).split("(")[0].lower() for n in names] for each in (frame, drawn, joined)]
+    assert kinds[1] == kinds[0]
+    assert kinds[2][0] in ("str", "object", "string")
+    assert kinds[2][1] == kinds[0][1]
+    values = {str(v) for v in drawn["region"].to_list()}
+    assert values <= set(people["region"].to_pylist())
