@@ -210,3 +210,11 @@ def test_names_that_stand_twice_are_told() -> None:
     pandas = pytest.importorskip("pandas")
     with pytest.raises(HedgerowError, match="column names more than once"):
         hr.explode(pandas.DataFrame([["a+b", "c"]], columns=["job", "job"]))
+
+
+def test_settings_of_a_method_are_no_arguments_of_protect():
+    people = hr.datasets.make_people(50, seed=1)
+    with pytest.raises(TypeError, match=r"^protect\(\) got an unexpected .*'k'; a method has its settings itself"):
+        hr.protect(people, hr.Schema(quasi=["age"]), k=5)
+    with pytest.raises(TypeError, match=r"^protect\(\) missing a required argument: 'schema'$"):
+        hr.protect(people)

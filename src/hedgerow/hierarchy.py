@@ -16,6 +16,7 @@ from .errors import SchemaError
 from .files import read_text
 from .notation import TOP as TOP
 from .notation import number
+from .texts import refusal
 from .validation import LIST, MAPPING, NUMBER, NUMBERS, PATH, TEXT, TEXTS, check, many, takes, whole
 
 
@@ -56,19 +57,13 @@ class Hierarchy:
             check("a path of a hierarchy", path, TEXTS)
         lengths = set(map(len, self.paths.values()))
         if len(lengths) > 1:
-            raise SchemaError(
-                f"a hierarchy has paths of {len(lengths)} different lengths",
-                hint="give every value the same number of levels; repeat a value to fill up",
-            )
+            raise SchemaError(**refusal("hierarchy_lengths", lengths=len(lengths)))
         for value, path in self.paths.items():
             if not path or path[0] != value:
                 raise SchemaError("a hierarchy path does not begin with its own value")
         empty = sum(not all(path[1:]) for path in self.paths.values())
         if empty:
-            raise SchemaError(
-                f"a hierarchy has {empty:,} values with an empty label on their path",
-                hint="fill every level; repeat a label to skip a level",
-            )
+            raise SchemaError(**refusal("hierarchy_empty", values=empty))
         self._check_tree()
 
     def _check_tree(self) -> None:
@@ -77,10 +72,7 @@ class Hierarchy:
         cycle = _cycle(self.paths.values())
         if cycle:
             n_values = sum(len(cycle.intersection(path)) > 1 for path in self.paths.values())
-            raise SchemaError(
-                f"a hierarchy has {n_values:,} values whose path returns to a label it had left (a cycle)",
-                hint="a path only goes up: a label cannot be both above and below another",
-            )
+            raise SchemaError(**refusal("hierarchy_cycle", values=n_values))
         for level in range(1, self.n_levels - 1):
             above: dict[str, str] = {}
             clash = sum(

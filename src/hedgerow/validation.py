@@ -143,7 +143,13 @@ def takes(**kinds: Kind) -> Callable[[F], F]:
 
         @functools.wraps(function)
         def checked(*args: Any, **kwargs: Any) -> Any:
-            for name, value in signature.bind(*args, **kwargs).arguments.items():
+            try:
+                bound = signature.bind(*args, **kwargs)
+            except TypeError as error:
+                is_setting = "method" in signature.parameters and "unexpected" in str(error)
+                hint = "; a method has its settings itself, for example method=hr.Hedge(k=10)" if is_setting else ""
+                raise TypeError(f"{function.__name__}() {error}{hint}") from None
+            for name, value in bound.arguments.items():
                 kind = kinds.get(name)
                 # a default need not be of the kind: None stands for many things
                 if kind is not None and value is not signature.parameters[name].default:

@@ -160,8 +160,9 @@ def found_in_words(found_record: Mapping[str, Any] | None, paired: bool, digits:
         return alone.strip()
     control, against = together["control"], found_record["against"]
     control_text = "" if control is None else text("summary", against, share=percent(control, digits))
-    share = percent(together["found"], digits)
-    key = "found" if paired else "fitting"  # rows that are not paired are nobody's
+    share, is_found = percent(together["found"], digits), any(c["found"] for c in (together, *columns.values()))
+    # rows that are not paired are nobody's
+    key = "fitting" if not paired else "found" if is_found else "found_nobody"
     return text("summary", key, columns=" and ".join(sensitive), share=share, control=control_text, alone=alone)
 
 

@@ -51,9 +51,9 @@ def outcome(release: Release | PrivateRelease, measured: Audit | None = None) ->
     if disclosure is not None:
         columns = len(release.schema.sensitive)
         # one figure for several columns says that it is their mean
-        meant = f" (means of {columns} columns)" if columns > 1 else ""
+        meant = [f"means of {columns} columns"] * (columns > 1) + ["by the released values"] * (guard is not None)
         figures = {name: figure(disclosure[name]) for name in ("mean_over_groups", "mean_over_records", "worst")}
-        lines.append(_say("disclosure", **figures, meant=meant))
+        lines.append(_say("disclosure", **figures, meant=f" ({', '.join(meant)})" if meant else ""))
     if by_value := found_in_words(measured.risk.get("found"), measured.table["paired"]) if measured else "":
         shifted.append(by_value)
     return lines + shifted + counts_off(measured) + _inferred(release, measured)

@@ -95,3 +95,15 @@ def test_odd_tables_have_a_figure_or_none():
     assert by["columns"]["day"]["control"] == 1
     assert by["columns"]["gone"]["found"] == pytest.approx(1 / 30)
     assert found(people[["age"]], people[["age"]], hr.Schema(quasi=["age"])) is None
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_one_sentence_says_that_nobody_is_found():
+    people = people_of(600, 1)
+    release = hr.protect(
+        people, hr.Schema(quasi=["age"], sensitive=["pay"]), hr.Hedge(k=20, cells="means"), random_state=1
+    )
+    audit = hr.audit(people, release, **QUICK)
+    assert audit.risk["found"]["together"]["found"] == 0
+    assert "Nobody's row is found by the person's pay, alone or together; " in str(audit)
+    assert "0.0% of the cases" not in str(audit)
