@@ -100,6 +100,8 @@ REFUSED = {
     "protect @people.csv --schema @deep.toml --out @x": "nested too deeply",
     "protect @people.csv --quasi age --profile @deep.toml --out @x": "is no profile",
     "inspect @pipe.csv": "is no file",
+    "apply @pipe.csv @people.csv --out @x.csv": "is not valid JSON",
+    "protect @people.csv --schema @pipe.csv --out @x": "names no quasi-identifier",
     "protect @people.csv --schema /dev/zero --out @x": "is longer than 1 GB",
     "apply /dev/zero @people.csv --out @x.csv": "is longer than 1 GB",
     "reconstruct @people.csv --parameters /dev/zero": "is longer than 1 GB",

@@ -23,6 +23,8 @@ except ImportError:  # where there are no such locks, leftovers stay
 PART, OLD = ".part", ".old"
 # Bytes of a plan, schema or configuration that are read.
 LONGEST_TEXT = 10**9
+# Opens a pipe without waiting for its writer, on systems that know it.
+_AT_ONCE = getattr(os, "O_NONBLOCK", 0)
 # How the names of tables end, and the format that each ending stands for.
 SUFFIXES = {
     ".csv": ".csv", ".tsv": ".csv", ".txt": ".csv", ".tab": ".csv",
@@ -189,7 +191,10 @@ def write_private(path: str | Path, text: str | Iterable[str]) -> None:
 def read_text(path: str | Path, what: str, error: type[HedgerowError]) -> str:
     """Return a file's text; if it cannot be read, raise `error` with the file named as `what`."""
     try:
-        with open(path, "rb") as file:
+        # a pipe into which nobody writes is empty, instead of being waited for
+        with open(path, "rb", opener=lambda p, flags: os.open(p, flags | _AT_ONCE)) as file:
+            if _AT_ONCE:
+                os.set_blocking(file.fileno(), True)
             # a device or a pipe may never end
             content = file.read(LONGEST_TEXT + 1)
         if len(content) > LONGEST_TEXT:
