@@ -102,15 +102,16 @@ def test_sheets_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     second = made.create_sheet("My people")
     second.append(["b"])
     second.append([2])
+    second.append([3])
     made.save(path)
     with pytest.raises(InputError, match="several sheets: First, My people"):
         read(path)
-    assert read(f"{path}::My people").arrow.to_pylist() == [{"b": 2}]
+    assert read(f"{path}::My people").arrow.to_pylist() == [{"b": 2}, {"b": 3}]
     with pytest.raises(InputError, match=r"no sheet 'Nobody'"):
         read(f"{path}::Nobody")
     assert run(["inspect", str(path), "--sheet", "My people"]) == 0
     assert run(["inspect", str(path)]) == 2
-    assert "name one: t.xlsx::First\n" in capsys.readouterr().err
+    assert "name one: t.xlsx::My people\n" in capsys.readouterr().err
     assert run(["audit", str(path), str(path)]) == 2
     assert "--sheet" not in capsys.readouterr().err  # which an audit has not
 

@@ -7,6 +7,7 @@ import re
 import zipfile
 from collections.abc import Iterator, Sequence
 from io import BytesIO
+from itertools import islice
 from pathlib import Path
 from typing import IO, Any
 
@@ -170,10 +171,10 @@ def _sheet(book: Any, path: Path, name: str) -> Any:
         return visible[0]
     if not visible:
         raise InputError(f"{path.name} has no sheet with cells")
-    raise InputError(
-        f"{path.name} has several sheets: {', '.join(each.title for each in visible)}",
-        hint=f"name one: {path.name}::{visible[0].title}",
-    )
+    # a cover sheet has few cells
+    fullest = max(visible, key=lambda each: sum(len(cells) for _, cells in islice(_rows(each), 1_000)))
+    listed = ", ".join(each.title for each in visible)
+    raise InputError(**refusal("several_sheets", "io", file=path.name, sheets=listed, fullest=fullest.title))
 
 
 def _rows(sheet: Any) -> Iterator[tuple[int, list[Any]]]:
