@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 
-from hedgerow.studio import forms
+from hedgerow.studio import forms, state
 from hedgerow.studio.state import Choices
 from hedgerow.studio.state import StudioState as Desk
+
+from .conftest import METHODS, OPENED, Idle
 
 
 def point(k: int, cap: float | None, disclosure: float, utility: float) -> dict[str, Any]:
@@ -145,6 +147,50 @@ def test_what_is_asked_for_does_not_wait_for_trials(desk: Desk, ask: str) -> Non
     desk.work.answer({})
     desk.need(step)
     assert names(desk)[asked:] in ([], ["say"])
+
+
+def test_a_sample_of_an_earlier_setting_never_takes_the_place_of_a_newer_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(state, "WorkerClient", Idle)
+    desk = Desk(tmp_path, "people.csv")
+    for answer in (OPENED, {"methods": METHODS}, {}):  # the last one: every method can run
+        desk.work.answer(dict(answer))
+        desk.need("protect")
+    assert names(desk)[-2:] == ["reasons", "sample"]
+    desk.work.answer({"rows": 10})
+    assert desk.is_sampled
+    desk.need("protect")
+    assert names(desk)[-1] == "frontier"
+    take(desk, k=20)
+    assert not desk.is_sampled
+    assert desk.results["sample"]["rows"] == 10  # outdated, and shown as such
+    desk.work.answer(error=CANCELLED)
+    desk.need("protect")
+    assert names(desk)[-1] == "sample"  # before any other trial
+    take(desk, k=30)
+    assert desk.work.stopped == 2
+    desk.work.answer({"rows": 20})  # done when it was stopped
+    assert not desk.is_sampled
+    assert desk.results["sample"]["rows"] == 10
+    desk.need("protect")
+    assert desk.work.asked[-1][1]["options"]["k"] == 30
+    desk.need("compare")  # which does not wait for it
+    desk.work.answer(error=CANCELLED)
+    desk.need("compare")
+    assert names(desk)[-1] == "measure"
+
+
+def test_no_work_begins_for_a_method_that_cannot_run(desk: Desk) -> None:
+    desk.need("protect")
+    desk.stop()
+    desk.work.answer(error=CANCELLED)
+    desk.results.pop("failed")
+    desk.results["reasons"] = {"hedge": "It cannot."}
+    asked = names(desk)
+    for step in ("protect", "compare", "release"):
+        desk.need(step)
+    assert names(desk) == asked
 
 
 def test_a_step_that_is_looked_at_comes_before_trials(desk: Desk) -> None:

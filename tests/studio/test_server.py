@@ -16,9 +16,12 @@ from typing import Any
 import nbformat
 import pytest
 
-from hedgerow.studio import forms
+from hedgerow.studio import WORDS, forms
 from hedgerow.studio.state import STEPS, UNDO
 from hedgerow.studio.state import StudioState as Desk
+from hedgerow.studio.worker import _described
+from hedgerow.workflow.methods import MASKING
+from hedgerow.workflow.methods import METHODS as METHODS_BY_NAME
 
 from .conftest import METHODS, OPENED, Browser
 
@@ -347,9 +350,10 @@ def test_what_a_private_tree_cannot_do_is_said_before_the_work(browser: Browser,
     desk.stop()
     browser("POST", "/roles", data=roles(desk, income="other"))
     browser("POST", "/settings", data=settings(desk, method="private-tree"))
-    cannot = "this cannot be: income would be released as it is."
+    # the sentence by which the method itself refuses the run
+    cannot = "PrivateTree releases no column as it is, so it does not support other of the schema."
+    desk.results["reasons"] = {"private-tree": cannot}
     assert cannot in browser("GET", "/protect").text
-    desk.work.answer(PROPOSED)
     # no command, and no button, before it can run
     desk.results["script"] = {"command": "hedgerow protect --method hedge", "python": ""}
     desk.choices = dataclasses.replace(desk.choices, confirmed=True)
@@ -360,16 +364,46 @@ def test_what_a_private_tree_cannot_do_is_said_before_the_work(browser: Browser,
     page = browser("GET", "/release").text
     assert cannot in page
     assert '<button class="go" disabled>Check and write' in page
-    both = {**desk.choices.roles, "income": "sensitive", "job": "sensitive"}
-    desk.choices = dataclasses.replace(desk.choices, roles=both, follows={"job": "income"})
-    assert "this cannot be: job goes with income." in browser("GET", "/protect").text
-    desk.choices = dataclasses.replace(desk.choices, follows={})
+    desk.results["reasons"] = {}
+    desk.results["proposed"] = PROPOSED
     assert "--method hedge" in browser("GET", "/protect").text
     assert '<button class="go">Check and write' in browser("GET", "/release").text
-    desk.results["methods"] = {n: {**m, "installed": n != "private-tree"} for n, m in METHODS.items()}
+
+
+def test_every_method_is_told_in_words_once_and_in_a_group() -> None:
+    grouped = [name for names in WORDS["method_groups"].values() for name in names]
+    assert sorted(grouped) == sorted(METHODS_BY_NAME) == sorted(WORDS["methods"])
+    assert tuple(list(WORDS["method_groups"].values())[-1]) == MASKING
+    for name in grouped:
+        assert WORDS["methods"][name]["why"].startswith("Choose it")
+        assert _described(name)["why"].endswith((".", ")."))
+
+
+def test_a_method_that_cannot_run_is_grey_and_says_why(browser: Browser, desk: Desk) -> None:
+    desk.results["reasons"] = {"rr": "RandomizedResponse needs at least one sensitive column."}
     page = browser("GET", "/protect").text
-    assert '<option value="private-tree" selected disabled>' in page
-    assert "OpenDP is not installed" in page
+    assert re.search(r'value="rr" id="method-rr"[^>]* disabled>', page)
+    assert "<strong>Cannot run here:</strong> RandomizedResponse needs at least one sensitive column." in page
+    assert re.search(r'value="mart" id="method-mart"[^>]*(?<!disabled)>', page)
+    assert "1 cannot run" in page
+    desk.choose(dataclasses.replace(desk.choices, roles={**desk.choices.roles, "job": "sensitive"}))
+    assert "Cannot run here" not in browser("GET", "/protect").text  # other roles are asked anew
+
+
+def test_sample_rows_show_what_is_coarser_and_what_is_hidden(browser: Browser, desk: Desk) -> None:
+    sample = {"rows": 40, "names": ["age", "job", "income"], "before": [["31", "nurse", "2100"]],
+              "after": [["[30-39]", "*", "2100"]], "drawn": []}  # fmt: skip
+    desk.results["sample"] = {**sample, "choices": desk.choices}
+    page = browser("GET", "/protect").text
+    for cell in ('class="coarse">[30-39]<', 'class="hidden-cell">*<', 'class="same">2100<'):
+        assert cell in page
+    assert "A preview on a sample: 40 of 100 records." in page
+    assert "Being renewed" not in page
+    desk.results["sample"] = {**sample, "drawn": ["age"], "rows": 100, "choices": None}
+    page = browser("GET", "/protect").text
+    assert "A preview of the whole table" in page
+    desk.results["sample"] = {"rows": 100, "reason": "k is 10, but the table has only 8 rows.", "choices": desk.choices}
+    assert "<strong>No rows with this setting.</strong> k is 10" in browser("GET", "/protect").text
 
 
 def test_a_private_tree_has_fewer_leaves_where_people_have_several_records(browser: Browser, desk: Desk) -> None:

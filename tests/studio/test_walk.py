@@ -79,12 +79,34 @@ def test_the_whole_walk(studio: Served) -> None:
     studio.rest()
     assert "Chosen: groups of at least 10" in page.inner_text("#chosen")
     assert axe(page) == []
+    # the same people before and after, renewed with the setting
+    assert page.locator("#side-1 tbody tr").count() == page.locator("#side-2 tbody tr").count() == 10
+    assert page.locator("#side-2 td.drawn").count() == 40
+    before, after = page.inner_text("#side-1"), page.inner_text("#side-2")
+    page.locator("#option-k").fill("40")
+    page.locator('#method-field + fieldset output:text-is("40")').wait_for()
+    page.locator("#sample:not(.old)").wait_for()
+    page.wait_for_function("old => document.querySelector('#side-2').innerText !== old", arg=after)
+    assert page.inner_text("#side-1") == before
+    # a method is read of and taken, and one that cannot run is grey
+    page.locator("#ways summary").click()
+    assert page.locator("#method-noise").is_disabled()
+    assert "Only numeric columns can be used here" in page.inner_text("#why-noise")
+    assert axe(page) == []
+    page.locator("#method-local-suppression").check()
+    page.locator("#method-now", has_text="Local suppression").wait_for()
+    page.locator("#side-2 td.same").first.wait_for()
+    for _ in range(2):
+        page.get_by_role("button", name="Undo").click()
+        page.wait_for_load_state()
+    page.locator('output:text-is("10")').wait_for()
+    studio.rest()
     # a point is taken where it is clicked, without waiting: it was tried
     other = page.locator("#picture circle.own").first
     words = other.locator("title").text_content()
     other.click()
     page.locator(f'#picture svg[aria-label*="Chosen: {words}"]').wait_for(timeout=LONG)
-    assert page.locator("#stop").count() == 0
+    assert "being tried" not in page.inner_text("#chosen")
     page.get_by_role("button", name="Undo").click()
     page.locator('#picture svg[aria-label*="Chosen: Hedge 10, .5"]').wait_for()
     page.get_by_role("link", name="Compare").last.click()

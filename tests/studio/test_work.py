@@ -16,8 +16,10 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.key import Key
-from hedgerow.studio.worker import Worker
+from hedgerow.studio import worker as worker_module
+from hedgerow.studio.worker import Worker, _with_controls
 from hedgerow.studio.worker_client import WorkerClient, describe, in_sentences
+from hedgerow.workflow.methods import make
 
 ROLES = {"age": "quasi", "education": "quasi", "income": "sensitive", "person_id": "identifier"}
 
@@ -106,6 +108,53 @@ def test_a_private_tree_is_proposed_released_and_repeated(people: Path, tmp_path
     assert (tmp_path / "again/RECIPIENT.md").exists()
     # new noise, so another release
     assert (tmp_path / "again/release.csv").read_bytes() != (tmp_path / "out/release.csv").read_bytes()
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize(
+    ("more", "grey"),
+    [
+        ({"roles": {**ROLES, "assets": "sensitive"}}, {"anatomy", "porop", "pram", "top-bottom"}),
+        ({"roles": {"age": "quasi", "hours_per_week": "quasi"}}, {"mart", "rr", "anatomy", "private-tree", "pram"}),
+        ({"roles": {"education": "quasi", "income": "sensitive"}}, {"noise", "rank-swapping"}),
+        ({"grid": {"age": [20, 80, 5]}}, {"rr", "datafly", "microaggregation", "local-suppression", "tpp"}),
+        ({"household": "person_id"}, {"private-tree", "rr", "anatomy", "noise"}),
+        ({"roles": {**ROLES, "assets": "sensitive"}, "follows": {"assets": "income"}}, {"rr", "noise", "tpp"}),
+    ],
+    ids=["two sensitive", "none sensitive", "categories", "grid", "households", "followers"],
+)
+def test_a_grey_method_says_what_protect_would_say(people: Path, more: dict[str, Any], grey: set[str]) -> None:
+    worker, asked = Worker(lambda message: None), ask(people, **more)
+    reasons = worker.do({**asked, "do": "reasons"})
+    assert grey <= reasons.keys()
+    assert {"hedge"}.isdisjoint(reasons)
+    schema, table = worker._schema(asked), pyarrow.csv.read_csv(people)
+    for name, reason in reasons.items():
+        with pytest.raises(hr.HedgerowError) as refused:
+            hr.protect(table, schema, make(name, {}))
+        assert reason == _with_controls(in_sentences(refused.value.message, refused.value.hint))
+
+
+def test_sample_rows_are_the_same_people_at_every_setting(people: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker_module, "SAMPLE", 300)
+    worker = Worker(lambda message: None)
+    seen = [worker.do({**ask(people, options={"k": k, "max_disclosure": 1.0}), "do": "sample"}) for k in (5, 50, 5)]
+    assert [each["rows"] for each in seen] == [300] * 3
+    assert seen[0]["names"] == ["age", "education", "income"]
+    assert seen[0]["before"] == seen[1]["before"]
+    assert len(seen[0]["before"]) == len(seen[0]["after"]) == 10
+    assert seen[0]["after"] != seen[1]["after"]
+    assert seen[0]["after"] == seen[2]["after"]
+    for was, now in zip(seen[0]["before"], seen[0]["after"], strict=True):
+        assert was[2] == now[2]  # exact, and so of the same person
+        assert was[1] in now[1]
+        low, _, high = now[0].strip("[]").partition("-")
+        assert float(low) <= float(was[0]) <= float(high or low)
+    rows = worker.do({**ask(people, method="hedge"), "do": "sample"})
+    assert rows["drawn"] == ["age", "education", "income"]
+    assert rows["after"] == worker.do({**ask(people, method="hedge"), "do": "sample"})["after"]
+    few = worker.do({**ask(people, options={"k": 400}), "do": "sample"})
+    assert few["reason"].startswith("K is 400") or "300 rows" in few["reason"]
 
 
 def test_followers_of_the_page_are_in_the_schema(people: Path) -> None:

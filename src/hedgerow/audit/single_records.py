@@ -190,13 +190,14 @@ def example_records(pair: Pair) -> Shown:
     some = evenly(pair.canonical, RECORDS)
     return Shown(
         names,
-        _texts(pair.original, names, pair.rows[some]),
-        _texts(pair.released, names, pair.released_rows[some]),
+        row_texts(pair.original, names, pair.rows[some]),
+        row_texts(pair.released, names, pair.released_rows[some]),
         _people(pair) if pair.risk_model == "classes" else None,
     )
 
 
-def _texts(table: Table, names: Sequence[str], rows: Ints) -> list[list[str]]:
+def row_texts(table: Table, names: Sequence[str], rows: Ints) -> list[list[str]]:
+    """Return some rows of a table as texts; a missing cell is named as missing."""
     columns = [table.take(name, rows).to_pylist() for name in names]
     return [list(map(cell, row)) for row in zip(*columns, strict=True)]
 

@@ -23,6 +23,15 @@ def _refuse(what: str, names: Sequence[str], hint: str) -> None:
         raise InputError(f"{what} in: {', '.join(map(repr, names))}", hint=hint)
 
 
+def check_numbers(table: Table, names: Sequence[str], kinds: Mapping[str, str]) -> None:
+    """Raise an error if columns are not numeric, by their kinds, or hold no value at all."""
+    empty = [n for n in names if pc.all(pc.is_null(table.arrow.column(n), nan_is_null=True)).as_py()]
+    declared = {name: kinds.get(name) or table.kind(name) for name in names if name not in empty}
+    if other := [f"{name!r} ({kind})" for name, kind in declared.items() if kind != "numeric"]:
+        raise SchemaError(f"only numeric columns can be used here, not {', '.join(other)}", hint=_LEAVE_OUT)
+    _refuse("every value is missing", empty, _LEAVE_OUT)
+
+
 def numeric_matrix(table: Table, names: Sequence[str], kinds: Mapping[str, str] | None = None) -> Floats:
     """Return numeric columns as an array of shape (rows, columns), with NaN for missing values.
 
@@ -40,20 +49,14 @@ def numeric_matrix(table: Table, names: Sequence[str], kinds: Mapping[str, str] 
     InputError
         Some columns hold no value at all, or infinite or huge ones; all are named.
     """
-    kinds = kinds or {}
-    empty = [n for n in names if pc.all(pc.is_null(table.arrow.column(n), nan_is_null=True)).as_py()]
-    declared = {name: kinds.get(name) or table.kind(name) for name in names if name not in empty}
-    if other := [f"{name!r} ({kind})" for name, kind in declared.items() if kind != "numeric"]:
-        raise SchemaError(f"only numeric columns can be used here, not {', '.join(other)}", hint=_LEAVE_OUT)
-    _refuse("every value is missing", empty, _LEAVE_OUT)
+    check_numbers(table, names, kinds or {})
     values = np.empty((table.n_rows, len(names)))
     for c, name in enumerate(names):
         try:
             values[:, c] = floats(table.arrow.column(name)).to_numpy()
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
             raise SchemaError(f"column {name!r} cannot be read as numbers") from None
-    long = [name for name in names if beyond_doubles(decoded(table.arrow.column(name)))]
-    if long:
+    if long := [name for name in names if beyond_doubles(decoded(table.arrow.column(name)))]:
         raise inexact(long)
     infinite = [name for c, name in enumerate(names) if np.isinf(values[:, c]).any()]
     _refuse("infinite values", infinite, "make them missing, or cap them")

@@ -100,16 +100,18 @@ class Anatomy(Method):
     random_state: int | None = None
     schema: Schema | None = None
 
+    def check_table(self, table: Table, schema: Schema) -> None:
+        """Raise an error as `Method.check_table` does, and if more than one column is sensitive."""
+        super().check_table(table, schema)
+        if len(schema.sensitive) != 1:
+            raise UnsupportedError(**refusal("one_sensitive", n=len(schema.sensitive)))
+
     def _fit(self, table: Table, schema: Schema) -> Plan:
         if not is_number(self.l) or not 2 <= self.l < math.inf or self.l != int(self.l):
             raise ParameterError(f"l must be a whole number of at least 2, not {self.l!r}")
-        if len(schema.sensitive) != 1:
-            raise UnsupportedError(**refusal("one_sensitive", n=len(schema.sensitive)))
         name = schema.sensitive[0]
         if name in (GROUP, COUNT):
-            raise UnsupportedError(
-                f"the sensitive table has a column {name!r} of its own", hint="give the sensitive column another name"
-            )
+            raise UnsupportedError(**refusal("own_column", name=name))
         # The quasi-identifiers are encoded only to refuse those that cannot be, such as lists.
         columns = [table.declared_column(schema, each) for each in (*schema.quasi, name)]
         for column in columns:
@@ -140,9 +142,7 @@ class Anatomy(Method):
     def release_table(self, table: Table) -> Transformed:
         """Return the released column: group numbers in place of the fitted table's sensitive values."""
         if table.n_rows != len(self.group_):
-            raise UnsupportedError(
-                "anatomy holds for the table it was fitted on only", hint="protect the other table by itself"
-            )
+            raise UnsupportedError(**refusal("own_table"))
         return Transformed({self._sensitive: pa.array(self.group_)}, 0)
 
     @property

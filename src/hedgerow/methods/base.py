@@ -299,12 +299,22 @@ class Method(Estimator):
     def fit_table(self, table: Table, schema: Schema) -> Self:
         """Fit a plan to a table whose schema names the roles of its columns; `protect` calls this."""
         # Before any encoding: a plain message instead of a failure inside numpy or Arrow.
+        self.check_table(table, schema)
+        if self.draws:
+            self._key = Key.of(self.key, self.random_state)
+        self.plan_ = self._fit(table, schema)
+        self._know(schema.quasi, True)
+        return self
+
+    def check_table(self, table: Table, schema: Schema) -> None:
+        """Raise an error if the method cannot protect these columns in these roles, whatever its parameters.
+
+        It reads no cells, so it is quick: `protect` calls it before any work, and the studio to grey a method.
+        """
         self.check_kinds()
         schema.check_quasi()
         if self.needs_sensitive and not schema.sensitive:
-            raise ParameterError(
-                f"{type(self).__name__} needs at least one sensitive column", hint="name what an intruder wants to know"
-            )
+            raise ParameterError(**refusal("needs_sensitive", method=type(self).__name__))
         fields = {
             "grid": bool(schema.grid),
             "unit": schema.person is not None,
@@ -313,21 +323,8 @@ class Method(Estimator):
         }
         unsupported = [name for name in fields if name not in self.supported_fields]
         if ignored := [name for name in unsupported if fields[name]]:
-            raise UnsupportedError(
-                f"{type(self).__name__} does not support {', '.join(ignored)} of the schema",
-                hint="choose a method that does, such as MART"
-                + (
-                    ", keep one record of each person, or say that every row is one (unit=None): "
-                    "then what is promised of records holds for nobody who has several"
-                    if "unit" in ignored
-                    else ", or leave it out"
-                ),
-            )
-        if self.draws:
-            self._key = Key.of(self.key, self.random_state)
-        self.plan_ = self._fit(table, schema)
-        self._know(schema.quasi, True)
-        return self
+            key = "unsupported_unit" if "unit" in ignored else "unsupported"
+            raise UnsupportedError(**refusal(key, method=type(self).__name__, names=", ".join(ignored)))
 
     def check_kinds(self) -> None:
         """Raise ParameterError if a parameter has the wrong type; `protect` calls this first."""

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..backends import Transformed
 from ..backends.randomize import Rows, hashes, words_of
 from ..columns.column import Column
-from ..columns.numbers import numeric_matrix, released_column
+from ..columns.numbers import check_numbers, numeric_matrix, released_column
 from ..columns.table import Table
 from ..errors import ParameterError, SchemaError, UnsupportedError
 from ..kernels.masking_loops import swap_ranks
@@ -162,6 +162,11 @@ class NumberMasking(Masking):
     def _mask_numbers(self, table: Table, schema: Schema, before: Floats) -> Changed:
         """Return the changed numbers of the quasi-identifiers, and facts about the whole table."""
         raise NotImplementedError
+
+    def check_table(self, table: Table, schema: Schema) -> None:
+        """Raise an error as `Method.check_table` does, and if a quasi-identifier is no number."""
+        super().check_table(table, schema)
+        check_numbers(table, schema.quasi, schema.kinds)
 
     def _mask(self, table: Table, schema: Schema) -> Masked:
         check_clip(self.clip)
@@ -442,11 +447,14 @@ class PRAM(Masking):
     random_state: int | None = None
     schema: Schema | None = None
 
+    def check_table(self, table: Table, schema: Schema) -> None:
+        """Raise an error as `Method.check_table` does, and if a quasi-identifier holds no categories."""
+        super().check_table(table, schema)
+        if other := [n for n in schema.quasi if table.declared_kind(schema, n) not in CATEGORICAL]:
+            raise SchemaError(**refusal("no_categories", names=", ".join(map(repr, other))))
+
     def _mask(self, table: Table, schema: Schema) -> Masked:
         stay = check_share("stay", self.stay, zero=True)
-        other = [n for n in schema.quasi if table.declared_kind(schema, n) not in CATEGORICAL]
-        if other:
-            raise SchemaError(**refusal("no_categories", names=", ".join(map(repr, other))))
         if isinstance(self.matrix, Mapping):
             check_named("matrix", self.matrix, schema)
         coded = [table.declared_column(schema, name) for name in schema.quasi]

@@ -80,6 +80,12 @@ class Microaggregation(Masking):
     integers: bool = False
     schema: Schema | None = None
 
+    def check_table(self, table: Table, schema: Schema) -> None:
+        """Raise an error as `Method.check_table` does, and if a quasi-identifier holds dates."""
+        super().check_table(table, schema)
+        if dates := [name for name in schema.quasi if table.declared_kind(schema, name) == "date"]:
+            raise SchemaError(**refusal("dates", names=", ".join(map(repr, dates))))
+
     def _mask(self, table: Table, schema: Schema) -> Masked:
         persons = check_people(self.k, table, schema)
         k = int(self.k)
@@ -87,8 +93,6 @@ class Microaggregation(Masking):
         kinds = {name: table.declared_kind(schema, name) for name in schema.quasi}
         words = [name for name, kind in kinds.items() if kind not in ("numeric", "date")]
         gower = self.distance == "gower" or (self.distance == "auto" and bool(words))
-        if gower and (dates := [name for name, kind in kinds.items() if kind == "date"]):
-            raise SchemaError(**refusal("dates", names=", ".join(map(repr, dates))))
         figures = [n for n in schema.quasi if n not in words] if gower else list(schema.quasi)
         encoded = [table.declared_column(schema, n) for n in words] if gower else []
         before = numeric_matrix(table, figures, schema.kinds)

@@ -53,27 +53,42 @@ def make_release(
         ``name`` and ``memory``, as `backends.select.opened` takes them.
     """
     telling(progress)("reading")
-    table = opened(people, method.engines, type(method).__name__, schema=schema, **opening)
-    schema.check(table.names)
-    schema.check_quasi()
-    # before any long work
-    _check_capable(table.engine, schema, secret)
-    if guard is not None and not schema.sensitive and not guard.rows:
-        caution(text("caution", "nothing_to_hide"))
-        guard = None
+    table, guard = open_checked(people, schema, method, guard, secret, keep_order, **opening)
     rest = schema.undeclared(table.names) if schema.rest == "release" else []
     if guard is not None:
-        _check_guard(guard, table.engine, method, keep_order)
         table.check_released_codes([*schema.other, *rest])
-    redrawn = () if guard is None or guard.form == RUNS else (*schema.sensitive, *(schema.quasi if guard.rows else ()))
-    if idle := [name for name in schema.follows if name not in redrawn]:
-        raise UnsupportedError(**refusal("idle_follows", "release", names=", ".join(idle)))
     refuse_identifiers(table, rest)
     try:
-        return _protected(table, schema, method, secret, guard, keep_order=keep_order, parts=parts, progress=progress)
+        return _protected(table, schema, method, secret, guard, keep_order, parts, progress)
     except BaseException:  # also Ctrl-C
         table.discard_work()
         raise
+
+
+def open_checked(
+    people: Any, schema: Schema, method: Any, guard: GuardOptions | None, secret: Secret | None = None,
+    keep_order: bool = False, **opening: Any,
+) -> tuple[Table, GuardOptions | None]:  # fmt: skip
+    """Open a table, and raise an error if the method cannot protect it in these roles and in this way.
+
+    No cell is computed. The guard comes back as None if it has nothing to hide. `make_release` begins
+    with this, and the studio asks it of every method, to grey those that cannot run.
+    """
+    table = opened(people, method.engines, type(method).__name__, schema=schema, **opening)
+    schema.check(table.names)
+    method.check_table(table, schema)
+    if not method.is_private:  # which counts on every engine
+        _check_capable(table.engine, schema, secret)
+    if guard is not None and not schema.sensitive and not guard.rows:
+        caution(text("caution", "nothing_to_hide"))
+        guard = None
+    if guard is not None:
+        _check_guard(guard, table.engine, method, keep_order)
+    redrawn = () if guard is None or guard.form == RUNS else (*schema.sensitive, *(schema.quasi if guard.rows else ()))
+    # a private tree refuses followers itself
+    if idle := [name for name in schema.follows if name not in redrawn]:
+        raise UnsupportedError(**refusal("idle_follows", "release", names=", ".join(idle)))
+    return table, guard
 
 
 def _protected(
@@ -82,7 +97,6 @@ def _protected(
     method: Method,
     secret: Secret | None,
     guard: GuardOptions | None,
-    *,
     keep_order: bool,
     parts: bool,
     progress: Progress | None,
@@ -94,7 +108,6 @@ def _protected(
     if schema.weight is not None:
         check_weights(table, schema.weight)
     table.release_memory()
-    method.check_kinds()
     memory = method.memory_estimate(table.n_rows, len(schema.sensitive))
     if not table.is_loaded:
         named = [*schema.quasi, *schema.sensitive, *schema.other]
@@ -104,8 +117,7 @@ def _protected(
     step("fitting")
     with cautions() as warnings:
         if repeated:
-            names, name = ", ".join(repeated), repeated[0]
-            caution(text("caution", "several_people", names=names, name=name))
+            caution(text("caution", "several_people", names=", ".join(repeated), name=repeated[0]))
         with listening(step, "fitting"):
             fitting, roles = table, schema
             if guard is not None and guard.form == RUNS:
@@ -125,9 +137,7 @@ def _protected(
         if secret is not None and schema.household in schema.identifiers:
             caution(text("caution", "no_pseudonym", name=schema.household))
         if fitted.by_position and not computing(table.engine).capabilities.positions:
-            raise UnsupportedError(
-                **refusal("no_positions", "release", method=type(fitted).__name__, engine=table.engine)
-            )
+            raise UnsupportedError(**refusal("no_positions", "release", method=plan.method, engine=table.engine))
         if keep_order:
             caution(text("caution", "keep_order"))
             plan = replace(plan, parameters={**plan.parameters, "keep_order": True})
@@ -169,13 +179,12 @@ def _protected(
 
 def _check_capable(engine: str, schema: Schema, secret: Secret | None) -> None:
     """Raise UnsupportedError if the engine cannot do what the schema or the pseudonyms require."""
-    survey = any(each is not None for each in (schema.household, schema.weight))
-    for what, is_needed in (
-        ("who is a person is told by a column (unit)", schema.person is not None),
-        ("households or weights are told by a column", survey),
-        ("identifiers are replaced by pseudonyms", secret is not None),
+    for what, by in (
+        ("who is a person is told by a column (unit)", [schema.person]),
+        ("households or weights are told by a column", [schema.household, schema.weight]),
+        ("identifiers are replaced by pseudonyms", [secret]),
     ):
-        if is_needed and not computing(engine).capabilities.positions:
+        if any(each is not None for each in by) and not computing(engine).capabilities.positions:
             raise UnsupportedError(**refusal("incapable", "release", what=what, engine=engine))
 
 

@@ -11,7 +11,6 @@ import narwhals
 import numpy as np
 import pyarrow as pa
 
-from ..backends.select import opened
 from ..columns.arrays import since_1970, value_type
 from ..columns.roles import refuse_repeated
 from ..columns.table import Table
@@ -29,6 +28,7 @@ from ..schema import Schema
 from ..texts import text
 from ..validation import AXES, TEXT, takes
 from .folder import AUDIT, PLAN, RECIPIENT, REPORT, file_facts, write_release
+from .making import open_checked
 from .release import Release
 from .verify import require
 
@@ -58,9 +58,7 @@ def make_private(
     """
     step = telling(progress)
     step("reading")
-    table = opened(people, method.engines, type(method).__name__, schema=schema, **opening)
-    schema.check(table.names)
-    schema.check_quasi()
+    table, _ = open_checked(people, schema, method, None, **opening)
     try:
         refuse_repeated(table, schema, ())
         if not table.is_loaded:

@@ -244,8 +244,7 @@ def words(name: str) -> str:
 
 def take(parameters: Mapping[str, Any], before: Choices) -> Choices:
     """Return the choices with the settings of a point of the frontier."""
-    options = {n: v for n, v in parameters.items() if v is not None}
-    return replace(before, options={**before.options, **options})
+    return replace(before, options={**before.options, **{n: v for n, v in parameters.items() if v is not None}})
 
 
 def leave_out(name: str, before: Choices) -> Choices:

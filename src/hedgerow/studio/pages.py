@@ -55,9 +55,9 @@ ASSETS |= {path.name: path for path in (_HERE / "assets").iterdir()}
 # what every page can say of the state, and of its results: None for what is not there
 _OF_STATE = (
     "job", "free", "version", "turn", "notice", "choices", "ready", "private", "sensitive", "missing", "encoding",
-    "refused",
+    "refused", "reason", "is_sampled",
 )  # fmt: skip
-_OF_RESULTS = ("open", "today", "methods", "frontier", "shares", "measure", "write", "script")
+_OF_RESULTS = ("open", "today", "methods", "reasons", "sample", "frontier", "shares", "measure", "write", "script")
 
 
 def page(state: StudioState, step: str) -> str:
@@ -74,7 +74,6 @@ def page(state: StudioState, step: str) -> str:
         "failed": results.get("failed", {}).get(step),
         "cautions": results.get("cautions", []),
         "identifiers": [n for n, role in state.choices.roles.items() if role == "identifier"],
-        "unfit": state.unfit,
     }
     if step in _OF_STEP:
         context |= _OF_STEP[step](state)
@@ -134,8 +133,7 @@ def _risk(state: StudioState) -> dict[str, Any]:
 
 
 def _between(one: Mapping[str, Any]) -> str:
-    lo, hi = one["from"], one["to"]
-    return "alone" if hi == 1 else f"{lo:,} to {hi:,} records"
+    return "alone" if one["to"] == 1 else f"{one['from']:,} to {one['to']:,} records"
 
 
 def _protect(state: StudioState) -> dict[str, Any]:
@@ -148,8 +146,6 @@ def _protect(state: StudioState) -> dict[str, Any]:
     at, impossible = state.chosen()
     defaults = method["defaults"]
     options = [o for o in OPTIONS if o.name in defaults]
-    usual = WORDS["methods"]
-    labels = {name: each["label"] for name, each in usual.items()} | {n: n for n in methods if n not in usual}
     proposed = results.get("proposed") or {"columns": {}, "to_do": []}
     grid = [
         (i, c["column"], ", ".join(map(str, chosen.grid.get(c["column"], []))))
@@ -162,8 +158,6 @@ def _protect(state: StudioState) -> dict[str, Any]:
     point = points[at] if at is not None else None
     return {
         "cap": cap if cap is not None and cap < forms.NO_CAP else None,
-        "labels": labels,
-        "why": usual.get(chosen.method, method)["why"],
         "main": [o for o in options if o.name in MAIN and (o.name != "records" or chosen.unit not in ("", "none"))],
         "options": [o for o in options if o.name not in MAIN],
         "defaults": defaults,
@@ -178,12 +172,6 @@ def _protect(state: StudioState) -> dict[str, Any]:
         "key_file": chosen.key or str(Path.cwd() / "hedgerow.key"),
         "draws": method["draws"] or (method["usual_guard"] if chosen.guard == "auto" else chosen.guard) == "redraw",
         "guardable": method["guardable"],
-        "above": [
-            (i, name, Path(chosen.hierarchies.get(name, "")).name)
-            for i, (name, role) in enumerate(chosen.roles.items())
-            if role == "quasi"
-        ],
-        "missing_parts": [labels[name] for name, each in methods.items() if not each.get("installed", True)],
         "public": [(i, *each) for i, each in enumerate(_public(proposed["columns"], chosen.public))],
         "to_do": proposed["to_do"],
         "epsilon": epsilon,
@@ -226,8 +214,8 @@ def _judged(result: Mapping[str, Any] | None) -> Any:
     if not result:
         return None
     source = f"{result['source']}, {result['date']}. {result['note']}".rstrip()
-    rows = list(criterion_rows(result))
-    return {"heads": STANDARD_HEADS, "says": standard_verdict(result), "rows": rows, "source": source}
+    says, rows = standard_verdict(result), list(criterion_rows(result))
+    return {"heads": STANDARD_HEADS, "says": says, "rows": rows, "source": source}
 
 
 def _listed(points: Any, title: str, at: int | None) -> list[tuple[int, Any, bool]]:
@@ -240,9 +228,8 @@ def _release(state: StudioState) -> dict[str, Any]:
     """Return the data for the fifth step's page: the written files, with those that may be published."""
     names = (state.results.get("write") or {"files": []})["files"]
     words = WORDS["files"] | (WORDS["private_files"] if state.private else {})
-    about = {name: words.get(name.split(".")[0], "made by the method") for name in names}
     public = (*PUBLIC, "plan.json") if state.private else PUBLIC
-    files = [(name, text, name.startswith(public)) for name, text in about.items()]
+    files = [(name, words.get(name.split(".")[0], "made by the method"), name.startswith(public)) for name in names]
     return {"files": files, "folder": str(Path.cwd() / "release")}
 
 

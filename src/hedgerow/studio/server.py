@@ -326,14 +326,8 @@ def _files(app: FastAPI, state: StudioState) -> None:
     @app.get("/notebook/release.ipynb")
     async def notebook() -> Response:
         code = state.results.get("script", {}).get("python", "")
-        cell = {
-            "cell_type": "code",
-            "id": "release",
-            "source": code,
-            "metadata": {},
-            "outputs": [],
-            "execution_count": None,
-        }
+        cell: dict[str, Any] = {"cell_type": "code", "id": "release", "source": code, "metadata": {}}
+        cell |= {"outputs": [], "execution_count": None}
         about = {"content-disposition": 'attachment; filename="release.ipynb"'}
         return JSONResponse({"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": [cell]}, headers=about)
 
@@ -389,17 +383,12 @@ def serve(path: str | None, *, port: int = 0, ready: Callable[[str], None]) -> N
             server.should_exit = True
 
         guard = application(state, port, leave)
+        # neither addresses nor what is in them go to a log
+        silent: dict[str, Any] = {"access_log": False, "log_level": "critical"}
+        silent |= {"server_header": False, "date_header": False}
+        # other loops accept past `Listening`
         settings = uvicorn.Config(
-            guard,
-            # neither addresses nor what is in them go to a log
-            access_log=False,
-            log_level="critical",
-            server_header=False,
-            date_header=False,
-            lifespan="off",
-            timeout_graceful_shutdown=2,
-            ws="none",
-            loop="asyncio",  # others accept past `Listening`
+            guard, **silent, lifespan="off", timeout_graceful_shutdown=2, ws="none", loop="asyncio"
         )
         server = uvicorn.Server(settings)
         ready(f"http://127.0.0.1:{port}/?token={guard.token}")
@@ -407,7 +396,7 @@ def serve(path: str | None, *, port: int = 0, ready: Callable[[str], None]) -> N
             with suppress(KeyboardInterrupt):  # the server gives the signal on when it is done
                 server.run(sockets=[listening])
         finally:
-            state.close()
+            state.work.close()
             listening.close()
             sweep(folder.parent, ".hedgerow.")  # what its worker had, which is killed
 

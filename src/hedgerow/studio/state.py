@@ -19,14 +19,14 @@ PEOPLE = 10_000
 STEPS = tuple(WORDS["steps"])
 # in place of a cap, where a method has none
 _NO_CAP = "none"
-_OF_CHOICES = ("today", "proposed", "frontier", "shares", "measure", "write", "failed", "script", "cautions")
+_OF_CHOICES = ("today", "reasons", "proposed", "frontier", "shares", "measure", "write", "failed", "script", "cautions")
 _OF_TABLE = ("path", "missing", "encoding", "choices", "past", "results")
 _VARIED = ("k", "max_disclosure")
 # the settings that the picture shows besides the chosen one; a cap of 1 is none
 MORE = (10, 5, 20, 50)
 CAPS = (1.0, 0.8, 0.6, 0.5, 0.4, 0.3, 0.2)
 # the jobs that begin by themselves, and are stopped for a request
-_TRIALS = ("frontier", "shares")
+_TRIALS = ("reasons", "sample", "frontier", "shares")
 
 # a job of the worker, what it takes besides the choices, and the step that shows its result
 JobSpec = tuple[str, dict[str, Any], str]
@@ -150,8 +150,8 @@ class StudioState:
         job = self.job
         if job is not None and not self._holds_for(before, job.name):
             self.work.stop()
-        elif job is not None and job.name == "frontier" and self.setting not in self._tried():
-            self._stop_trial()  # the chosen setting comes first
+        elif job is not None and job.name == "frontier":
+            self._stop_trial()  # what the chosen setting does comes first
         for name in _OF_CHOICES:
             if not self._holds_for(before, name):
                 self.results.pop(name, None)
@@ -193,17 +193,24 @@ class StudioState:
             return "hello", {}, "table"
         if "open" not in results or not self.ready:
             return None
+        if step not in ("table", "risk"):
+            if "reasons" not in results:
+                return "reasons", {}, step
+            if self.reason is not None:
+                return None
         if self.private and step != "risk":
             if "proposed" not in results:
                 return "propose", {}, step
-            if self.unfit or not self.choices.confirmed:
+            if not self.choices.confirmed:
                 return None
         if step == "risk":
             today = results.get("today")
             if today is None or (today["attacks"] is None and self.sensitive):
                 return "today", {"attacks": today is not None}, step
-        elif step == "protect" and self.sensitive and not self.private:
-            k, caps = self._untried()
+        elif step == "protect" and not self.private:
+            if not self.is_sampled:
+                return "sample", {}, step
+            k, caps = self._untried() if self.sensitive else (None, [])
             if caps:
                 return "frontier", {"tried": [k, [c for c in caps if c is not _NO_CAP]]}, step
             if "shares" not in results and self.chosen()[0] is not None:
@@ -243,15 +250,14 @@ class StudioState:
         return bool(self.results.get("methods", {}).get(self.choices.method, {}).get("private"))
 
     @property
-    def unfit(self) -> list[str]:
-        """Return the columns of which more was chosen than PrivateTree can do, and what; none for other methods."""
-        chosen, words = self.choices, WORDS["unfit"]
-        others = [n for n, role in chosen.roles.items() if role == "other" and n != chosen.weight]
-        texts = [words["other"].format(name=name) for name in others]
-        texts += [words["follows"].format(name=name, leader=leader) for name, leader in chosen.follows.items()]
-        people = {"household": chosen.household, "weight": chosen.weight}
-        texts += [words[part].format(name=name) for part, name in people.items() if name]
-        return texts if self.private else []
+    def reason(self) -> str | None:
+        """Return why the chosen method cannot run with these roles; None if it can, or as long as nobody knows."""
+        return self.results.get("reasons", {}).get(self.choices.method)
+
+    @property
+    def is_sampled(self) -> bool:
+        """Return whether the sample rows are those of the present choices."""
+        return bool(self.results.get("sample", {}).get("choices") == self.choices)
 
     @property
     def sensitive(self) -> list[str]:
@@ -342,10 +348,6 @@ class StudioState:
             self._stopped_for = None
             self.work.stop()
 
-    def close(self) -> None:
-        """End the worker process."""
-        self.work.close()
-
     def _begin(self, name: str, more: Mapping[str, Any], step: str) -> None:
         reading = {"path": self.path, "missing": self.missing, "encoding": self.encoding}
         # the answer may come when the steward has gone on, so what it is about is remembered
@@ -376,6 +378,8 @@ class StudioState:
         """Return whether a job's result for earlier choices is still valid for the present ones."""
         if name in ("today", "proposed", "propose"):
             return choices.table == self.choices.table
+        if name == "reasons":
+            return (choices.table, choices.follows) == (self.choices.table, self.choices.follows)
         return name == "hello" or (name == "frontier" and choices.picture == self.choices.picture)
 
     def _store(self, name: str, result: dict[str, Any], choices: Choices, more: Mapping[str, Any]) -> None:
@@ -399,6 +403,9 @@ class StudioState:
             k, caps = more["tried"]
             tried = [(choices.line, k, cap) for cap in caps or [_NO_CAP]]
             result = _joined(self.results.get("frontier"), result, choices.line, tried)
+        if name == "sample":
+            # shown as outdated until those of another choice are there
+            result["choices"] = choices
         self.results["proposed" if name == "propose" else name] = result
 
 

@@ -15,18 +15,24 @@ import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
+
 from ..audit.profile_result import needs_attacks
+from ..audit.single_records import row_texts
+from ..audit.table_pair import evenly
 from ..datasets import make_people
-from ..errors import Cancelled, HedgerowError
+from ..errors import Cancelled, HedgerowError, InfeasibleError, ParameterError, SchemaError, UnsupportedError
 from ..hierarchy import Hierarchy
 from ..io.write import write_table
 from ..notation import plain
 from ..plan.records import REDRAW
 from ..profiles import Profile
+from ..progress import cautions
+from ..release.making import open_checked
 from ..report import pictures
 from ..report.figures import risk_rows
 from ..report.page import answers
@@ -34,13 +40,19 @@ from ..report.verdict import not_bounded, verdict
 from ..schema import ROLE_FIELDS, UNSAID, Schema
 from ..texts import text
 from ..workflow import methods
+from ..workflow.protect import guarding, protect
 from ..workflow.session import Session
 from . import WORDS
 from .state import Choices
-from .worker_client import describe
+from .worker_client import describe, in_sentences
 
 # records that the first step shows
 PREVIEW = 8
+
+# records on which the third step shows what a setting does, and those of them that it shows
+SAMPLE, EXAMPLES = 10_000, 10
+# jobs that do what was chosen, and so can say it as a command
+_OF_CHOICE = ("frontier", "shares", "sample", "measure", "say", "write")
 
 # what a private tree does not use; the page does not show it then
 _UNUSED = {"guard": "auto", "guard_people": None, "max_inference": None, "profile": "", "pseudonyms": False}
@@ -55,7 +67,7 @@ class Worker:
     Parameters
     ----------
     send : callable
-        Takes the progress that goes back.
+        Takes the progress that goes back; an exception from it stops the running job.
     """
 
     def __init__(self, send: Send) -> None:
@@ -65,17 +77,12 @@ class Worker:
         self._choices: Any = None
         self._measures: Any = None
 
-    def stop(self) -> None:
-        """Stop the running job at its next step."""
-        if self._session is not None:
-            self._session.cancel()
-
     def do(self, ask: Ask) -> dict[str, Any]:
         """Return the answer to one request."""
         ask = {**ask, **_UNUSED} if ask.get("method") == "private-tree" else ask
         answer: dict[str, Any] = getattr(self, f"_{ask['do']}")(ask)
-        session = self._session
-        if session is not None and session.result("choose") is not None:
+        if ask["do"] in _OF_CHOICE:
+            session = self._opened(ask)
             answer |= {"script": _script(session), "cautions": _for_page(session, session.cautions)}
         return answer
 
@@ -180,8 +187,46 @@ class Worker:
         }
 
     def _today(self, ask: Ask) -> dict[str, Any]:
-        session, schema = self._opened(ask), self._schema(ask)
-        return session.today(schema, attacks=ask["attacks"], progress=self._progress)
+        return self._opened(ask).today(self._schema(ask), attacks=ask["attacks"], progress=self._progress)
+
+    def _reasons(self, ask: Ask) -> dict[str, Any]:
+        """Return for each method that can run with no setting the sentence by which a release would be refused."""
+        table, schema, reasons = self._opened(ask).table, self._schema({**ask, "confirmed": False}), {}
+        for name in methods.METHODS:
+            method = methods.make(name, {})
+            try:
+                with cautions():
+                    # what a guard that could be chosen allows is no reason
+                    open_checked(table, schema, method, guarding(method, REDRAW if method.guardable else None))
+            except HedgerowError as error:
+                reasons[name] = _with_controls(in_sentences(error.message, error.hint))
+        return reasons
+
+    def _sample(self, ask: Ask) -> dict[str, Any]:
+        """Return records of the table and what the chosen setting makes of them, on a sample of a long table."""
+        choice, table = self._choose(ask).choice, self._opened(ask).table
+        sample = evenly(np.arange(table.n_rows), SAMPLE)
+        seed: dict[str, Any] = {"random_state": 0}
+        method = choice.method.copy().set_params(**({"key": None} | seed if choice.method.draws else {}))
+        # the same draws at every setting: what differs is due to the setting
+        guard: dict[str, Any] = {"guard": choice.guard, "guard_people": choice.guard_people}
+        guard |= seed if methods.form_of(method, choice.guard) == REDRAW else {}
+        people = pa.table({name: table.take(name, sample) for name in table.names})
+        try:
+            with cautions():
+                release = protect(people, choice.schema, method, progress=self._progress, **guard)
+        except (InfeasibleError, ParameterError, SchemaError, UnsupportedError) as error:
+            return {"rows": len(sample), "reason": _with_controls(in_sentences(error.message, error.hint))}
+        roles, hiding = (*choice.schema.quasi, *choice.schema.sensitive), release.plan.guard
+        names = [name for name in table.names if name in roles and name in release.released.names]
+        rows = evenly(np.arange(len(sample)), EXAMPLES)
+        return {
+            "rows": len(sample),
+            "names": names,
+            "before": row_texts(release.original, names, rows),
+            "after": row_texts(release.released, names, np.argsort(release.rows)[rows]),
+            "drawn": [c.name for c in hiding.columns] if hiding is not None and hiding.form == REDRAW else [],
+        }
 
     def _frontier(self, ask: Ask) -> dict[str, Any]:
         """Try one k with several caps, and return the points together with those of earlier requests."""
@@ -210,9 +255,8 @@ class Worker:
     def _measured(self, ask: Ask, attacks: bool) -> Session:
         """Measure the release for the report, with attacks if requested or if the standard needs them."""
         session = self._protected(ask)
-        measures: dict[str, Any] = {"attacks": attacks, "learning": attacks}
-        if ask["profile"]:
-            measures["attacks"] = attacks or needs_attacks(Profile.load(ask["profile"]))
+        is_asked = bool(ask["profile"]) and needs_attacks(Profile.load(ask["profile"]))
+        measures = {"attacks": attacks or is_asked, "learning": attacks}
         # attacks that were run for this choice are not run again
         if session.result("measure") is None or self._measures != measures:
             session.measure(progress=self._progress, **measures)
@@ -250,11 +294,8 @@ def _described(name: str) -> dict[str, Any]:
         "why": (type(method).__doc__ or "").strip().partition("\n")[0],
         "defaults": plain({o.name: params[o.name] for o in methods.OPTIONS if o.name in params}, other=str),
         "heeds": list(method.supported_fields),
-        "draws": bool(method.draws),
-        "private": bool(method.is_private),
-        "installed": not method.is_private or find_spec("opendp") is not None,
-        "guardable": bool(method.guardable),
-        "usual_guard": method.usual_guard,
+        "private": method.is_private,
+        **{part: getattr(method, part) for part in ("draws", "guardable", "usual_guard")},
     }
 
 
@@ -278,21 +319,19 @@ def comparison(session: Session) -> dict[str, Any]:
     loud = not_bounded(audit, plan)
     promised, cards = answers(audit, plan, release.checks)
     risk, grouped = audit["risk"], audit["table"]["yardstick"] == "classes"
-    before, after = risk["original"], risk["release"]
     plots = {}
     if grouped:
         plots["group sizes"] = pictures.class_sizes(risk)
     if audit["attacks"]:
         plots["attacks"] = pictures.attack_bars(audit["attacks"])
-    for name, shape in audit["pictures"]["histograms"].items():
-        if shape["labels"]:
-            plots[name] = pictures.before_after(name, shape)
+    shapes = audit["pictures"]["histograms"].items()
+    plots |= {name: pictures.before_after(name, shape) for name, shape in shapes if shape["labels"]}
     examples = measured.shown
     return {
         "verdict": verdict(audit, plan, release.checks, _for_page(session, loud)),
         "cards": [vars(card) for card in cards],
         "promised": promised,
-        "risk_rows": [row[:3] for row in risk_rows(before, after)] if grouped else [],
+        "risk_rows": [row[:3] for row in risk_rows(risk["original"], risk["release"])] if grouped else [],
         "pictures": [{"name": n, "svg": p.svg, "alt": p.alt} for n, p in plots.items()],
         "utility": audit["utility"],
         "shown": None if examples is None else {n: getattr(examples, n) for n in ("names", "before", "after")},
@@ -313,17 +352,21 @@ def _declared(public: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, An
     return {part: {name: each[part] for name, each in public.items() if part in each} for part in parts}
 
 
-def _for_page(session: Session, cautions: Sequence[str]) -> list[str]:
+def _for_page(session: Session, texts: Sequence[str]) -> list[str]:
     """Return cautions with the page's controls in place of flags.
 
     That of columns left out is no caution here, for every column's role was chosen on the page.
     """
     names = session.release.plan.names("undeclared") if session.result("protect") is not None else []
     left_out = text("caution", "undeclared", names=", ".join(names))
-    texts = [each for each in cautions if each != left_out]
+    return [_with_controls(each) for each in texts if each != left_out]
+
+
+def _with_controls(text: str) -> str:
+    """Return a sentence with the page's controls in place of flags and names of the schema."""
     for flag, control in WORDS["controls"].items():
-        texts = [re.sub(flag, control, each) for each in texts]
-    return texts
+        text = re.sub(flag, control, text)
+    return text
 
 
 def main() -> None:
@@ -339,15 +382,18 @@ def main() -> None:
             out.write(json.dumps(message, allow_nan=False) + "\n")
             out.flush()
 
-    worker = Worker(lambda message: send({"id": current[0], **message}))
+    def report(message: dict[str, Any]) -> None:
+        if current[0] in stopped:
+            raise Cancelled("")
+        send({"id": current[0], **message})
+
+    worker = Worker(report)
 
     def listen() -> None:
         for line in sys.stdin:
             ask = json.loads(line)
             if "cancel" in ask:
                 stopped.add(ask["cancel"])
-                if ask["cancel"] == current[0]:
-                    worker.stop()
             else:
                 requests.put(ask)
         os._exit(0)  # the studio is gone, and so is whatever it asked for
@@ -357,14 +403,7 @@ def main() -> None:
         ask = requests.get()
         current[0] = ask["id"]
         try:
-            if ask["id"] in stopped:  # before it began
-                raise Cancelled("")
-            try:
-                answer: dict[str, Any] = {"result": worker.do(ask)}
-            except Cancelled:
-                if ask["id"] in stopped:
-                    raise
-                answer = {"result": worker.do(ask)}  # somebody stopped the one before when it was done
+            answer: dict[str, Any] = {"result": worker.do(ask)}
         # whatever happens, the studio gets an answer and goes on
         except BaseException as error:
             answer = {"error": describe(error)}

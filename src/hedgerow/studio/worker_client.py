@@ -168,8 +168,7 @@ def describe(error: BaseException) -> dict[str, Any]:
     if isinstance(error, Cancelled):
         return _failure("Cancelled")
     if isinstance(error, HedgerowError):
-        kind = type(error).__name__
-        return {"kind": kind, "message": error.message, "hint": error.hint}
+        return {"kind": type(error).__name__, "message": error.message, "hint": error.hint}
     if no_memory(error):
         return _failure("OutOfMemory")
     # where it failed says enough to report it, and holds no data

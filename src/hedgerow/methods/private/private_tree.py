@@ -80,12 +80,17 @@ class PrivateTree(Method):
         self.records = records
         self.schema = schema
 
-    def _fit(self, table: Table, schema: Schema) -> Any:
+    def check_table(self, table: Table, schema: Schema) -> None:
+        """Raise an error as `Method.check_table` does, if a column would be released as it is, or without OpenDP."""
+        super().check_table(table, schema)
         unprotected = {"other": schema.other, "weight": schema.weight, "rest": schema.rest == "release"}
         if names := ", ".join(name for name, is_said in unprotected.items() if is_said):
             raise UnsupportedError(**refusal("private_roles", names=names))
         if schema.follows:
             raise UnsupportedError(**refusal("private_follows"))
+        OpenDP()
+
+    def _fit(self, table: Table, schema: Schema) -> Any:
         return self.measured(table, schema, OpenDP())
 
     def measured(self, table: Table, schema: Schema, noise: Noise) -> PrivatePlan:

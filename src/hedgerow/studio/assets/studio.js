@@ -27,7 +27,9 @@
     const opened = new Map([...document.querySelectorAll("details[id]")].map(d => [d.id, d.open]));
     const at = place(document.activeElement);
     const top = window.scrollY;
+    const aside = new Map([...document.querySelectorAll(".scroll[id]")].map(e => [e.id, e.scrollLeft]));
     change();
+    for (const [id, left] of aside) if (byId(id)) byId(id).scrollLeft = left;
     for (const [id, open] of opened) if (byId(id)) byId(id).open = open;
     const again = at && at();
     if (again && again !== document.activeElement) again.focus({ preventScroll: true });
@@ -47,7 +49,8 @@
   function show(text, whole, polled) {
     const page = new DOMParser().parseFromString(text, "text/html");
     const heading = from => (from.querySelector("h1") || {}).textContent;
-    if (polled && alike(page, heading)) whole = false;
+    // something may have been filled in since the page was asked for
+    if (polled && (dirty || alike(page, heading))) whole = false;
     const other = whole && heading(document) !== heading(page);
     keeping(() => {
       const parts = whole ? ["steps", "main", "bar"]
@@ -186,6 +189,14 @@
     form.elements.point.value = point.dataset.point;
     send(form);
   });
+  // both sides of the sample show the same columns
+  document.addEventListener("scroll", event => {
+    const side = event.target;
+    if (!side.closest || !side.closest(".sides")) return;
+    for (const other of side.parentElement.children) {
+      if (other.scrollLeft !== side.scrollLeft) other.scrollLeft = side.scrollLeft;
+    }
+  }, true);
   for (const kind of ["dragover", "dragleave", "drop"]) {
     document.addEventListener(kind, event => {
       if (!byId("drop")) return;
