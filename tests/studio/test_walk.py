@@ -154,6 +154,8 @@ def test_two_windows_show_one_state(studio: Served) -> None:
     second = studio.window()
     second.goto(f"{studio.home}/protect")
     second.locator("#chosen b").first.wait_for()
+    studio.rest()
+    second.locator("#stop").wait_for(state="detached")
     second.evaluate("for (let i = 0; i < 10000; i++) clearTimeout(i)")  # it does not look again
     page.locator("#option-k").fill("20")
     page.locator('#chosen b:text-is("20"), #chosen b:text-matches("^2[0-9]$")').first.wait_for()
