@@ -54,6 +54,7 @@ ENVIRONMENTS = {
     "arf": ["arfpy==0.1.1", "numpy==1.26.4", "pandas==2.1.4", "scikit-learn==1.5.2", "scipy==1.13.1"],
     "dpmm": ["dpmm==0.1.9"],
     "anonymeter": ["anonymeter==1.1.0"],
+    "sdnist": ["sdnist==2.4"],  # it needs Python 3.11 or before
 }
 FRESH = "a fresh sample"
 EPSILONS = 1, 3, 10
@@ -309,12 +310,17 @@ def _apart(
     people: Members, domain: Any, name: str, split: int, folder: Path, given: argparse.Namespace
 ) -> dict[str, Any]:
     """Return the figures of a release that a fresh process makes, so that its memory is its own."""
+    return apart(measured, people, domain, name, split, given.synthpop, folder)
+
+
+def apart(function: Callable[..., dict[str, Any]], *arguments: Any) -> dict[str, Any]:
+    """Return what a function returns in a fresh process, or why it failed."""
     fresh = get_context("forkserver")  # which has read the modules once, and no table
     fresh.set_forkserver_preload(["__main__"])
     with ProcessPoolExecutor(1, fresh) as pool:
         try:
-            return pool.submit(measured, people, domain, name, split, given.synthpop, folder).result()
-        except (RuntimeError, ValueError, KeyError, subprocess.TimeoutExpired, hr.HedgerowError) as error:
+            return pool.submit(function, *arguments).result()
+        except (RuntimeError, ValueError, KeyError, subprocess.SubprocessError, hr.HedgerowError) as error:
             return {"failed": str(error)[:200]}
 
 

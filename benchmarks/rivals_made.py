@@ -2,6 +2,7 @@
 
     python benchmarks/rivals_made.py arf|mst|aim PEOPLE.csv OUT.csv DOMAIN.json SEED EPSILON     prints seconds
     python benchmarks/rivals_made.py anonymeter FOLDER OPTIONS                                    prints JSON
+    python benchmarks/rivals_made.py sdnist DATA RELEASED.csv                                     prints JSON
 
 It runs in an environment of its own and imports nothing of Hedgerow.
 """
@@ -108,8 +109,65 @@ def attacked(folder: Path, told: dict[str, Any]) -> dict[str, dict[str, float]]:
     return out
 
 
+def scored(data: Path, released: Path) -> dict[str, float]:
+    """Return what SDNist finds of a release of its national excerpt of 2019, by its classes without pictures."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    warnings.simplefilter("ignore")
+    import sdnist.report.__main__  # noqa: F401 - first, or its modules import each other in a circle
+    from sdnist.load import TestDatasetName
+    from sdnist.metrics.apparent_match_dist import cellchange
+    from sdnist.metrics.inconsistency import Inconsistencies
+    from sdnist.metrics.kmarginal import KMarginal
+    from sdnist.metrics.pearson_correlation import PearsonCorrelationDifference
+    from sdnist.metrics.propensity import PropensityMSE
+    from sdnist.metrics.regression import LinearRegressionMetric
+    from sdnist.metrics.unique_exact_matches import unique_exact_matches
+    from sdnist.report import Dataset
+    from sdnist.utils import SimpleLogger, to_num
+
+    out = released.with_suffix("")
+    out.mkdir(exist_ok=True)
+    read = Dataset(released, SimpleLogger(), TestDatasetName.national2019, data, False)
+    areas = [n for n in ("PUMA",) if n in read.features]
+    marginals = KMarginal(read.d_target_data, read.d_synthetic_data, areas)
+    found = {"features": len(read.features), "marginals": marginals.compute_score()}
+    if "INDP" in read.features:  # version 2.5 counts its pairs too
+        names = sorted({*read.features} - {*areas})
+        marginals.marginals = [(a, b) for at, a in enumerate(names) for b in names[at + 1 :]]
+    found["marginals_2.5"] = marginals.compute_score()
+    tables = read.t_target_data, read.t_synthetic_data
+    found["propensity"] = PropensityMSE(*tables, out, read.features).compute_score()
+    pearson = PearsonCorrelationDifference(*tables, sorted(read.config["correlation_features"]))
+    pearson.compute()
+    found["pearson"] = off_diagonal(pearson.pp_corr_diff)
+    names = ["EDU", "PINCP_DECILE"]
+    pairs = [to_num(t[names].copy()) for t in (read.target_data, read.c_synthetic_data)]
+    line = LinearRegressionMetric(*pairs, {n: read.data_dict[n] for n in names}, out)
+    line.compute()
+    found |= {"slope": line.s_slope, "intercept": line.s_intercept}
+    rules = Inconsistencies(read.c_synthetic_data.reset_index(drop=True), out)
+    rules.compute()
+    found |= {r["Inconsistency Group"].lower(): r["Percent Records Inconsistent"] for r in rules.report_data["summary"]}
+    found["exact"] = unique_exact_matches(read.c_target_data, read.c_synthetic_data)[1]
+    quasi = [n for n in ("SEX", "MSP", "RAC1P", "OWN_RENT", "EDU", "PUMA", "INDP_CAT", "HISP") if n in read.features]
+    matched = cellchange(read.c_synthetic_data, read.c_target_data, quasi, [])[3]
+    found["apparent"] = 100 * len(matched) / len(read.c_target_data)
+    return found
+
+
+def off_diagonal(differences: pd.DataFrame) -> float:
+    """Return the mean size of differences between pairs of columns."""
+    values = np.abs(differences.to_numpy(float))
+    return float(values[~np.eye(len(values), dtype=bool)].mean())
+
+
 def main() -> None:
-    """Read, make and write, or attack."""
+    """Read, make and write, attack, or score."""
+    if sys.argv[1] == "sdnist":
+        print("\n" + json.dumps(scored(Path(sys.argv[2]), Path(sys.argv[3]))))
+        return
     if sys.argv[1] == "anonymeter":
         print(json.dumps(attacked(Path(sys.argv[2]), json.loads(sys.argv[3]))))
         return
