@@ -244,8 +244,9 @@ def test_numbers_whose_squares_fit_no_double_are_released(home: Path, largest: f
 @pytest.mark.parametrize("seed", [-1, 1.5, True])
 def test_seeds_are_whole_numbers_of_at_least_0(home: Path, method: str, seed: Any) -> None:
     made = make(method, {}).set_params(random_state=seed)
+    known = "job" if method == "pram" else "age"  # categories are all that it can move
     with pytest.raises(HedgerowError, match="random_state"):
-        hr.protect(home / "people.csv", hr.Schema(quasi=["age"], sensitive=["pay"]), made)
+        hr.protect(home / "people.csv", hr.Schema(quasi=[known], sensitive=["pay"]), made)
 
 
 def edits(data: Any, wrong: Any) -> Any:

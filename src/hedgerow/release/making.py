@@ -76,14 +76,14 @@ def open_checked(
     """
     table = opened(people, method.engines, type(method).__name__, schema=schema, **opening)
     schema.check(table.names)
-    method.check_table(table, schema)
-    if not method.is_private:  # which counts on every engine
-        _check_capable(table.engine, schema, secret)
     if guard is not None and not schema.sensitive and not guard.rows:
         caution(text("caution", "nothing_to_hide"))
         guard = None
     if guard is not None:
         _check_guard(guard, table.engine, method, keep_order)
+    method.check_table(table, schema)
+    if not method.is_private:  # which counts on every engine
+        _check_capable(table.engine, schema, secret)
     redrawn = () if guard is None or guard.form == RUNS else (*schema.sensitive, *(schema.quasi if guard.rows else ()))
     # a private tree refuses followers itself
     if idle := [name for name in schema.follows if name not in redrawn]:
