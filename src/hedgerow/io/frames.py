@@ -189,8 +189,8 @@ class FrameSource(Source):
         frame = self.frame.drop(sorted(drop))
         if replaced:
             columns = pa.table({name: _decoded(array) for name, array in replaced.items()})
-            replacements = narwhals.from_arrow(columns, backend=frame.implementation).iter_columns()
-            frame = frame.with_columns(*(_like(each, self.frame) for each in replacements))
+            new_columns = narwhals.from_arrow(columns, backend=frame.implementation)
+            frame = frame.with_columns(*new_columns.iter_columns())
         if rows is not None:
             # an index would show the rows of the original
             frame = narwhals.maybe_reset_index(frame[rows])
@@ -198,16 +198,6 @@ class FrameSource(Source):
         if self.query and not self.query.is_spark_like():
             return frame.lazy(backend=self.query).to_native()
         return frame.to_native()
-
-
-def _like(column: Any, frame: Any) -> Any:
-    """Return a column as categories if it holds only those that it has in the frame."""
-    import narwhals
-
-    was = frame.get_column(column.name) if column.name in frame.columns else column
-    is_coded = was.dtype in (narwhals.Categorical, narwhals.Enum)
-    fits = is_coded and {*was.cast(narwhals.String).unique(), None}.issuperset(column.unique())
-    return column.cast(was.dtype) if fits else column
 
 
 def _unused_categories_dropped(frame: Any) -> list[Any]:
@@ -351,10 +341,6 @@ def _to_pandas(array: Any, was: Any) -> Any:
         except (*ArrowFault, TypeError, ValueError):
             pass
     values = array.to_pandas()
-    if isinstance(was, pandas.CategoricalDtype):
-        categories = pandas.Categorical(values, dtype=was)
-        # ranges and sets of categories are no categories of it
-        return categories if categories.isna().sum() == array.null_count else values.array
     return values.array if isinstance(values, pandas.Series) else values
 
 
