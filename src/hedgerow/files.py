@@ -191,12 +191,14 @@ def write_private(path: str | Path, text: str | Iterable[str]) -> None:
 def read_text(path: str | Path, what: str, error: type[HedgerowError]) -> str:
     """Return a file's text; if it cannot be read, raise `error` with the file named as `what`."""
     try:
-        # a pipe into which nobody writes is empty, instead of being waited for
+        # a pipe into which nobody writes is not waited for
         with open(path, "rb", opener=lambda p, flags: os.open(p, flags | _AT_ONCE)) as file:
             if _AT_ONCE:
                 os.set_blocking(file.fileno(), True)
             # a device or a pipe may never end
             content = file.read(LONGEST_TEXT + 1)
+            if not content and stat.S_ISFIFO(os.fstat(file.fileno()).st_mode):
+                raise error(f"cannot read {what} {path}: nobody writes into this pipe")
         if len(content) > LONGEST_TEXT:
             raise error(f"{what} {path} is longer than {LONGEST_TEXT // 10**9} GB, so it is not read")
         return content.decode("utf-8-sig")

@@ -79,11 +79,7 @@ class Hierarchy:
                 above.setdefault(path[level], path[level + 1]) != path[level + 1] for path in self.paths.values()
             )
             if clash:
-                raise SchemaError(
-                    f"a hierarchy contradicts itself: {clash:,} values share a label at level "
-                    f"{level} with values that belong to another label at level {level + 1}",
-                    hint="each label has exactly one label above it",
-                )
+                raise SchemaError(**refusal("hierarchy_clash", clash=clash, level=level, above=level + 1))
 
     @property
     def n_levels(self) -> int:
@@ -115,10 +111,7 @@ class Hierarchy:
         """
         lacking = sum(value not in self.paths for value in values)
         if lacking:
-            raise SchemaError(
-                f"the hierarchy of column {column!r} lacks {lacking:,} of its {len(values):,} values",
-                hint="add a line for each, or check spelling, blanks and number formats",
-            )
+            raise SchemaError(**refusal("hierarchy_lacks", column=column, lacking=lacking, values=len(values)))
 
     def topped(self) -> Hierarchy:
         """Return the hierarchy with a top level of one label, which is added if it is missing."""

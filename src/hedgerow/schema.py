@@ -479,8 +479,9 @@ class Schema:
         return replace(self, **changes)
 
     def reading(self) -> Schema:
-        """Return a schema with only this schema's settings for reading text files."""
-        return Schema(**{name: getattr(self, name) for name in READING})
+        """Return a schema with only what this schema says of reading text files, and which columns are numbers."""
+        kinds = {name: kind for name, kind in self.kinds.items() if kind == "numeric"}
+        return Schema(kinds=kinds, **{name: getattr(self, name) for name in READING})
 
     def to_toml(self) -> str:
         """Return the schema as TOML, with one key per field and hierarchies as paths."""

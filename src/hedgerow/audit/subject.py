@@ -210,9 +210,8 @@ def subject(released: Any, schema: Schema | None, plan: Plan | None, holds: Hold
     if folder is not None:
         released, note = released_file(folder), altered(folder, AUDIT)
         plan = plan or plan_of(folder)
-        second_file = plan.recoding.second_file if plan else ""
-        if second_file:
-            file = released_file(folder, second_file)
+        if plan is not None and plan.recoding.second_file:
+            file = released_file(folder, plan.recoding.second_file)
         if (folder / MAPPING).exists():
             rows = RowMap.load(folder / MAPPING)
     if plan is not None and plan.recoding.second_file and file is None:
@@ -225,12 +224,24 @@ def subject(released: Any, schema: Schema | None, plan: Plan | None, holds: Hold
         schema = schema.replace(encoding=plan.encoding)
     # altered cells need not cover their originals
     verified = plan is not None and plan.risk_model == "linkage"
-    table = holds.released(released, schema)
+    table = holds.released(released, schema if plan is None else _of_ranges(schema, plan))
     if table.layout.dialect.not_utf8:  # a guess that was told, and need not be told of the original again
         schema = schema.replace(encoding=table.layout.dialect.encoding)
     # small, so in memory: one row for each value of a group
     second = None if file is None else Holder().released(file, schema)
     return Subject(table, schema, plan, second, rows, verified, notes=() if note is None else (note,))
+
+
+def _of_ranges(schema: Schema, plan: Plan) -> Schema:
+    """Return the schema with columns of ranges as numbers, which a file may write with a decimal comma.
+
+    Labels of a hierarchy that have a comma in the plan stay as they are.
+    """
+    labels = {name: " ".join(str(cell.label) for cell in cells) for name, cells in plan.recoding.meanings().items()}
+    stay = {name for name, each in labels.items() if "," in each}
+    ranges = [c.name for c in plan.columns if c.kind == "numeric" or "[" in labels.get(c.name, "")]
+    kinds = {name: kind for name, kind in schema.kinds.items() if name not in stay or kind != "numeric"}
+    return schema.replace(kinds={**kinds, **{name: "numeric" for name in ranges if name not in stay}})
 
 
 def by_content(plan: Plan, original: Table, released: Table) -> Ints | None:
@@ -246,8 +257,7 @@ def by_content(plan: Plan, original: Table, released: Table) -> Ints | None:
             columns[each.name] = as_released(each, run_codes(original.like(each), each), original)
     if not original.is_loaded:
         return _by_hashes(plan, original, released, columns, names)
-    arrays = {name: c.cells() if isinstance(c, ReleasedCodes) else c for name, c in columns.items()}
-    recoded = original.replaced(arrays)
+    recoded = original.replaced({n: c.cells() if isinstance(c, ReleasedCodes) else c for n, c in columns.items()})
     rows, lost = rows_alike(recoded, released, names)
     return None if lost else rows
 
@@ -256,8 +266,7 @@ def _by_hashes(
     plan: Plan, original: Table, released: Table, columns: Mapping[str, Any], names: Sequence[str]
 ) -> Ints | None:
     """Find the rows as `by_content` does, but by keyed hashes, for an original that is read in chunks."""
-    change = Change(columns, plan.left_out)
-    output = computing(original.engine).release(original, change)
+    output = computing(original.engine).release(original, Change(columns, plan.left_out))
     recoded, rows = output.table, output.rows
     assert rows is not None  # for its order was not kept
     # a new key: nobody can prepare rows whose hashes collide
@@ -328,15 +337,9 @@ def folder_of(released: Any) -> Path | None:
 
 def of_release(release: Release, schema: Schema | None = None) -> Subject:
     """Build the subject for a `Release`, which has its schema, plan and rows."""
-    return Subject(
-        release.released,
-        schema or release.schema,
-        release.plan,
-        _second(release.method),
-        RowMap(release.rows, fingerprint(release.original, release.plan)),
-        verified=True,
-        method=release.method,
-    )
+    rows = RowMap(release.rows, fingerprint(release.original, release.plan))
+    schema, method = schema or release.schema, release.method
+    return Subject(release.released, schema, release.plan, _second(method), rows, verified=True, method=method)
 
 
 def private_roles(plan: PrivatePlan, names: Sequence[str] | None = None) -> Schema:

@@ -28,7 +28,7 @@ from ..schema import Schema
 from ..texts import refusal
 from .duckdb_reader import connected, in_batches, named, whole
 from .file_format import UNICODE, Dialect
-from .text_cells import are_ranges, infer_types, spelled_texts, spelling_matters
+from .text_cells import has_only_numbers, infer_types, spelled_texts, spelling_matters
 
 # Of so many lines one may not be UTF-8 before a file is taken for another encoding.
 _FEW = 1000
@@ -81,10 +81,9 @@ def declared_columns(
         if spelling_matters(name, column.type, kinds, categories):
             as_written = spelled_texts(texts[name], column, dialect, categories.get(name))
             columns[name] = column if as_written is None else as_written
-        # what is declared as a category only looks like a range
-        elif kinds.get(name) not in ("categorical", "ordinal") and are_ranges(column, ",", dialect):
+        # ranges of numbers: a column that is not declared may hold categories that look so
+        elif schema.kinds.get(name) == "numeric" and has_only_numbers(column, ",", dialect):
             columns[name] = pc.replace_substring(column, ",", ".")
-            dialect = replace(dialect, ranges=(*dialect.ranges, name))
     return columns, dialect
 
 

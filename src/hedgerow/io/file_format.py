@@ -136,7 +136,7 @@ class Dialect:
     places : tuple of (str, int)
         Columns whose numbers all have the same count of decimals, as 26060,00 has two.
     ranges : tuple of str
-        Columns of a release's ranges that are written with a decimal comma, as [70,3-73,2].
+        Columns of a release whose numbers stand in texts, as [70,3-73,2] does, with a decimal comma.
     """
 
     delimiter: str = ","

@@ -20,6 +20,7 @@ from ..columns.arrays import (
     as_text,
     decimals,
     indexed,
+    is_number,
     is_text,
     kind_of,
     mostly_distinct,
@@ -56,9 +57,13 @@ _SPACED = r"^-?[1-9]\d{0,2}(['’\x{a0}\x{202f} ]\d{3})+([.,]\d*)?$"
 _NOT_A_KEY = r"\d['’\x{a0}\x{202f}]\d{3}| \d{3}[.,]\d"
 # Numbers that are thousands where the sign stands between these, and fractions where it does not.
 _EITHER = {sign: rf"^-?(0|[1-9]\d{{0,2}}(\{sign}\d{{3}})?)$" for sign in ".,"}
-# A numeric cell of a release, as `notation` writes it; S is the decimal sign.
-_NUMBER = r"-?\d+(S\d+)?(e[+-]\d+)?"
-_RANGES = rf"^(\*|\(missing\)|({_NUMBER}|\[({_NUMBER})?-({_NUMBER})?[\])])(:\d+)?(\+\(missing\)(:\d+)?)?)$"
+# A number as `notation.number` writes it, without zeros at its end: 1.000 and 1,000 may be thousands.
+_SHORT = {sign: rf"-?\d+([{sign}]\d*[1-9])?(e[+-]\d+)?" for sign in ".,"}
+# By the decimal sign: a numeric cell of a release, perhaps behind an apostrophe as `escape_cells` puts it.
+_NUMERIC_CELL = {
+    sign: rf"^'*(\*|\(missing\)|({n}|\[({n})?-({n})?[\])])(:\d+)?(\+\(missing\)(:\d+)?)?)$"
+    for sign, n in _SHORT.items()
+}
 _RISKY = r"^'*[=+\-@\t\r]"
 _ESCAPED = r"^'+[=+\-@\t\r]"
 _PLAIN_NUMBER = r"^'*[+-](\d+[.,]?\d*|[.,]\d+)([eE][+-]?\d+)?$"
@@ -72,11 +77,14 @@ def all_match(texts: pa.Array, pattern: str) -> bool:
     return bool(pc.all(pc.match_substring_regex(texts, pattern), min_count=0).as_py())
 
 
-def are_ranges(texts: Any, sign: str, dialect: Dialect) -> bool:
-    """Return whether a column of a release holds ranges and numbers with this decimal sign, some with decimals."""
-    if not is_text(texts.type) or dialect.delimiter == "," or not all_match(texts, _RANGES.replace("S", f"[{sign}]")):
+def has_only_numbers(texts: Any, sign: str, dialect: Dialect) -> bool:
+    """Return whether a released column of text has numbers and ranges alone, some of them with this decimal sign.
+
+    Where commas separate the fields, released numbers have a point, and the answer is no.
+    """
+    if not is_text(texts.type) or dialect.delimiter == "," or not all_match(texts, _NUMERIC_CELL[sign]):
         return False
-    return all(pc.any(pc.match_substring(texts, mark)).as_py() for mark in ("[", sign))
+    return bool(pc.any(pc.match_substring(texts, sign)).as_py())
 
 
 def parse_iso(texts: pa.Array) -> pa.Array | None:
@@ -353,8 +361,6 @@ def cell_text(array: pa.Array, dialect: Dialect | None = None, places: int = 0) 
         cells = pc.if_else(array, true, false)
     elif pa.types.is_floating(kind):
         cells = _padded(pc.if_else(pc.is_nan(array), None, array).cast(pa.large_string()), places)
-        if dialect.decimal != ".":
-            cells = pc.replace_substring(cells, ".", dialect.decimal)
     elif pa.types.is_date(kind) and dialect.dates:
         cells = pc.strftime(array.cast(pa.timestamp("s")), format=dialect.dates)
     elif value_class(kind) in ("bytes", "other") or isinstance(kind, pa.BaseExtensionType):
@@ -364,6 +370,8 @@ def cell_text(array: pa.Array, dialect: Dialect | None = None, places: int = 0) 
         # whole seconds have no fraction in the file
         if pa.types.is_timestamp(kind):
             cells = pc.replace_substring_regex(cells, r"\.0+(Z?)$", r"\1")
+    if is_number(kind) and dialect.decimal != ".":
+        cells = pc.replace_substring(cells, ".", dialect.decimal)
     return cells.cast(pa.large_string())
 
 

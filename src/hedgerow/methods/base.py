@@ -307,9 +307,10 @@ class Method(Estimator):
         return self
 
     def check_table(self, table: Table, schema: Schema) -> None:
-        """Raise an error if the method cannot protect these columns in these roles, whatever its parameters.
+        """Raise an error if the method cannot protect these columns in these roles, whatever its settings.
 
-        It reads no cells, so it is quick: `protect` calls it before any work, and the studio to grey a method.
+        It looks for columns without a value at most, so it is quick: `protect` calls it before any work, and
+        the studio to grey a method.
         """
         self.check_kinds()
         schema.check_quasi()

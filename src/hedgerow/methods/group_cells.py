@@ -14,13 +14,11 @@ import numpy as np
 import numpy.typing as npt
 
 from ..columns.column import Column, ValueCounts
-from ..errors import SchemaError
 from ..hierarchy import TOP, Hierarchy
 from ..kernels.exact_sums import deviations
 from ..kernels.group import distinct_sets
 from ..measures import Bools, Counts, Floats, Groups, Ints, group
 from ..notation import DAY, JOIN, MISSING, WEIGHT, Cell, between, interval, moment, number, quote
-from ..texts import refusal
 
 # Microseconds.
 SECOND = 1_000_000
@@ -288,9 +286,7 @@ def _categories(column: Column, codes: list[int], text: str) -> Cell:
 
 
 def _ancestor(column: Column, hierarchy: Hierarchy) -> Callable[[list[int]], Cell]:
-    lacking = sum(v not in hierarchy.paths for v in column.values)
-    if lacking:
-        raise SchemaError(**refusal("hierarchy_lacks", name=column.name, lacking=lacking))
+    hierarchy.check(column.values, column.name)
     missing = column.n_values
 
     def label(codes: list[int]) -> Cell:
