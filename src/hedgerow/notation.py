@@ -30,8 +30,6 @@ JOIN = "+"
 WEIGHT = ":"
 
 _NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|[+-]?inf"
-# a decimal comma of a written release; 1,000 is none
-_COMMA = re.compile(r"(?<=\d),(?=\d*[1-9](?!\d))")
 _RANGE = re.compile(rf"^\[({_NUMBER})-({_NUMBER})\]$")
 _BETWEEN = re.compile(rf"^\[({_NUMBER})?-(?:({_NUMBER})\)|\])$")
 _DATES = re.compile(r"^\[([^/\]]*)/([^/\])]*)[\])]$")
@@ -366,10 +364,7 @@ def parse_range(text: str) -> tuple[float, float] | None:
     --------
     >>> parse_range("[27-39]"), parse_range("[85-]"), parse_range("[-20)")[0]
     ((27.0, 39.0), (85.0, inf), -inf)
-    >>> parse_range("[0,5-2,75]"), parse_range("[1,000-2,000]")
-    ((0.5, 2.75), None)
     """
-    text = _COMMA.sub(".", text)
     match = _RANGE.match(text)
     if match:
         return float(match[1]), float(match[2])

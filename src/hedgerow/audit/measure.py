@@ -60,7 +60,7 @@ from .sample import Sample, sample_of
 from .single_records import PerPerson, example_records, per_person
 from .single_table import COMPARED, alone
 from .spark_tables import copies, counted, is_clustered, put_there
-from .subject import Subject, Unpaired, UnreadCells, check_extent, planned_groups, subject
+from .subject import Subject, Unpaired, UnreadCells, check_extent, planned_groups, subject, with_decimals_of
 from .table_pair import Pair, TablePair
 from .utility.distributions import distribution_summary
 from .utility.loss import loss_summary
@@ -644,6 +644,7 @@ def audit(
         report("pairing the tables")
         what = subject(released, schema, plan, holds)
         original = None if original is None else holds.original(original, what.schema)
+        what = what if original is None else with_decimals_of(original, what, holds)
         # refused now: running out of memory would come after minutes of work
         check_room(original)
     else:

@@ -224,7 +224,7 @@ def subject(released: Any, schema: Schema | None, plan: Plan | None, holds: Hold
         schema = schema.replace(encoding=plan.encoding)
     # altered cells need not cover their originals
     verified = plan is not None and plan.risk_model == "linkage"
-    table = holds.released(released, schema if plan is None else _of_ranges(schema, plan))
+    table = holds.released(released, schema)
     if table.layout.dialect.not_utf8:  # a guess that was told, and need not be told of the original again
         schema = schema.replace(encoding=table.layout.dialect.encoding)
     # small, so in memory: one row for each value of a group
@@ -232,16 +232,20 @@ def subject(released: Any, schema: Schema | None, plan: Plan | None, holds: Hold
     return Subject(table, schema, plan, second, rows, verified, notes=() if note is None else (note,))
 
 
-def _of_ranges(schema: Schema, plan: Plan) -> Schema:
-    """Return the schema with columns of ranges as numbers, which a file may write with a decimal comma.
+def with_decimals_of(original: Table, what: Subject, holds: Holder) -> Subject:
+    """Read a release's file again with the original's decimal comma in the ranges of its numbers.
 
-    Labels of a hierarchy that have a comma in the plan stay as they are.
+    Labels of a hierarchy that have commas in the plan stay as they are.
     """
-    labels = {name: " ".join(str(cell.label) for cell in cells) for name, cells in plan.recoding.meanings().items()}
-    stay = {name for name, each in labels.items() if "," in each}
-    ranges = [c.name for c in plan.columns if c.kind == "numeric" or "[" in labels.get(c.name, "")]
-    kinds = {name: kind for name, kind in schema.kinds.items() if name not in stay or kind != "numeric"}
-    return schema.replace(kinds={**kinds, **{name: "numeric" for name in ranges if name not in stay}})
+    is_text_file = what.table.path is not None and what.table.suffix == ".csv"
+    if what.is_private or not is_text_file or original.layout.dialect.decimal != ",":
+        return what
+    labels = {n: " ".join(str(cell.label) for cell in cells) for n, cells in what.meanings.items()}
+    codes = [n for n, kind in what.schema.kinds.items() if kind != "numeric" and "[" not in labels.get(n, "")]
+    stay = {*codes, *(n for n, each in labels.items() if "," in each)}
+    names = [n for n in what.table.names if n in original.names and n not in stay and original.kind(n) == "numeric"]
+    kinds = {**{n: k for n, k in what.schema.kinds.items() if k != "numeric"}, **dict.fromkeys(names, "numeric")}
+    return replace(what, table=holds.released(what.table.path, what.schema.replace(kinds=kinds)))
 
 
 def by_content(plan: Plan, original: Table, released: Table) -> Ints | None:
@@ -299,12 +303,8 @@ def check_extent(table: Table, schema: Schema) -> None:
     InputError
         A measured column holds them.
     """
-    large = [
-        name
-        for name in (*schema.quasi, *schema.sensitive)
-        if (column := table.declared_column(schema, name)).is_number
-        and any(abs(value) > _LARGEST for value in column.values)
-    ]
+    columns = [table.declared_column(schema, name) for name in (*schema.quasi, *schema.sensitive)]
+    large = [c.name for c in columns if c.is_number and any(abs(value) > _LARGEST for value in c.values)]
     if large:
         raise InputError(**refusal("extent", names=", ".join(map(repr, large)), largest=_LARGEST))
 
@@ -377,8 +377,7 @@ def of_fitted(method: Any, table: Table, schema: Schema, guard: GuardOptions | N
 
 
 def _second(method: Any) -> Table | None:
-    table = method.second_table()
-    return None if table is None else Table(table)
+    return None if (table := method.second_table()) is None else Table(table)
 
 
 def roles(plan: Plan) -> Schema:

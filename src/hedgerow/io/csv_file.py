@@ -28,7 +28,7 @@ from ..schema import Schema
 from ..texts import refusal
 from .duckdb_reader import connected, in_batches, named, whole
 from .file_format import UNICODE, Dialect
-from .text_cells import has_only_numbers, infer_types, spelled_texts, spelling_matters
+from .text_cells import has_decimals_in, infer_types, spelled_texts, spelling_matters
 
 # Of so many lines one may not be UTF-8 before a file is taken for another encoding.
 _FEW = 1000
@@ -82,7 +82,7 @@ def declared_columns(
             as_written = spelled_texts(texts[name], column, dialect, categories.get(name))
             columns[name] = column if as_written is None else as_written
         # ranges of numbers: a column that is not declared may hold categories that look so
-        elif schema.kinds.get(name) == "numeric" and has_only_numbers(column, ",", dialect):
+        elif schema.kinds.get(name) == "numeric" and has_decimals_in(column, ",", dialect):
             columns[name] = pc.replace_substring(column, ",", ".")
     return columns, dialect
 

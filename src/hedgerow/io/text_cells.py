@@ -45,7 +45,7 @@ MARKERS = (
 _INTEGER = r"^-?(0|[1-9]\d{0,17})$"
 _FLOAT = r"^-?((0|[1-9]\d{0,17})|(0|[1-9]\d*)\.\d*|\.\d+)([eE][+-]?\d+)?$"
 _FLOATS = rf"({_FLOAT})|(^[+-]?[iI]nf(inity)?$)"
-_COMMA = r"^-?((0|[1-9]\d*)(,\d*)?|,\d+)$"
+_COMMA = r"^-?((0|[1-9]\d*)(,\d*)?|,\d+)([eE][+-]?\d+)?$"
 # By the decimal sign: numbers with signs between thousands, and what no other number looks like.
 _GROUPED = {
     ",": (r"^-?([1-9]\d{0,2}(\.\d{3})+|0|[1-9]\d*)(,\d*)?$", r"\.\d{3},|[.].*[.]"),
@@ -77,7 +77,7 @@ def all_match(texts: pa.Array, pattern: str) -> bool:
     return bool(pc.all(pc.match_substring_regex(texts, pattern), min_count=0).as_py())
 
 
-def has_only_numbers(texts: Any, sign: str, dialect: Dialect) -> bool:
+def has_decimals_in(texts: Any, sign: str, dialect: Dialect) -> bool:
     """Return whether a released column of text has numbers and ranges alone, some of them with this decimal sign.
 
     Where commas separate the fields, released numbers have a point, and the answer is no.

@@ -35,7 +35,7 @@ from ..files import SUFFIXES, private_file
 from .file_format import Dialect, FileFormat
 from .frames import values_only
 from .statistical import STATISTICAL, write_statistical
-from .text_cells import _RISKY, _is_risky, cell_text, concat, escape_cells, has_only_numbers
+from .text_cells import _RISKY, _is_risky, cell_text, concat, escape_cells, has_decimals_in
 from .workbook import write_workbook
 
 _BATCH = 1 << 16
@@ -145,7 +145,7 @@ def layout_like(like: Table, types: pa.Schema, entries: Callable[[str], pa.Array
         name
         for name in types.names
         if dialect.decimal == "," and name in like.names and is_number(value_type(like.types.field(name).type))
-        if is_text(value_type(types.field(name).type)) and has_only_numbers(as_text(entries(name)), ".", dialect)
+        if is_text(value_type(types.field(name).type)) and has_decimals_in(as_text(entries(name)), ".", dialect)
     ]
     return replace(like.layout, dialect=replace(dialect, header=named, ranges=(*dialect.ranges, *ranges)))
 

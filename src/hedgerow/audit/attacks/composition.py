@@ -19,8 +19,9 @@ from ...io.read import read
 from ...measures import Bools, Counts, Floats, Groups, Ints, SensitiveCounts
 from ...release import Release
 from ...texts import refusal
+from ..backend import Holder
 from ..pairing import pair_up
-from ..subject import of_release, plan_of, subject
+from ..subject import of_release, plan_of, subject, with_decimals_of
 from ..success import Rates, attack_record, rate_of
 from ..table_pair import Pair, People, by_name, evenly
 from ..whole_rows import rows_alike
@@ -109,7 +110,7 @@ def _other(pair: Pair, other: Any, key: str | None, name: str) -> ReleaseGroups:
             )
             if not schema.quasi:
                 raise InputError(**refusal("no_quasi_shared", name=name))
-        what = subject(other, schema, plan)
+        what = with_decimals_of(pair.original, subject(other, schema, plan), Holder())
         paired = pair_up(pair.original, what, key=key if key in what.table.names else None)
         rows = paired.rows
     if paired.risk_model == "linkage":
