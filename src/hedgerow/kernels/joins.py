@@ -88,22 +88,10 @@ class JoinGroups(NamedTuple):
         number = np.arange(len(n), dtype=np.int64)
         excess = np.zeros(len(n))
         measure(sums, limits, excess)
-        after = number + 1
-        after[-1] = -1
+        after = np.append(number[1:], -1)
         state = np.array([len(n), 0], np.int64)
-        groups = cls(
-            n.astype(np.float64),
-            np.array(means, np.float64, order="C"),
-            np.array(sums, np.float64, order="C"),
-            number,
-            number - 1,
-            after,
-            excess,
-            number.copy(),
-            number.copy(),
-            state,
-        )
-        return groups.heaped()
+        n, means, sums = (np.array(part, np.float64, order="C") for part in (n, means, sums))
+        return cls(n, means, sums, number, number - 1, after, excess, number.copy(), number.copy(), state).heaped()
 
     def heaped(self) -> JoinGroups:
         """Return the same groups with their heap sorted, the worst group first."""
@@ -124,13 +112,15 @@ class JoinGroups(NamedTuple):
 
 
 @inner
-def _excess(sums, a, b, limits, enough, buffer):  # type: ignore[no-untyped-def]
-    """Return the largest ratio of a group's disclosure to its limit; if b differs from a, that of their union.
+def _excess(sums, a, b, limits, enough, first, buffer):  # type: ignore[no-untyped-def]
+    """Return the largest ratio of a group's disclosure to its limit, and the last term that was looked at.
 
-    The search stops at a ratio above `enough`. `buffer` is as long as a row of `sums`.
+    If b differs from a, the ratio is that of their union. The search begins at the term `first` and stops at a
+    ratio above `enough`. `buffer` is as long as a row of `sums`.
     """
-    worst = 0.0
-    for term in range(limits.terms.shape[0]):
+    worst, term = 0.0, first
+    for turn in range(limits.terms.shape[0]):
+        term = (first + turn) % limits.terms.shape[0]
         kind, begin, m = limits.terms[term]
         limit, end, n = limits.limit[term], begin + m, 0.0
         for i in range(begin, end):
@@ -157,7 +147,7 @@ def _excess(sums, a, b, limits, enough, buffer):  # type: ignore[no-untyped-def]
             if worst > enough:
                 break
     # values that differ only by rounding become equal, so that ties go by number
-    return np.rint(worst / ALIKE) * ALIKE
+    return np.rint(worst / ALIKE) * ALIKE, term
 
 
 @kernel
@@ -165,7 +155,7 @@ def measure(sums, limits, excess):  # type: ignore[no-untyped-def]
     """Write the excess of every group: its largest ratio of disclosure to limit."""
     buffer = np.empty(sums.shape[1])
     for g in range(sums.shape[0]):
-        excess[g] = _excess(sums, g, g, limits, np.inf, buffer)
+        excess[g] = _excess(sums, g, g, limits, np.inf, 0, buffer)[0]
 
 
 @inner
@@ -175,25 +165,38 @@ def _less(value, number, least, first):  # type: ignore[no-untyped-def]
 
 
 @inner
+def _loss(n, means, i, j, most):  # type: ignore[no-untyped-def]
+    """Return Ward's loss of a join (J. Ward 1963), n_i n_j / (n_i + n_j) |m_i - m_j|^2; infinity if above `most`."""
+    factor = n[i] * n[j] / (n[i] + n[j])
+    farthest, distance, m = most * (1.0 + 2 * ALIKE) / factor, 0.0, means.shape[1]
+    # One look for eight columns, as a branch after each would be slow; the columns that differ most come first.
+    for begin in range(0, m, 8):
+        for c in range(begin, min(begin + 8, m)):
+            d = means[i, c] - means[j, c]
+            distance += d * d
+        if distance > farthest:
+            return np.inf
+    return distance * factor
+
+
+@inner
 def _partner(groups, limits, i, buffer):  # type: ignore[no-untyped-def]
     """Return the group to merge with i: the cheapest whose union with i meets its limits.
 
-    The loss is Ward's (J. Ward 1963), n_i n_j / (n_i + n_j) |m_i - m_j|^2 for sizes n and means m:
-    what the groups explain less once these two are one. If no union meets its limits, return the
+    The loss is what the groups explain less once these two are one. If no union meets its limits, return the
     group with the least loss per reduction of the excess; if none reduces it, the group with the
     least loss. Ties go to the lowest number.
     """
-    n, means, sums, excess = groups.n, groups.means, groups.sums, groups.excess
-    before, after = groups.before, groups.after
+    sums, excess, before, after = groups.sums, groups.excess, groups.before, groups.after
     repairs = lowers = nearest = np.int64(-1)
     least = least_lowering = least_loss = np.inf
     every = groups.state[LIVE] <= ALL
+    # Above 1 by more than the rounding of ratios, which must not bring it back to 1.
+    enough, term = 1.0 + 2 * ALIKE, 0
     # whether a union exceeds a limit is found fast; by how much matters only if every union does
     for weighing in range(2):
         low, high = before[i], after[i]
         reach, looked = FAR if weighing else NEAR, 0
-        # Above 1 by more than the rounding of ratios, which must not bring it back to 1.
-        enough = np.inf if weighing else 1.0 + 2 * ALIKE
         while low >= 0 or high >= 0:
             while (every or looked < 2 * reach) and (low >= 0 or high >= 0):
                 # alternate between lower and higher numbers
@@ -202,30 +205,30 @@ def _partner(groups, limits, i, buffer):  # type: ignore[no-untyped-def]
                 else:
                     j, high = high, after[high]
                 looked += 1
-                unknown = repairs < 0  # then its disclosure is checked first, else its distance
-                excess_then = _excess(sums, i, j, limits, enough, buffer) if unknown else 0.0
-                if excess_then > 1.0 and not weighing:
-                    continue
-                # Ward's loss of a join (J. Ward 1963): n_i n_j / (n_i + n_j) |m_i - m_j|^2. The sum stops
-                # once it is too large, which is soon: the columns that differ most come first.
-                factor = n[i] * n[j] / (n[i] + n[j])
-                most, distance = least * (1.0 + ALIKE) / factor, 0.0
-                # One look at the bound for eight columns: a branch after each would be slow.
-                for begin in range(0, means.shape[1], 8):
-                    for c in range(begin, min(begin + 8, means.shape[1])):
-                        d = means[i, c] - means[j, c]
-                        distance += d * d
-                    if distance > most:
-                        break
-                loss = distance * factor
                 if weighing:
-                    if excess_then < excess[i]:
-                        ratio = loss / (excess[i] - excess_then)
+                    loss = _loss(groups.n, groups.means, i, j, least_lowering * excess[i])
+                    if loss == np.inf:
+                        continue
+                    # above this, the loss per reduction is larger than the least so far
+                    enough = np.inf if lowers < 0 else excess[i] - loss / least_lowering * (1.0 - 2 * ALIKE) + ALIKE
+                    union, term = _excess(sums, i, j, limits, enough, term, buffer)
+                    if union < excess[i]:
+                        ratio = loss / (excess[i] - union)
                         if _less(ratio, j, least_lowering, lowers):
                             least_lowering, lowers = ratio, j
                     if _less(loss, j, least_loss, nearest):
                         least_loss, nearest = loss, j
-                elif _less(loss, j, least, repairs) and (unknown or _excess(sums, i, j, limits, enough, buffer) <= 1.0):
+                    continue
+                # disclosure comes first until a union repairs, and of its limits the one that the last union broke
+                unknown = repairs < 0
+                if unknown:
+                    union, term = _excess(sums, i, j, limits, enough, term, buffer)
+                    if union > 1.0:
+                        continue
+                loss = _loss(groups.n, groups.means, i, j, least)
+                if not _less(loss, j, least, repairs):
+                    continue
+                if unknown or _excess(sums, i, j, limits, enough, term, buffer)[0] <= 1.0:
                     least, repairs = loss, j
             if repairs >= 0 or reach >= FAR:
                 break
@@ -271,7 +274,7 @@ def join(groups, limits, most):  # type: ignore[no-untyped-def]
             heap[hole] = last
             place[last] = hole
             sift(heap, place, hole, state[LIVE], excess, None)
-        excess[a] = _excess(sums, a, a, limits, np.inf, buffer)
+        excess[a] = _excess(sums, a, a, limits, np.inf, 0, buffer)[0]
         sift(heap, place, place[a], state[LIVE], excess, None)
     return True
 
@@ -323,9 +326,9 @@ def _admitted(sums, gains, c, r, pad):  # type: ignore[no-untyped-def]
     for j in range(sums.shape[1]):
         pad[0, j] = sums[c, j]
         pad[1, j] = r.all_sums[j] - sums[c, j]
-    worst = _excess(pad, 0, 0, r.limits, 1.0, pad[2])
+    worst = _excess(pad, 0, 0, r.limits, 1.0, 0, pad[2])[0]
     if worst <= 1.0 and not r.joined:
-        worst = max(worst, _excess(pad, 1, 1, r.limits, 1.0, pad[2]))
+        worst = max(worst, _excess(pad, 1, 1, r.limits, 1.0, 0, pad[2])[0])
     return 2.0 - worst if worst <= 1.0 else 0.0
 
 
