@@ -364,7 +364,7 @@ def test_a_drawn_release_is_audited_where_it_lies(
 
 
 def test_what_is_drawn_must_fit_here(drawn_people: tuple[Any, pa.Table], monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(UnsupportedError, match="not kept in their order"):
+    with pytest.raises(UnsupportedError, match="drawn values stay in the order"):
         hr.protect(drawn_people[0], DRAWN, hr.Hedge(8, cells="means"), keep_order=True)
     monkeypatch.setattr("hedgerow.backends.spark.packing.memory_of", lambda _: 10_000)
     with pytest.raises(UnsupportedError, match=r"codes of 400 records come together .* GB"):

@@ -94,6 +94,19 @@ def test_a_release_is_written_in_the_style_of_its_file(tmp_path: Path) -> None:
         assert again.column(name).take(one).equals(before.column(name).take(other))
 
 
+@pytest.mark.parametrize("engine", ["memory", "duckdb"])
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_the_recipient_is_told_how_numbers_are_written(tmp_path: Path, engine: str) -> None:
+    schema = hr.Schema(quasi=["PLZ"], sensitive=["Gehalt"], rest="drop")
+    release = hr.protect(german(tmp_path), schema, hr.MART(10), engine=engine)
+    said = "Columns are separated by ';', and numbers have a decimal comma: say so where you read it."
+    assert said in (release.write(tmp_path / "out") / "RECIPIENT.md").read_text()
+    usual = tmp_path / "usual.csv"
+    usual.write_text("PLZ,Gehalt\n" + "".join(f"a{i % 3},{i}.5\n" for i in range(60)))
+    release = hr.protect(usual, schema, hr.MART(10), engine=engine)
+    assert "separated by" not in (release.write(tmp_path / "usual") / "RECIPIENT.md").read_text()
+
+
 def test_german_birth_dates_are_coarsened_and_never_joined(tmp_path: Path) -> None:
     schema = hr.Schema(quasi=["Geburtsdatum", "PLZ"], sensitive=["Gehalt"])
     with pytest.warns(UserWarning, match="Geburtsdatum: people.csv does not write its dates as 2020"):

@@ -11,9 +11,8 @@ import pytest
 import hedgerow as hr
 from hedgerow.cli.app import run
 from hedgerow.errors import ParameterError, UnsupportedError
-from hedgerow.guard.redraw import GuardOptions
 from hedgerow.key import Key
-from hedgerow.release.making import _check_guard
+from hedgerow.release.making import _check_capable
 
 from .conftest import ROLES
 
@@ -105,6 +104,19 @@ def test_what_cannot_be_is_refused_before_the_work(
     assert not Path("out").exists()
 
 
+@pytest.mark.parametrize("guard", [None, "redraw", "runs"])
+def test_a_table_is_checked_once(guard: str | None) -> None:
+    checked = []
+
+    class Counting(hr.MART):
+        def check_table(self, table, schema):  # type: ignore[no-untyped-def]
+            checked.append(schema)
+            super().check_table(table, schema)
+
+    hr.protect(hr.datasets.make_people(300, seed=1), ROLES, Counting(k=5), guard=guard)
+    assert checked == [ROLES]
+
+
 def test_runs_take_no_key(here: Path) -> None:
     Path("k.bin").write_bytes(bytes(range(32)))
     Path("k.bin").chmod(0o600)
@@ -120,9 +132,8 @@ def test_runs_take_no_key(here: Path) -> None:
 
 
 def test_the_order_of_rows_on_a_cluster_is_refused_by_name() -> None:
-    for form in ("runs", "redraw"):
-        _check_guard(GuardOptions(form, None, Key.new()), "spark", hr.MART(), False)
-    with pytest.raises(UnsupportedError, match="not kept in their order"):
-        _check_guard(GuardOptions("redraw", None, Key.new()), "spark", hr.MART(), True)
+    _check_capable("spark", ROLES, None, False)
+    with pytest.raises(UnsupportedError, match="drawn values stay in the order of the input"):
+        _check_capable("spark", ROLES, None, True)
     with pytest.raises(ParameterError, match="is for a guard"):
         hr.protect(hr.datasets.make_people(100, seed=1), ROLES, hr.MART(k=5), random_state=1)

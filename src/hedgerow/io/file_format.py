@@ -162,8 +162,7 @@ class Dialect:
     def doubts(self) -> Iterator[str]:
         """Yield a warning for each guess about the encoding and the number format."""
         if self.encoding not in UNICODE:
-            why = f"line {self.not_utf8:,} is not UTF-8, so " if self.not_utf8 else ""
-            yield f"{why}the file is read as {self.encoding}, and a release of it is written so: its reader must know"
+            yield f"a release is written in {self.encoding}, as the file is; RECIPIENT.md says so to its reader"
         sign, other = ("point", ",") if self.decimal == "." else ("comma", ".")
         if self.unsure:
             yield (

@@ -282,24 +282,26 @@ class Method(Estimator):
             if name is not None:
                 raise UnsupportedError(**refusal("fit_part", part=part, name=name))
         declared = {n: people.declared(n) for n in people.names if people.declared(n)}
-        self.fit_table(
-            people.replaced(answers),
-            schema.replace(
-                **self._roles(people.names, tuple(answers)),
-                identifiers=(),
-                other=(),
-                weight=None,
-                kinds={n: people.kind(n) for n in people.names} | dict(schema.kinds),
-                categories=declared | dict(schema.categories),
-            ),
+        roles = schema.replace(
+            **self._roles(people.names, tuple(answers)),
+            identifiers=(),
+            other=(),
+            weight=None,
+            kinds={n: people.kind(n) for n in people.names} | dict(schema.kinds),
+            categories=declared | dict(schema.categories),
         )
+        self.fit_table(people.replaced(answers), roles)
         self._know(people.names, named)
         return self
 
     def fit_table(self, table: Table, schema: Schema) -> Self:
-        """Fit a plan to a table whose schema names the roles of its columns; `protect` calls this."""
+        """Fit a plan to a table whose schema names the roles of its columns."""
         # Before any encoding: a plain message instead of a failure inside numpy or Arrow.
         self.check_table(table, schema)
+        return self.fit_checked(table, schema)
+
+    def fit_checked(self, table: Table, schema: Schema) -> Self:
+        """Fit a plan to a table that `check_table` accepted; `protect` calls this."""
         if self.draws:
             self._key = Key.of(self.key, self.random_state)
         self.plan_ = self._fit(table, schema)

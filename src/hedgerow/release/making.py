@@ -53,7 +53,10 @@ def make_release(
         ``name`` and ``memory``, as `backends.select.opened` takes them.
     """
     telling(progress)("reading")
-    table, guard = open_checked(people, schema, method, guard, secret, keep_order, **opening)
+    table, guard = open_checked(people, schema, method, guard, **opening)
+    _check_capable(table.engine, schema, secret, keep_order and guard is not None)
+    if keep_order and guard is not None and guard.rows:
+        raise ParameterError(**refusal("drawn_order", "release"))
     rest = schema.undeclared(table.names) if schema.rest == "release" else []
     if guard is not None:
         table.check_released_codes([*schema.other, *rest])
@@ -66,9 +69,8 @@ def make_release(
 
 
 def open_checked(
-    people: Any, schema: Schema, method: Any, guard: GuardOptions | None, secret: Secret | None = None,
-    keep_order: bool = False, **opening: Any,
-) -> tuple[Table, GuardOptions | None]:  # fmt: skip
+    people: Any, schema: Schema, method: Any, guard: GuardOptions | None, **opening: Any
+) -> tuple[Table, GuardOptions | None]:
     """Open a table, and raise an error if the method cannot protect it in these roles and in this way.
 
     No cell is computed. The guard comes back as None if it has nothing to hide. `make_release` begins
@@ -79,11 +81,9 @@ def open_checked(
     if guard is not None and not schema.sensitive and not guard.rows:
         caution(text("caution", "nothing_to_hide"))
         guard = None
-    if guard is not None:
-        _check_guard(guard, table.engine, method, keep_order)
+    if guard is not None and not method.guardable:
+        raise UnsupportedError(**refusal("no_guard", "release", method=type(method).__name__))
     method.check_table(table, schema)
-    if not method.is_private:  # which counts on every engine
-        _check_capable(table.engine, schema, secret)
     redrawn = () if guard is None or guard.form == RUNS else (*schema.sensitive, *(schema.quasi if guard.rows else ()))
     # a private tree refuses followers itself
     if idle := [name for name in schema.follows if name not in redrawn]:
@@ -126,7 +126,7 @@ def _protected(
                     _in_memory(table, schema), schema, guard.people or int(getattr(method, "k", FEWEST))
                 )
             # the caller's method stays unfitted
-            fitted: Method = method.copy().fit_table(
+            fitted: Method = method.copy().fit_checked(
                 fitting.with_local_codes(method.joint_columns(roles), memory), roles
             )
         plan = replace(fitted.plan_, columns=tuple(c for c in fitted.plan_.columns if c.name in table.names))
@@ -177,26 +177,16 @@ def _protected(
     return release
 
 
-def _check_capable(engine: str, schema: Schema, secret: Secret | None) -> None:
-    """Raise UnsupportedError if the engine cannot do what the schema or the pseudonyms require."""
-    for what, by in (
-        ("who is a person is told by a column (unit)", [schema.person]),
-        ("households or weights are told by a column", [schema.household, schema.weight]),
-        ("identifiers are replaced by pseudonyms", [secret]),
+def _check_capable(engine: str, schema: Schema, secret: Secret | None, is_order_kept: bool) -> None:
+    """Raise UnsupportedError if the engine cannot do what the schema, the pseudonyms or drawn values require."""
+    for what, is_asked in (
+        ("who is a person is told by a column (unit)", schema.person is not None),
+        ("households or weights are told by a column", (schema.household, schema.weight) != (None, None)),
+        ("identifiers are replaced by pseudonyms", secret is not None),
+        ("drawn values stay in the order of the input (keep_order)", is_order_kept),
     ):
-        if any(each is not None for each in by) and not computing(engine).capabilities.positions:
+        if is_asked and not computing(engine).capabilities.positions:
             raise UnsupportedError(**refusal("incapable", "release", what=what, engine=engine))
-
-
-def _check_guard(guard: GuardOptions, engine: str, method: Method, keep_order: bool) -> None:
-    """Raise an error if values cannot be hidden in this way: by the method, the engine or the order of rows."""
-    if not method.guardable:
-        raise UnsupportedError(**refusal("no_guard", "release", method=type(method).__name__))
-    if keep_order and guard.rows:
-        raise ParameterError(**refusal("drawn_order", "release"))
-    capabilities = computing(engine).capabilities
-    if keep_order and not capabilities.positions:
-        raise UnsupportedError(**refusal("no_order", "release", engine=engine))
 
 
 def _in_memory(table: Table, schema: Schema) -> Table:

@@ -65,7 +65,7 @@ def make_private(
             table.encode([*schema.quasi, *schema.sensitive])
         step("fitting")
         with cautions() as warnings:
-            fitted = method.copy().fit_table(table, schema)
+            fitted = method.copy().fit_checked(table, schema)
     finally:
         table.discard_work()
     plan: PrivatePlan = fitted.plan_  # type: ignore[assignment]

@@ -68,9 +68,11 @@ def recipient(
         lines.append(f"| {markdown(column.name)} | {column.role} | {content} |")
     if removed:
         lines.append(_say("left_out", names=_listed(removed)))
-    encoding = layout.dialect.encoding
-    if layout.suffix == ".csv" and not encoding.startswith("utf-8"):
-        lines.append(_say("encoding", encoding=encoding))
+    dialect = layout.dialect
+    if layout.suffix == ".csv" and not dialect.encoding.startswith("utf-8"):
+        lines.append(_say("encoding", encoding=dialect.encoding))
+    if layout.suffix == ".csv" and (dialect.delimiter, dialect.decimal) != (",", "."):
+        lines.append(_say("numbers", delimiter=dialect.delimiter, sign="comma" if dialect.decimal == "," else "point"))
     if plan.weight:
         lines.append(_say("weight", weight=markdown(plan.weight)))
     lines += _labelled(layout, [c.name for c in plan.columns if c.name not in removed])
