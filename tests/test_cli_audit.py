@@ -47,7 +47,7 @@ class TestAudit:
         out = capsys.readouterr().out
         assert out.startswith("Share with care: no threshold was chosen")  # as the page begins
         assert "k (smallest group)" in out
-        assert "regression: pay\n  tree " in out
+        assert "regression: pay (right: within 10% of the value)\n  tree " in out
         assert Path("r.html").read_text().startswith("<!DOCTYPE html>")
         assert json.loads(Path("a.json").read_text())["hedgerow_audit"] == 1
 

@@ -72,8 +72,8 @@ def test_every_measure_states_direction_range_and_formula():
 def test_text_shows_original_beside_release(found):
     text = str(found)
     assert "k (smallest group)" in text
-    assert "regression: pay\n  tree " in text
-    assert "Regression succeeds by naming pay within 10% of the value, ill the exact value." in text
+    assert "regression: pay (right: within 10% of the value)\n  tree " in text
+    assert "regression: ill (right: the exact value)\n" in text
     pay = next(a for a in found.attacks if (a["learner"], a["target"]) == ("tree", "pay"))
     low, high = pay["over_control_interval"]
     assert f"{pay['over_control']:.1%} ({low:.1%} to {high:.1%})" in text

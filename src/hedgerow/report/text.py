@@ -210,7 +210,7 @@ def _disclosed(audit: Mapping[str, Any]) -> Iterator[str]:
     rows = three_numbers(audit)
     if rows:
         yield ""
-        yield f"Disclosure (0 none, 1 all): {'; '.join(THREE[:2])}."
+        yield text("summary", "three")
         yield from fitted(rows, ("column", *SHORT))
     if rows and not risk["inference"] and not audit["table"]["alone"]:
         yield "What learners infer was not measured: it takes attacks (--attacks)."
@@ -259,29 +259,29 @@ def _attacks(audit: Mapping[str, Any]) -> Iterator[str]:
     if not attacks:
         return
     head = f"{'original':>9}{'release':>8}{'control':>8}{'public':>8}  over control"
-    yield from ("", f"{'Attack success':20}{head}")
+    yield from ("", text("summary", "attack_heads"), f"{'Attack success':20}{head}")
     heading = None
     for a in attack_rows(attacks):
         if (a["attack"], a["target"]) != heading:
             heading = a["attack"], a["target"]
-            yield f"{a['attack']}: {a['target']}"
+            yield f"{a['attack']}: {a['target']} (right: {a['success_means']})"
         over = "" if a["over_control"] == "-" else f"  {a['over_control']}"
         shares = f"{a['original']:>9}{a['release']:>8}{a['control']:>8}{a['public']:>8}"
         yield f"  {a['learner'][:18]:18}{shares}{over}"
-    named = {a["target"]: a["success_means"] for a in attacks if a["attack"] == "regression"}
-    if named:
-        means = ", ".join(f"{target} {words}" for target, words in named.items())
-        yield f"Regression succeeds by naming {means}."
     # of tables without pairs the control of linking is as of every other attack
     if any(attack["attack"] == "linking" for attack in attacks) and paired:
         yield text("summary", "linking_control")
     if audit["risk"]["nearest"]:
         yield from nearest_in_words(audit["risk"]["nearest"])
-    yield from found_members(attacks)
+    yield from attacks_in_words(attacks)
 
 
-def found_members(attacks: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield sentences on the share of members found by an intruder who seldom takes strangers for members."""
+def attacks_in_words(attacks: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield sentences on who is joined from two files, and on members found with few strangers among them."""
+    for a in attacks:
+        if a["learner"] == "two files":
+            shares = {part: percent(a[part]) for part in ("original", "success", "control")}
+            yield text("summary", "two_files_alone" if a["control"] is None else "two_files", **shares)
     tried = [a for a in attacks if a["learner"] == "strongest" and a["found"]]
     if not tried:
         return
@@ -298,7 +298,7 @@ def nearest_in_words(nearest: Mapping[str, Any]) -> Iterator[str]:
     if nearest["closer"] is not None:
         closer = percent(nearest["closer"])
         yield text("summary", "nearest", closer=closer, interval=interval(nearest["interval"]))
-    yield nearest["warning"]
+        yield nearest["warning"]
 
 
 def _utility(utility: Mapping[str, Any]) -> Iterator[str]:

@@ -65,11 +65,14 @@ def test_text_and_page_say_who_was_compared_with_whom(found, tmp_path):
     assert "over control" in text
     assert "k (smallest group)" not in text
     assert "certainty lost" not in text.split("Note:")[0]
+    files = next(a for a in found.attacks if a["learner"] == "two files")
+    joined = f"joins both halves for {files['success']:.1%} of the people, and for {files['control']:.1%} of people who"
+    assert joined in text
     for audience in ("steward", "recipient"):
         found.report(tmp_path / f"{audience}.html", audience=audience)
         page = (tmp_path / f"{audience}.html").read_text()
         assert "not paired with the 800" in page
-        assert ("The surest attack" in page) == (audience == "steward")
+        assert ("The surest attack" in page) == (joined in page) == (audience == "steward")
         assert "Information loss" not in page
 
 
@@ -80,6 +83,7 @@ def test_without_people_who_took_no_part_nothing_is_over_a_control(members):
     assert found.risk["nearest"]["closer"] is None
     assert found.risk["inference"]["columns"]["pay"]["strangers"] is None
     assert any("hold back some people" in note for note in found.table["notes"])
+    assert "of people who are not in the table it was not measured" in str(found)
     assert "-" in str(found)
     assert found.utility["learning"]
 
