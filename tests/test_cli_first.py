@@ -450,6 +450,18 @@ def test_inspect_draws_the_columns_on_a_page(tmp_path: Path, monkeypatch: pytest
     assert Path("people.csv").read_text().startswith("age,job")
 
 
+def test_inspect_replaces_a_schema_only_when_asked_to(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["inspect", "people.csv", "--save", "schema.toml"]
+    assert run(words) == 0
+    proposed = Path("schema.toml").read_text()
+    Path("schema.toml").write_text("# corrected")
+    assert "choose another name, or replace it with --force" in " ".join(refused(words, capsys).split())
+    assert Path("schema.toml").read_text() == "# corrected"
+    assert run([*words, "--force"]) == 0
+    assert Path("schema.toml").read_text() == proposed
+    assert "is an input" in refused(["inspect", "people.csv", "--save", "people.csv", "--force"], capsys)
+
+
 @pytest.mark.parametrize("width", [390, 1280])
 def test_the_page_of_columns_is_cut_at_no_width(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, width: int) -> None:
     browsers = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")

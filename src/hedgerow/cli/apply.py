@@ -39,13 +39,7 @@ def apply(plan: Path, source: str, options: Options) -> None:
     if options.get("parts"):
         heavy.check_target(Path(options["out"]), force, heavy.PARTS_MARKS, inputs)
     elif not to_stream:
-        new_file(
-            options["out"],
-            force=force,
-            hint="choose another name, or replace it with --force",
-            inputs=inputs,
-            endings=SUFFIXES,
-        )
+        new_file(options["out"], force=force, inputs=inputs, endings=SUFFIXES)
         heavy.check_apart(source, Path(options["out"]))
     recoding = plan_read_as(Plan.load(plan), options)
     key = None

@@ -25,8 +25,7 @@ _HEAD = 4096
 def new_file(
     path: str | Path,
     *,
-    force: bool = False,
-    hint: str = "choose another name",
+    force: bool | None = None,
     mark: bytes | None = None,
     inputs: Iterable[Any] = (),
     endings: Collection[str] = (),
@@ -36,10 +35,8 @@ def new_file(
     Parameters
     ----------
     path : path
-    force : bool
-        Replace a file of that name.
-    hint : str
-        Advice to give if the file exists and `force` is not set.
+    force : bool, optional
+        Replace a file of that name; None if the command has no --force.
     mark : bytes, optional
         Also replace a file that begins with these bytes, since Hedgerow wrote it.
     inputs : iterable
@@ -55,6 +52,7 @@ def new_file(
         raise OutputError(f"cannot write {target}: its folder does not exist")
     if any(isinstance(each, (str, Path)) and same_file(each, target) for each in inputs):
         raise OutputError(f"{target} is an input, so it is not replaced", hint="choose another name")
+    hint = "choose another name" + (", or replace it with --force" if force is not None else "")
     # a report or a picture that we wrote may be written anew; a file that only has its name may not
     if target.is_file() and mark is not None:
         with target.open("rb") as file:

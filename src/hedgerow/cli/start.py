@@ -121,7 +121,9 @@ def inspect(source: str, options: Options) -> None:
         to_declare.append(text("inspection", "no_other", names=", ".join(others)))
     head = text("inspection", "to_confirm") if is_declared else ""
     toml = head + "".join(f"# To do: {each}\n" for each in to_declare) + schema.to_toml()
-    saved, how = new_file(options["save"]) if options.get("save") else None, "written  "
+    saved, how, force = None, "written  ", bool(options.get("force"))
+    if options.get("save"):
+        saved = new_file(options["save"], force=force, inputs=(path,))
     page = new_file(options["html"], mark=PAGE.partition("\n")[0].encode()) if options.get("html") else None
     if saved is not None:
         write_private(saved, toml)
