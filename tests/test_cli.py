@@ -473,6 +473,7 @@ SAYS = {
     "workflow/options.toml/apply": "apply",
     "workflow/options.toml/audit": "audit",
     "workflow/options.toml/frontier": "frontier",
+    "workflow/options.toml/inspect": "inspect",
     "studio/worker_client.py": "protect",
     "studio/server.py": "studio",
     "io/csv_file.py": "inspect protect apply audit frontier score",

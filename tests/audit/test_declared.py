@@ -5,12 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pyarrow.csv as pacsv
 import pytest
 
 import hedgerow as hr
 from hedgerow.cli import main
+from hedgerow.errors import InputError
 
 from ..adversary import checker
 
@@ -58,3 +61,22 @@ def test_a_declared_order_counts_in_the_audit_of_a_folder(tmp_path: Path, capsys
         main(["audit", str(people), str(folder), *cap])
     assert ended.value.code == 1
     capsys.readouterr()
+
+
+def test_a_table_is_the_same_whatever_order_its_types_declare() -> None:
+    """An ordered pandas Categorical was refused as another table than the Polars table of the same cells."""
+    people = hr.datasets.make_people(300, seed=1).select(["age", "education", "children", "income"]).to_pandas()
+    levels = ["primary", *sorted({*people.education} - {"primary"}, reverse=True), "nobody's"]
+    ordered = people.assign(
+        education=pd.Categorical(people.education, categories=levels, ordered=True),
+        children=pd.Categorical(people.children, categories=range(12), ordered=True),
+    )
+    schema = hr.Schema(quasi=["age", "education"], sensitive=["children"], rest="drop", kinds={"children": "ordinal"})
+    frames = [pl.from_pandas(people), ordered, pa.Table.from_pandas(ordered)]
+    for frame in frames:
+        release = hr.protect(frame, schema, hr.MART(k=5, max_disclosure=None))
+        for original in frames:
+            found = hr.audit(original, release, attacks=False, learning=False)
+            assert found.risk["release"]["classes"]["k"] >= 5
+        with pytest.raises(InputError, match="made from another table"):
+            hr.audit(ordered.assign(education="primary"), release, attacks=False, learning=False)

@@ -163,7 +163,8 @@ def fingerprint(table: Table, plan: Plan) -> str:
     for planned in plan.columns:
         if planned.role not in ("quasi", "sensitive"):
             continue
-        column = table.column(planned.name, kind=planned.kind)
+        # frames of one table may declare an order or none, so categories stand in their natural one (no text is first)
+        column = table.column(planned.name, kind=planned.kind, categories=("",))
         values = column.values.tolist() if column.is_number else column.values
         digest.update(json.dumps([planned.name, column.unit, values]).encode())
         # codes of fixed width and byte order, so that every machine gets the same hash
