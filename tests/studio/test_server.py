@@ -546,6 +546,15 @@ def test_work_that_an_old_page_asks_for_is_not_done(browser: Browser, desk: Desk
     assert [p for p in desk.folder.rglob("*") if p.name == "jobs.csv"] == []
 
 
+def test_a_notice_is_not_taken_by_the_poll_of_another_window(browser: Browser, desk: Desk) -> None:
+    browser("POST", "/write", data={"turn": str(desk.turn)}, headers={"x-tab": "one"})
+    notice = "Say which folder the release goes to."
+    for _ in range(2):
+        browser("GET", "/release", headers={"x-poll": "1"})
+    assert notice in browser("GET", "/release").text
+    assert notice not in browser("GET", "/release").text  # it is said once
+
+
 def test_what_is_entered_as_a_path_is_no_fault_of_the_studio(browser: Browser, desk: Desk, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.toml")  # nobody writes into it: reading would never end
     large = tmp_path / "large.toml"

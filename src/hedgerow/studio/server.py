@@ -72,8 +72,7 @@ def _to(step: str) -> Response:
 
 async def _settle(state: StudioState) -> None:
     """Wait briefly for the running job to finish."""
-    job = state.job
-    if job is not None:
+    if (job := state.job) is not None:
         await asyncio.to_thread(job.done.wait, AT_ONCE)
 
 
@@ -149,7 +148,7 @@ def _reading(app: FastAPI, state: StudioState) -> None:
         return Response(pictures[number]["svg"], media_type="image/svg+xml", headers=policy)
 
     @app.get("/{step}")
-    async def show(step: str) -> Response:
+    async def show(step: str, request: Request) -> Response:
         if step not in STEPS:
             return HTMLResponse(pages.refusal("No such page", "The studio has five steps."), 404)
         state.need(step)
@@ -157,8 +156,9 @@ def _reading(app: FastAPI, state: StudioState) -> None:
         state.need(step)
         # what has ended meanwhile may be what the next job waited for
         text = pages.page(state, step)
-        # a notice is said once
-        state.notice = None
+        # a notice is said once, and not to a page that only looks for news: another window waits for it
+        if "x-poll" not in request.headers:
+            state.notice = None
         return HTMLResponse(text)
 
 

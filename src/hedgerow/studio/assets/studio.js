@@ -51,6 +51,8 @@
     const heading = from => (from.querySelector("h1") || {}).textContent;
     // something may have been filled in since the page was asked for
     if (polled && (dirty || alike(page, heading))) whole = false;
+    // a notice stays until the reader acts, and another window's is not for this one
+    if (polled) page.getElementById("said").replaceWith(byId("said").cloneNode(true));
     const other = whole && heading(document) !== heading(page);
     keeping(() => {
       const parts = whole ? ["steps", "main", "bar"]
@@ -123,7 +125,7 @@
       gone(false);
       const changed = String(told.version) !== document.body.dataset.version;
       if (changed || told.running !== Boolean(byId("stop"))) {
-        return ask(location.pathname, {}, !dirty, true);  // what is being filled in stays
+        return ask(location.pathname, { headers: { "X-Poll": "1" } }, !dirty, true);  // what is being filled in stays
       }
       if (told.running) {
         byId("work-step").textContent = told.stopped ? "stopping" : told.step;
