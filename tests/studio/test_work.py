@@ -16,6 +16,7 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.key import Key
+from hedgerow.progress import compiling
 from hedgerow.studio import worker as worker_module
 from hedgerow.studio.worker import Worker, _with_controls
 from hedgerow.studio.worker_client import WorkerClient, describe, in_sentences
@@ -316,3 +317,12 @@ def test_a_guard_takes_the_key_and_is_repeated_by_the_command(people: Path, tmp_
     assert "guard" not in worker.do({**ask(people, key=key, guard_people=12), "do": "say"})["script"]["command"]
     rows = ask(people, method="hedge", options={"k": 10, "max_disclosure": 0.5, "cells": "means"}, key=key)
     assert f"--cells means --key-file {key}" in worker.do({**rows, "do": "say"})["script"]["command"]
+
+
+def test_compiling_is_said_instead_of_standing_still(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A first preview on a machine stood at "fitting" for 20 seconds."""
+    sent: list[dict[str, Any]] = []
+    worker = Worker(sent.append)
+    monkeypatch.setattr(worker, "_hello", lambda ask: compiling() or {})
+    assert worker.do({"do": "hello"}) == {}
+    assert [message["step"] for message in sent] == ["compiling for the first time on this machine, about 20 s"]

@@ -24,6 +24,7 @@ import pyarrow as pa
 from ..audit.profile_result import needs_attacks
 from ..audit.single_records import row_texts
 from ..audit.table_pair import evenly
+from ..backends.precompile import begin
 from ..datasets import make_people
 from ..errors import Cancelled, HedgerowError, InfeasibleError, ParameterError, SchemaError, UnsupportedError
 from ..hierarchy import Hierarchy
@@ -31,7 +32,7 @@ from ..io.write import write_table
 from ..notation import plain
 from ..plan.records import REDRAW
 from ..profiles import Profile
-from ..progress import cautions
+from ..progress import cautions, compiling_noticed
 from ..release.making import open_checked
 from ..report import pictures
 from ..report.figures import risk_rows
@@ -80,7 +81,8 @@ class Worker:
     def do(self, ask: Ask) -> dict[str, Any]:
         """Return the answer to one request."""
         ask = {**ask, **_UNUSED} if ask.get("method") == "private-tree" else ask
-        answer: dict[str, Any] = getattr(self, f"_{ask['do']}")(ask)
+        with compiling_noticed(lambda: self._progress(WORDS["work"]["compiling"], None)):
+            answer: dict[str, Any] = getattr(self, f"_{ask['do']}")(ask)
         if ask["do"] in _OF_CHOICE:
             session = self._opened(ask)
             answer |= {"script": _script(session), "cautions": _for_page(session, session.cautions)}
@@ -102,6 +104,7 @@ class Worker:
         # read anew even under the same name: the file may have changed
         self._session = None
         session = self._opened(ask)
+        begin()  # what the first release on a machine needs is compiled while somebody looks at the columns
         self._progress("looking at the columns", None)
         inspection = session.inspect()
         rows = session.table.arrow.slice(0, PREVIEW).to_pylist()
@@ -149,8 +152,7 @@ class Worker:
     def _choose(self, ask: Ask) -> Session:
         session = self._opened(ask)
         # what use means matters to the frontier alone
-        names = (each.name for each in fields(Choices) if each.name != "utility")
-        choices = {name: ask[name] for name in names}
+        choices = {each.name: ask[each.name] for each in fields(Choices) if each.name != "utility"}
         if ask["profile"]:  # a file of one's own may have been changed since
             choices["profile"] = Profile.load(ask["profile"])
         if choices != self._choices:
@@ -319,9 +321,7 @@ def comparison(session: Session) -> dict[str, Any]:
     loud = not_bounded(audit, plan)
     promised, cards = answers(audit, plan, release.checks)
     risk, grouped = audit["risk"], audit["table"]["yardstick"] == "classes"
-    plots = {}
-    if grouped:
-        plots["group sizes"] = pictures.class_sizes(risk)
+    plots = {"group sizes": pictures.class_sizes(risk)} if grouped else {}
     if audit["attacks"]:
         plots["attacks"] = pictures.attack_bars(audit["attacks"])
     shapes = audit["pictures"]["histograms"].items()
