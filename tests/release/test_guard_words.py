@@ -13,6 +13,7 @@ import pytest
 import hedgerow as hr
 from hedgerow.plan.fields import public_fields
 from hedgerow.plan.records import GuardedColumn
+from hedgerow.release.guard_words import shifts_in_words
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 SCHEMA = hr.Schema(
@@ -144,3 +145,13 @@ def test_equal_drawn_rows_are_no_groups_of_the_report(made: tuple[str, hr.Releas
     if form == "rows":
         assert not any("everybody has the same value" in words for words in audit["unbounded"])
     assert "released unchanged" not in release.plan.explain().replace("released unchanged (other", "")
+
+
+def test_of_many_columns_those_are_told_that_changed_most() -> None:
+    """A table of 60 columns printed 50 lines of standard deviations that had hardly changed."""
+    side = {"deviation": 1.0, "median": 2.0, "top_share": None}
+    columns = {f"c{i}": {"before": side, "after": side | {"deviation": 1 - i / 100}} for i in range(20)}
+    lines = shifts_in_words({"columns": columns | {"text": {"before": None, "after": None}}})
+    assert [line.partition(":")[0] for line in lines] == [*(f"c{i}" for i in range(14, 20)), "14 more columns"]
+    assert lines[-1].endswith("changed by at most 13.0%.")
+    assert len(shifts_in_words({"columns": dict(list(columns.items())[:6])})) == 6

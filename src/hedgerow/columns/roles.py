@@ -287,10 +287,12 @@ def _holds_weights(table: Table, name: str) -> bool:
 
 
 def questions(table: Table, profiles: Sequence[ColumnProfile], schema: Schema) -> Iterator[tuple[str, str, str]]:
-    """Yield the question that a name or label leaves open, the column, and whom it may follow.
+    """Yield the question that a name or label leaves open, the column (or several), and whom it may follow.
 
     Such words mean other things as well: Gewicht is a sampling weight or that of a body.
     """
+    if codes := ", ".join(column.name for column in profiles if _ends_in_nines(table, column)):
+        yield "ask_code", codes, ""
     for column in profiles:
         name = column.name
         words = tokens(name) | tokens(table.layout.labels.label(name))
@@ -300,8 +302,6 @@ def questions(table: Table, profiles: Sequence[ColumnProfile], schema: Schema) -
         is_key = schema.household is None and words & _ASKED["homes"] and column.n_distinct > MOST_CODES
         if is_key and table.distinct_share(name) < _REPEATS:
             yield "ask_household", name, ""
-        if _ends_in_nines(table, column):
-            yield "ask_code", name, ""
         for leader in table.names:
             rest = name[len(leader) :] if name.lower().startswith(leader.lower()) else ""
             if rest and tokens(rest) and tokens(rest) <= _ASKED["followers"]:

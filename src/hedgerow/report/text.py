@@ -152,6 +152,7 @@ def found_in_words(found_record: Mapping[str, Any] | None, paired: bool, digits:
         return ""
     columns, together = found_record["columns"], found_record["together"]
     sensitive = [name for name, column in columns.items() if column["role"] == "sensitive"]
+    names = " and ".join(sensitive) if len(sensitive) < 4 else f"{len(sensitive)} sensitive values"
     # one sensitive column alone is what all of them together are
     each = [name for name in columns if len(sensitive) > 1 or name not in sensitive]
     shares = ", ".join(f"{name} finds {percent(columns[name]['found'], digits)}" for name in each)
@@ -163,7 +164,7 @@ def found_in_words(found_record: Mapping[str, Any] | None, paired: bool, digits:
     share, is_found = percent(together["found"], digits), any(c["found"] for c in (together, *columns.values()))
     # rows that are not paired are nobody's
     key = "fitting" if not paired else "found" if is_found else "found_nobody"
-    return text("summary", key, columns=" and ".join(sensitive), share=share, control=control_text, alone=alone)
+    return text("summary", key, columns=names, share=share, control=control_text, alone=alone)
 
 
 def _linkage(audit: Mapping[str, Any]) -> Iterator[str]:
@@ -288,9 +289,8 @@ def attacks_in_words(attacks: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     yield text("summary", "membership")
     best = tried[-1]  # the one that knows most
     alarms, success = next(iter(best["found"].items()))
-    share, ends = percent(success["share"]), interval(success["interval"])
-    alarms = percent(float(alarms))
-    yield text("summary", "members_found", alarms=alarms, share=share, interval=ends, target=best["target"])
+    rate, share, ends = percent(float(alarms)), percent(success["share"]), interval(success["interval"])
+    yield text("summary", "members_found", alarms=rate, share=share, interval=ends, target=best["target"])
 
 
 def nearest_in_words(nearest: Mapping[str, Any]) -> Iterator[str]:

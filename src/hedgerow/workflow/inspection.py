@@ -228,7 +228,7 @@ def _warnings(table: Table, columns: Sequence[ColumnProfile], schema: Schema) ->
     if schema.household is not None:
         yield _say("household", name=schema.household)
     for question, name, leader in questions(table, columns, schema):
-        yield _say(question, name=name, leader=leader)
+        yield _say(question, name=name, leader=leader, flag=shlex.quote(name))
     yield from _strata(table, schema)
     # a guess by names may find none; nothing is protected then, so it is said
     for role, key in (("sensitive", "no_sensitive"), ("quasi", "no_quasi")):
