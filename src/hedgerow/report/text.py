@@ -154,8 +154,8 @@ def found_in_words(found_record: Mapping[str, Any] | None, paired: bool, digits:
     sensitive = [name for name, column in columns.items() if column["role"] == "sensitive"]
     names = " and ".join(sensitive) if len(sensitive) < 4 else f"{len(sensitive)} sensitive values"
     # one sensitive column alone is what all of them together are
-    each = [name for name in columns if len(sensitive) > 1 or name not in sensitive]
-    shares = ", ".join(f"{name} finds {percent(columns[name]['found'], digits)}" for name in each)
+    each = {n: c["found"] for n, c in columns.items() if len(sensitive) > 1 or n not in sensitive}
+    shares = ", ".join(f"{n} finds {percent(s, digits)}" for n, s in each.items() if s or len(each) < 4)
     alone = text("summary", "found_alone", shares=shares) if shares else ""
     if not together:
         return alone.strip()
@@ -280,7 +280,7 @@ def _attacks(audit: Mapping[str, Any]) -> Iterator[str]:
 def attacks_in_words(attacks: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """Yield sentences on who is joined from two files, and on members found with few strangers among them."""
     for a in attacks:
-        if a["learner"] == "two files":
+        if a["learner"] == "two files" and a["success"]:
             shares = {part: percent(a[part]) for part in ("original", "success", "control")}
             yield text("summary", "two_files_alone" if a["control"] is None else "two_files", **shares)
     tried = [a for a in attacks if a["learner"] == "strongest" and a["found"]]

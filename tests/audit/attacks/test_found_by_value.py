@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 import hedgerow as hr
+from hedgerow.report.text import found_in_words
 
 SCHEMA = hr.Schema(quasi=["age"], sensitive=["pay", "ill"], other=["note"])
 QUICK = {"attacks": False, "learning": False, "inference": False}
@@ -107,3 +108,10 @@ def test_one_sentence_says_that_nobody_is_found():
     assert audit.risk["found"]["together"]["found"] == 0
     assert "Nobody's row is found by the person's pay, alone or together; " in str(audit)
     assert "0.0% of the cases" not in str(audit)
+
+
+def test_sixteen_columns_are_not_listed_twice():
+    columns = {f"c{i}": {"role": "sensitive", "found": 0.25 * (i == 3), "control": None} for i in range(16)}
+    words = found_in_words({"columns": columns, "together": {"found": 0.5, "control": None}}, paired=False)
+    assert words.startswith("Somebody who knows a person's 16 sensitive values finds")
+    assert words.endswith("Alone, c3 finds 25.0%.")

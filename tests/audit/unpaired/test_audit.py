@@ -12,6 +12,7 @@ import pytest
 import hedgerow as hr
 from hedgerow.cli.app import run
 from hedgerow.errors import ParameterError, SchemaError
+from hedgerow.report.text import attacks_in_words
 
 from .conftest import SCHEMA, drawn, leaky
 
@@ -83,7 +84,9 @@ def test_without_people_who_took_no_part_nothing_is_over_a_control(members):
     assert found.risk["nearest"]["closer"] is None
     assert found.risk["inference"]["columns"]["pay"]["strangers"] is None
     assert any("hold back some people" in note for note in found.table["notes"])
-    assert "of people who are not in the table it was not measured" in str(found)
+    files = {"learner": "two files", "success": 0.3, "original": 0.4, "control": None}
+    assert "of people who are not in the table it was not measured" in next(attacks_in_words([files]))
+    assert list(attacks_in_words([files | {"success": 0.0, "found": {}}])) == []
     assert "-" in str(found)
     assert found.utility["learning"]
 
