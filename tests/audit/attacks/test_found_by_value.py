@@ -112,6 +112,7 @@ def test_one_sentence_says_that_nobody_is_found():
 
 def test_sixteen_columns_are_not_listed_twice():
     columns = {f"c{i}": {"role": "sensitive", "found": 0.25 * (i == 3), "control": None} for i in range(16)}
-    words = found_in_words({"columns": columns, "together": {"found": 0.5, "control": None}}, paired=False)
+    together = {"found": 0.5, "control": None}
+    words = found_in_words({"columns": columns, "together": together, "against": "strangers"}, paired=False)
     assert words.startswith("Somebody who knows a person's 16 sensitive values finds")
     assert words.endswith("Alone, c3 finds 25.0%.")
