@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import hedgerow as hr
+from hedgerow.errors import InputError
 from hedgerow.io.read import read
 
 GERMAN = """Nummer;Geburtsdatum;PLZ;Gehalt;Miete;Bemerkung
@@ -406,3 +407,19 @@ def test_thousands_in_bands_of_another_tool_are_no_decimals(tmp_path: Path) -> N
     schema = hr.Schema(quasi=["x"], sensitive=["pay"])
     audit = hr.audit(tmp_path / "original.csv", tmp_path / "released.csv", schema, attacks=False, learning=False)
     assert audit.table["rows"] == 80  # whose cells nobody explains, instead of ranges from 1.235 to 4.567
+
+
+@pytest.mark.parametrize("title", ["List of people", "People, as of 31.12.2020", "sep=;", "People\n"])
+def test_a_title_above_the_header_is_named_with_the_fields_of_the_table(tmp_path: Path, title: str) -> None:
+    """A title with a comma was taken for the header, and decimal commas for the ends of fields."""
+    path = german(tmp_path)
+    path.write_text(f"{title}\n{path.read_text()}")
+    with pytest.raises(InputError, match="most of its lines have 6 fields, the first has not"):
+        read(path)
+
+
+def test_a_workbook_with_the_name_of_a_text_file_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "people.csv"
+    path.write_bytes(b"PK\x03\x04\x14\x00\x06\x00" + bytes(200))
+    with pytest.raises(InputError, match=r"people.csv begins like an Excel workbook"):
+        read(path)

@@ -293,6 +293,8 @@ def find_encoding(path: Path, otherwise: str = "") -> str:
     """
     with open(path, "rb") as file:
         start = file.read(4)
+    if start == b"PK\x03\x04":
+        raise InputError(**refusal("zipped", "io", file=path.name))
     marked = [name for mark, name in _MARKS.items() if start.startswith(mark)]
     # cp1252 decodes nearly anything, so it is tried last
     for encoding in marked or ("utf-8", otherwise or "cp1252"):
@@ -355,12 +357,11 @@ def sniff(text: str, name: str) -> Dialect:
         dialect = _quoting(text, replace(best[2], delimiter=delimiter))
         rows = _records(text, dialect)
         width = len(rows[0]) if rows else 0
-        if width < 2:
-            continue
-        if (_even(rows), width) > best[:2]:
+        if width > 1 and (_even(rows), width) > best[:2]:
             best = (_even(rows), width, dialect)
     dialect = best[2]
-    if (fields := _below(text, best[1], newline)) is not None:
+    # a header has as many fields as most lines; more than two that few lines have are a ragged file
+    if best[0] < 0.5 and best[1] < 3 and (fields := _below(text, newline)):
         raise InputError(**refusal("no_header", "io", file=name, fields=fields))
     if not best[1]:
         # One column: any delimiter that does not occur will do.
@@ -374,19 +375,17 @@ def sniff(text: str, name: str) -> Dialect:
     return replace(dialect, header=_has_header(_records(text, dialect)))
 
 
-def _below(text: str, width: int, newline: str) -> int | None:
-    """Return the usual number of fields if the first line is only a title or `sep=`; else None."""
-    marked = re.match(r"sep=.?[\r\n]", text) is not None
-    if width > 2 or (width == 2 and not marked):
-        return None
+def _below(text: str, newline: str) -> int:
+    """Return the number of fields that nearly all lines below the first have; 0 if no delimiter gives more than two."""
+    usual = 0
     for delimiter in DELIMITERS:
         rows = _records(text, _quoting(text, Dialect(delimiter=delimiter, newline=newline)))[1:]
         widths = Counter(map(len, rows))
         fields, often = max(widths.items(), key=lambda each: each[1], default=(0, 0))
         # two fields a line may be decimals with a comma, or a text
         if fields > 2 and often > 0.9 * len(rows) and often >= 3:
-            return fields
-    return None
+            usual = max(usual, fields)
+    return usual
 
 
 def _quoting(text: str, dialect: Dialect) -> Dialect:
