@@ -223,6 +223,17 @@ def test_draws_are_those_of_memory(
     assert found[0] == found[1]
 
 
+def test_identifiers_are_counted_by_their_own_column(tmp_path: Path, home: Path) -> None:
+    """DuckDB takes names that differ in case for one."""
+    path = tmp_path / "people.parquet"
+    pq.write_table(people(300).append_column("Job", pa.array([f"P{i}" for i in range(300)])), path)
+    schema = hr.Schema(quasi=["age", "job"], sensitive=["pay"], identifiers=["Job"])
+    for each in ("memory", "duckdb"):
+        hr.protect(path, schema, hr.MART(5), engine=each).write(tmp_path / each)
+    found, wanted = ((tmp_path / each / "release.parquet").read_bytes() for each in ("duckdb", "memory"))
+    assert found == wanted
+
+
 def test_equal_row_ids_are_refused(tmp_path: Path, home: Path) -> None:
     table = people(90)
     for ids, told in (

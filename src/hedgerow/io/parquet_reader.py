@@ -97,9 +97,10 @@ class Scan:
 
         DuckDB counts, and spills values to a private folder if there are many.
         """
-        quoted = identifier(name)
         with connected(lambda: InputError(f"column {name!r} cannot be counted"), folder, memory) as connection:
             rows = connection.read_parquet([named(path) for path in self.paths])
+            # by its place: DuckDB takes "Job" and "job" for one name, and calls the second one otherwise
+            quoted = identifier(rows.columns[self.types.names.index(name)])
             aggregates = f"count(DISTINCT {quoted}), count({quoted})"
             n_distinct, n_present = rows.aggregate(aggregates).fetchall()[0]
         return int(n_distinct), int(n_present)
