@@ -160,6 +160,7 @@ def test_row_order_is_kept_with_line_breaks_inside_quotes(tmp_path):
         ("t.csv", b"a,b\nSECRET\x00,1\n", "unreadable encoding"),
         ("t.csv", b"\xef\xbb\xbfa,b\nSECRET\xff,1\n", "unreadable encoding"),
         ("t.ods", "SECRET", "ending that Hedgerow does not read"),
+        ("t.csv.gz", "SECRET", "unpack it first: gunzip people.csv.gz"),
         ("t.parquet", "SECRET", "not a Parquet file"),
         ("t.parquet", "", "t.parquet is empty"),
         ("t.feather", "ARROW1 SECRET", "not an Arrow or Feather file"),

@@ -29,6 +29,7 @@ _JSON = "make it a table first, for example in DuckDB: COPY (FROM 'people.jsonl'
 _ENDINGS = "known endings: " + ", ".join(sorted(SUFFIXES))
 # What to do with files of other programs that are no tables that are read here.
 _INSTEAD = {**dict.fromkeys((".xls", ".xlsb", ".ods"), _SHEET), **dict.fromkeys((".json", ".jsonl", ".ndjson"), _JSON)}
+_INSTEAD[".gz"] = "unpack it first: gunzip people.csv.gz"
 
 
 def is_many(path: str | Path) -> bool:

@@ -101,8 +101,7 @@ class Scan:
             rows = connection.read_parquet([named(path) for path in self.paths])
             # by its place: DuckDB takes "Job" and "job" for one name, and calls the second one otherwise
             quoted = identifier(rows.columns[self.types.names.index(name)])
-            aggregates = f"count(DISTINCT {quoted}), count({quoted})"
-            n_distinct, n_present = rows.aggregate(aggregates).fetchall()[0]
+            n_distinct, n_present = rows.aggregate(f"count(DISTINCT {quoted}), count({quoted})").fetchall()[0]
         return int(n_distinct), int(n_present)
 
 
