@@ -101,7 +101,7 @@ METHODS: dict[str, dict[str, Any]] = {
     "Mondrian, loss": {"k": 5, "objective": "loss"},
     "Datafly": {"k": 3, "suppression": 0.1},
     "Incognito": {"k": 3, "suppression": 0.2},
-    "RandomizedResponse": {"l": 3, "relax": "halfway", "bins": 3},
+    "RandomizedResponse": {"l": 3.0, "relax": "halfway", "bins": 3},
     "TreePatternPreserving": {"k": 3},
 }
 COMMANDS = {"RandomizedResponse": "rr", "TreePatternPreserving": "tpp"}
@@ -292,11 +292,17 @@ def compared(trial: Trial, engines: Sequence[str], seed: int, folder: Path) -> t
     differences = [f"memory: {warned}"] if warned.startswith("FAULT") else []
     for engine in engines:
         others_warned, others = outcome(trial, engine, seed, folder / engine)
-        if others_warned != warned and (trial.in_memory is None or not files or not others):
+        # the command line tells more beside an error, and begins warnings otherwise
+        is_mixed = trial.by_command and trial.in_memory is not None
+        begins = "" if files and others else warned.removeprefix("refused: ")
+        alike = (
+            others_warned.removeprefix("refused: error: ").startswith(begins) if is_mixed else others_warned == warned
+        )
+        if not alike:
             differences.append(f"{engine} says {others_warned!r}, and memory {warned!r}")
         names = {*files, *others}
         # the command line measures for a report, which Python and Spark are not asked for here
-        if trial.by_command and (trial.in_memory is not None or engine == "spark"):
+        if is_mixed or (trial.by_command and engine == "spark"):
             names = {name for name in names if name.startswith("release") or name == "plan.json"}
         differences += [f"{engine}: {n} is another" for n in sorted(names) if files.get(n) != others.get(n)]
     return bool(files), differences

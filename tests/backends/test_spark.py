@@ -7,6 +7,7 @@ import os
 import secrets
 import signal
 import stat
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -68,6 +69,22 @@ def test_a_release_is_that_of_memory(people: Any, tmp_path: Path) -> None:
     name = "release.parquet"
     assert (tmp_path / "found" / name).read_bytes() == (tmp_path / "wanted" / name).read_bytes()
     assert found.verify_written(people.sparkSession.read.parquet(str(tmp_path / "found" / name)))
+
+
+def test_workers_load_only_what_they_run(people: Any) -> None:
+    """No pictures, no pages, no command line and no learners are loaded where the rows are."""
+    hr.protect(people, SCHEMA, hr.Hedge(8), guard=None).verify()
+
+    def modules(parts: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for _ in parts:
+            yield pa.RecordBatch.from_pydict({"name": sorted(sys.modules)})
+
+    rows = people.sparkSession.range(8).repartition(8).mapInArrow(modules, "name string").distinct().collect()
+    loaded = {row.name for row in rows}
+    assert "hedgerow.trees.grow" in loaded, "no worker answered that worked"
+    houses = {f"hedgerow.{name}" for name in ("audit", "cli", "datasets", "profiles", "report", "studio", "workflow")}
+    heavy = {"duckdb", "jinja2", "matplotlib", "narwhals", "rich", "scipy.stats", "sklearn", "sqlglot", "typer"}
+    assert not loaded & (houses | heavy)
 
 
 @pytest.mark.parametrize("parts", [1, 2, 7])
