@@ -10,6 +10,7 @@ table before it took. Every size is a run of its own.
     python benchmarks/spark.py --nodes 100,1000,10000 [--rows 2000000]   # one level of a tree with as many open nodes
     python benchmarks/spark.py --skew [--rows 5000000]   # 30% of the rows in one group
     python benchmarks/spark.py --values 3000000   # two columns of so many values
+    python benchmarks/spark.py --rows 1000000 --columns 200   # 190 more columns, which stay as they are
 """
 
 from __future__ import annotations
@@ -110,14 +111,40 @@ def session(folder: str, memory: str, **more: str) -> Any:
     return spark
 
 
+OTHERS = (
+    "(hash(i + {j}) % 1000)::INT",
+    "round(hash(i * 3 + {j}) % 100003 / 7, 2)",
+    "'answer ' || hash(i * 5 + {j}) % 12",
+    "DATE '2001-01-01' + (hash(i * 11 + {j}) % 3000)::INT",
+    "hash(i * 13 + {j}) % 3 = 0",
+)
+
+
+def make_wide(path: Path, rows: int, columns: int) -> None:
+    """Write the made table with more columns, in turn of numbers, doubles, text, dates and booleans."""
+    import duckdb
+
+    make(path, rows)
+    names = range(columns - len(QUASI) - len(SENSITIVE))
+    if names:
+        narrow = path.rename(path.with_suffix(".narrow"))
+        more = ", ".join(f"{OTHERS[j % len(OTHERS)].format(j=j * 1_000_003)} AS other_{j}" for j in names)
+        numbered = f"SELECT *, row_number() OVER () AS i FROM read_parquet('{narrow}')"
+        duckdb.sql(f"COPY (SELECT * EXCLUDE i, {more} FROM ({numbered})) TO '{path}' (FORMAT parquet)")
+        narrow.unlink()
+
+
 def job(source: str, folder: str, method: str, memory: str, guard: str) -> None:
     """One measured run; prints processor seconds by step as JSON."""
+    import pyarrow.parquet as pq
+
     import hedgerow as hr
 
     watch()
     spark = session(folder, memory)
-    schema = hr.Schema(quasi=QUASI, sensitive=SENSITIVE)
-    make(Path(folder, "small.parquet"), 20_000)
+    names = pq.read_schema(source).names
+    schema = hr.Schema(quasi=QUASI, sensitive=SENSITIVE, other=[n for n in names if n.startswith("other_")])
+    make_wide(Path(folder, "small.parquet"), 20_000, len(names))
     small = spark.read.parquet(str(Path(folder, "small.parquet")))
     hr.protect(small, schema, getattr(hr, method)(), guard=guard).table.unpersist()
 
@@ -423,6 +450,7 @@ def adult() -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--rows")
+    parser.add_argument("--columns", type=int, default=10, help="of the table, the first ten of which are recoded")
     parser.add_argument("--method", choices=("MART", "Hedge", "Mondrian", *SIDE_BY_SIDE))
     parser.add_argument("--guard", choices=("auto", "none", "redraw"), default="auto")
     parser.add_argument("--driver", action="store_true", help="memory of the process that asks")
@@ -465,16 +493,17 @@ def main() -> None:
     if given.adult:
         adult()
         return
-    print(f"{'rows':>12} {'µs a row':>9} {'groups':>8} {'peak here':>10} {'wall':>8}  by step, in s")
+    print(f"{'rows':>12} {'µs a row':>9} {'groups':>8} {'peak here':>10} {'a task':>8} {'wall':>8}  by step, in s")
     for rows in sizes:
         with tempfile.TemporaryDirectory() as folder:
             source = Path(folder, "people.parquet")
-            make(source, rows)
+            make_wide(source, rows, given.columns)
             told = run("--job", source, folder, given.method or "MART", given.driver_memory, given.guard)
         each = sum(told["steps"].values()) / rows * 1e6
         steps = ", ".join(f"{name} {spent:.1f}" for name, spent in told["steps"].items())
         print(
-            f"{rows:>12,} {each:>9.2f} {told['groups']:>8,} {told['peak']:>8.2f} GB {told['seconds']:>6.0f} s  {steps}",
+            f"{rows:>12,} {each:>9.2f} {told['groups']:>8,} {told['peak']:>7.2f} GB {told['task']:>5.2f} GB "
+            f"{told['seconds']:>6.0f} s  {steps}",
             flush=True,
         )
 
