@@ -16,7 +16,8 @@ import hedgerow as hr
 from .test_spark import PEOPLE, SCHEMA, plain
 
 JOB = """
-import os, signal, sys
+import os, signal, sys, threading, time
+from contextlib import suppress
 from pathlib import Path
 
 from pyspark.sql import SparkSession
@@ -36,12 +37,33 @@ settings = {
     "spark.shuffle.io.maxRetries": "1",
     "spark.shuffle.io.retryWait": "1s",
     "spark.sql.session.timeZone": "UTC",
+    "spark.local.dir": out + "-spark",
 }
 builder = SparkSession.builder
 for name, value in settings.items():
     builder = builder.config(name, value)
 spark = builder.getOrCreate()
 spark.sparkContext.setLogLevel("OFF")
+lost, intact = set(), threading.Event()
+
+
+def lose():
+    # the first file of two shuffles, when it is complete and another stage is to read it
+    while not intact.is_set() and len(lost) < 2:
+        with suppress(OSError):
+            for data in Path(out + "-spark").rglob("shuffle_*.data"):
+                shuffle = data.name.split("_")[1]
+                if shuffle not in lost and len(lost) < 2:
+                    data.unlink()
+                    lost.add(shuffle)
+        time.sleep(0.002)
+
+
+def stages_again():
+    none = spark.sparkContext._jvm.java.util.ArrayList()
+    empty = spark.sparkContext._gateway.new_array(spark.sparkContext._jvm.double, 0)
+    stages = spark.sparkContext._jsc.sc().statusStore().stageList(none, False, False, empty, none)
+    return sum(stages.apply(i).attemptId() > 0 for i in range(stages.size()))
 
 
 def executors():
@@ -65,10 +87,13 @@ def executors():
     return sorted(filter(ours, found))
 
 
-killed, seen = [], set()
+killed, seen, tried_again = [], set(), []
 
 
 def progress(step, share):
+    if step == "recoding" and step not in seen:
+        intact.set()
+        tried_again.append(stages_again())
     if step in ("recoding", "verifying") and step not in seen:
         seen.add(step)
         here = [pid for pid in executors() if pid not in killed]
@@ -79,9 +104,10 @@ def progress(step, share):
 
 schema = hr.Schema(quasi=["age", "education", "job"], sensitive=["income", "diagnosis"])
 frame = spark.read.parquet(people).repartition(4)
+threading.Thread(target=lose, daemon=True).start()
 release = hr.protect(frame, schema, hr.MART(8), progress=progress)
 release.write(out)
-print("killed", len(killed))
+print("killed", len(killed), "shuffles lost", len(lost), "stages again", tried_again[0] > 0)
 spark.stop()
 """
 
@@ -111,8 +137,8 @@ def _ran(job: str, folder: Path) -> str:
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
-def test_lost_executors_change_nothing(tmp_path: Path) -> None:
-    assert _ran(JOB, tmp_path) == "killed 2"
+def test_lost_executors_and_shuffles_change_nothing(tmp_path: Path) -> None:
+    assert _ran(JOB, tmp_path) == "killed 2 shuffles lost 2 stages again True"
 
 
 CONNECTED = """
