@@ -107,6 +107,7 @@ def test_row_order_does_not_matter():
     [
         ("Diagnose", "sensitive"),
         ("Bruttojahresgehalt", "sensitive"),
+        ("Gesundheit", "sensitive"),
         ("Vermögen", "sensitive"),
         ("Stundenlohn", "sensitive"),
         ("Religionszugehörigkeit", "sensitive"),

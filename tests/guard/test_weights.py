@@ -156,6 +156,9 @@ def test_files_say_what_a_weight_is(form: str, tmp_path: Path) -> None:
     words = (tmp_path / "out" / "RECIPIENT.md").read_text()
     assert ("| w | other | the mean weight of its group: rows with the same one" in words) == (form != "runs")
     assert "| w | other | unchanged" not in words
+    # rows have no other mark of their group
+    assert ("Rows with the same w are of one group" in words) == (form == "rows")
+    assert "cannot be seen in this table" not in words
     again = hr.Plan.load(next((tmp_path / "out").rglob("plan.json")))
     assert again.guard == release.plan.guard
     assert "hidden by the guard below (other): w" in again.explain()

@@ -418,8 +418,9 @@ def test_a_title_above_the_header_is_named_with_the_fields_of_the_table(tmp_path
         read(path)
 
 
-def test_a_workbook_with_the_name_of_a_text_file_is_named(tmp_path: Path) -> None:
+@pytest.mark.parametrize("start", [b"PK\x03\x04", b"\x89PNG", b"%PDF-1.7", b"\xd0\xcf\x11\xe0"])
+def test_what_is_no_text_is_named(tmp_path: Path, start: bytes) -> None:
     path = tmp_path / "people.csv"
-    path.write_bytes(b"PK\x03\x04\x14\x00\x06\x00" + bytes(200))
-    with pytest.raises(InputError, match=r"people.csv begins like an Excel workbook"):
+    path.write_bytes(start + bytes(200))
+    with pytest.raises(InputError, match=r"people.csv begins like a workbook, a packed file or a picture"):
         read(path)

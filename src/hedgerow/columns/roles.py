@@ -461,8 +461,8 @@ def check_weights(table: Table, name: str) -> Column:
     if bad:
         raise InputError(
             f"{bad:,} sampling weights in {name!r} are missing, infinite or below 1",
-            hint="a weight says how many people a record stands for; one that does not can be "
-            "released as other (other=, --other)",
+            hint="a weight says how many people a record stands for: multiply weights that were normed, or leave the "
+            "column out; exact weights find people",
         )
     return column
 

@@ -34,6 +34,8 @@ from .text_cells import has_decimals_in, infer_types, spelled_texts, spelling_ma
 _FEW = 1000
 DELIMITERS = (",", ";", "\t", "|")
 _MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
+# how packed files (workbooks among them), old workbooks, pictures and pages begin
+_NO_TEXT = (b"PK\x03\x04", b"\x1f\x8b", b"\xd0\xcf\x11\xe0", b"\x89PNG", b"\xff\xd8\xff", b"%PDF")
 _SAMPLE = 1 << 18
 _CONTROL = r"[\0-\x08\x0b\x0e-\x1f\x7f]"
 _NUMBER = re.compile(r"^\s*[+-]?(\d+[.,]?\d*|[.,]\d+)([eE][+-]?\d+)?\s*$")
@@ -293,7 +295,7 @@ def find_encoding(path: Path, otherwise: str = "") -> str:
     """
     with open(path, "rb") as file:
         start = file.read(4)
-    if start == b"PK\x03\x04":
+    if start.startswith(_NO_TEXT):
         raise InputError(**refusal("zipped", "io", file=path.name))
     marked = [name for mark, name in _MARKS.items() if start.startswith(mark)]
     # cp1252 decodes nearly anything, so it is tried last

@@ -198,16 +198,16 @@ def reading(plan: Plan) -> list[str]:
     guard = plan.guard
     if guard is None:
         return []
-    lines = [_say("reading", form=form_in_words(guard))]
-    lines.append(_say("reading_runs" if guard.form == RUNS else "reading_drawn", people=guard.people))
-    return lines
+    key = "reading_runs" if guard.form == RUNS else "reading_drawn"
+    return [_say("reading", form=form_in_words(guard)), _say(key, people=guard.people)]
 
 
 def promise_in_words(plan: Plan, promise: Guarantee) -> str:
-    """Return one promise of a plan as a sentence; in rows form k is that of groups which nobody sees."""
+    """Return one promise of a plan as a sentence; in rows form k is that of groups which only mean weights show."""
     if not plan.in_rows or not isinstance(promise, KAnonymity):
         return promise.words()
-    return _say("promise_rows", k=promise.k, who="people" if plan.unit or plan.household else "records")
+    key, who = "promise_weights" if plan.has_mean_weights else "promise_rows", plan.unit or plan.household
+    return _say(key, k=promise.k, who="people" if who else "records", weight=plan.weight)
 
 
 def promises(plan: Plan) -> list[str]:
