@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import _thread
 import datetime as dt
 import traceback
+from threading import Timer
 
 import pandas as pd
 import pyarrow as pa
@@ -14,6 +16,7 @@ import pytest
 import hedgerow as hr
 from hedgerow.backends import engine as computing
 from hedgerow.errors import InputError
+from hedgerow.io.duckdb_reader import connected
 from hedgerow.io.file_sets import parts_of
 from hedgerow.io.read import read
 from hedgerow.io.write import write_table
@@ -330,3 +333,10 @@ def test_values_in_names_of_folders_are_not_told(tmp_path):
         (tmp_path / f"job={job}").mkdir()
     with pytest.raises(InputError, match=r"it holds 2 folders \(job=\.\.\.\)"):
         parts_of(tmp_path)
+
+
+def test_ctrl_c_while_duckdb_counts_is_ctrl_c() -> None:
+    """DuckDB makes a RuntimeError of it, which was called a fault in Hedgerow."""
+    with pytest.raises(KeyboardInterrupt), connected(lambda: InputError("no count")) as connection:
+        Timer(0.3, _thread.interrupt_main).start()
+        connection.sql("SELECT count(*) FROM range(100_000_000_000) AS a(i), range(10) WHERE i % 7 = 3").fetchall()

@@ -28,13 +28,16 @@ def connected(fault: Callable[[], Exception], folder: Path | None = None, memory
     import duckdb
 
     # cells are paired with their row by position
-    config: dict[str, Any] = {"preserve_insertion_order": True}
-    config["temp_directory"] = "" if folder is None else str(folder)
+    config: dict[str, Any] = {"preserve_insertion_order": True, "temp_directory": str(folder or "")}
     if memory is not None:
         config["memory_limit"] = f"{memory >> 20}MiB"
     # an OSError comes from a reader of batches
     with translated((duckdb.Error, OSError), lambda _: fault()), duckdb.connect(config=config) as connection:
-        yield connection
+        try:
+            yield connection
+        except RuntimeError as error:
+            # what DuckDB makes of Ctrl-C
+            raise (KeyboardInterrupt if "interrupted" in str(error) else error) from None
 
 
 def identifier(name: str) -> str:
