@@ -625,13 +625,35 @@ def test_a_table_whose_name_is_like_an_option_is_no_option(browser: Browser, des
     assert desk.results["script"]["command"] == "hedgerow protect ./-x.csv"
 
 
-def test_a_file_that_was_refused_is_read_again_in_the_encoding_that_is_named(browser: Browser, desk: Desk) -> None:
+def test_what_is_read_again_is_the_open_file_or_the_refused_one_by_its_name(browser: Browser, desk: Desk) -> None:
+    refused = {"kind": "InputError", "message": "old.csv is UTF-8 but for 1", "hint": ""}
     desk.open("old.csv")
-    desk.work.answer(error={"kind": "InputError", "message": "old.csv is UTF-8 but for 1", "hint": ""})
+    desk.work.answer(error=refused)
     assert desk.path == "people.csv"  # as before
     page = browser("GET", "/table").text
     assert 'name="encoding"' in page
-    assert "Read old.csv again" in page
-    browser("POST", "/missing", data={"turn": str(desk.turn), "missing": "", "encoding": " cp1252 "})
+    assert page.index("Read people.csv again") < page.index("Read old.csv again")  # Enter presses the first
+    desk.choose(dataclasses.replace(desk.choices, weight="job"))
+    assert "Read old.csv again" not in browser("GET", "/table").text  # with the error that was told
+    fields = {"missing": "", "encoding": " cp1252 "}
+    browser("POST", "/missing", data={"turn": str(desk.turn), **fields, "refused": "1"})
     name, told = desk.work.asked[-1]
     assert (name, told["path"], told["encoding"]) == ("open", "old.csv", "cp1252")
+    desk.work.answer(error=refused)
+    browser("POST", "/missing", data={"turn": str(desk.turn), **fields})
+    name, told = desk.work.asked[-1]
+    assert (name, told["path"], told["encoding"]) == ("open", "people.csv", "cp1252")
+    desk.work.answer(dict(OPENED))
+    asked = len(desk.work.asked)
+    browser("POST", "/missing", data={"turn": str(desk.turn), **fields})  # the file may have been mended
+    assert desk.work.asked[asked][1]["path"] == "people.csv"
+    assert "old.csv" not in browser("GET", "/table").text
+
+
+def test_a_first_table_that_was_refused_can_be_read_again(browser: Browser, desk: Desk) -> None:
+    desk.path, desk.refused = None, "old.csv"
+    desk.results.pop("open")
+    desk.results["failed"] = {"table": {"kind": "InputError", "message": "old.csv is no table", "hint": None}}
+    page = browser("GET", "/table").text
+    assert "Read old.csv again" in page
+    assert page.count(" again</button>") == 1

@@ -239,21 +239,18 @@ def _posting(app: FastAPI, state: StudioState) -> None:
         return forms.take(point["parameters"], choices)
 
     def read_again(form: dict[str, str]) -> None:
-        words, path = list(dict.fromkeys(split(form.get("missing", "")))), state.refused or state.path
-        encoding = form.get("encoding", "").strip()
-        if path is not None and (words, encoding) != (state.missing, state.encoding):
-            state.open(path, missing=words, encoding=encoding)
+        words = list(dict.fromkeys(split(form.get("missing", ""))))
+        if path := state.refused if form.get("refused") else state.path:
+            state.open(path, missing=words, encoding=form.get("encoding", "").strip())
 
     def write(form: dict[str, str]) -> None:
-        folder = form.get("folder", "").strip()
-        if folder:
+        if folder := form.get("folder", "").strip():
             state.write(str(forms.path(folder)), bool(form.get("force")))
         else:
             state.notice = "Say which folder the release goes to."
 
     def open_table(form: dict[str, str]) -> None:
-        path = form.get("path", "").strip()
-        if path:
+        if path := form.get("path", "").strip():
             state.open(str(forms.path(path)))
         else:
             state.notice = "Say which file: its path on this machine."
