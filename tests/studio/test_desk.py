@@ -213,17 +213,27 @@ def test_what_was_asked_for_an_earlier_choice_does_not_begin(desk: Desk) -> None
     assert "write" not in names(desk)
 
 
-def test_a_form_that_is_sent_twice_leaves_what_was_written(desk: Desk, tmp_path: Path) -> None:
+def test_what_was_written_is_not_written_twice_and_that_is_said(desk: Desk, tmp_path: Path) -> None:
     desk.need("release")
     desk.work.answer({})
-    desk.write(str(tmp_path / "out"), False)
-    desk.work.answer({"folder": str(tmp_path / "out")})
+    out = tmp_path / "out"
+    desk.write(str(out), False)
+    out.mkdir()
+    desk.work.answer({"folder": str(out)})
     asked = names(desk)
-    desk.write(str(tmp_path / "out"), False)
+    desk.write(str(out), False)
     assert names(desk) == asked
-    assert desk.results["write"] == {"folder": str(tmp_path / "out")}
-    desk.write(str(tmp_path / "out"), True)  # to replace it is something else
+    assert desk.results["write"] == {"folder": str(out)}
+    assert desk.notice is not None
+    assert desk.notice.startswith(f"Already written to {out}, and nothing was changed since.")
+    desk.notice = None
+    desk.write(str(out), True)  # to replace it is something else
     assert names(desk) == [*asked, "write"]
+    desk.work.answer({"folder": str(out)})
+    out.rmdir()
+    desk.write(str(out), False)  # somebody moved it away
+    assert names(desk) == [*asked, "write", "write"]
+    assert desk.notice is None
 
 
 def test_a_picture_belongs_to_its_table(desk: Desk) -> None:

@@ -334,9 +334,11 @@ class StudioState:
     def write(self, folder: str, force: bool) -> None:
         """Check every promise, and write the release to a folder."""
         with self._lock:
-            # a form that was sent twice asks for what is there
-            is_there = not force and self.results.get("write", {}).get("folder") == str(Path(folder).resolve())
-            if self.free and not is_there:
+            # what was written may have been moved away since
+            written, target = self.results.get("write", {}).get("folder"), Path(folder).resolve()
+            if not force and written == str(target) and target.is_dir():
+                self.notice = WORDS["refused"]["written"].format(folder=target)
+            elif self.free:
                 self.again("release")
                 self.results.pop("write", None)
                 self._request("write", {"folder": folder, "force": force}, "release")
