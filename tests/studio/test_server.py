@@ -657,3 +657,13 @@ def test_a_first_table_that_was_refused_can_be_read_again(browser: Browser, desk
     page = browser("GET", "/table").text
     assert "Read old.csv again" in page
     assert page.count(" again</button>") == 1
+
+
+def test_what_the_first_step_warns_of_and_why_it_failed_name_no_flags(browser: Browser, desk: Desk) -> None:
+    desk.results["open"] = {**OPENED, "warnings": ["age: 'k.A.' is text; say so: --missing k.A."]}
+    failure = {"kind": "InputError", "message": "no", "hint": "say it: --encoding (encoding=)"}
+    desk.results["failed"] = {"table": failure}
+    page = browser("GET", "/table").text
+    assert "say so under “Which words mean that a value is missing?” (step 1)" in page
+    assert "Say it under “What is a text file that is not UTF-8?” (step 1)." in page
+    assert not re.search(r"--(missing|encoding)", page)

@@ -18,8 +18,9 @@ import hedgerow as hr
 from hedgerow.key import Key
 from hedgerow.progress import compiling
 from hedgerow.studio import worker as worker_module
-from hedgerow.studio.worker import Worker, _with_controls
-from hedgerow.studio.worker_client import WorkerClient, describe, in_sentences
+from hedgerow.studio.worker import Worker
+from hedgerow.studio.worker_client import WorkerClient, describe, in_sentences, with_controls
+from hedgerow.texts import read_toml
 from hedgerow.workflow.methods import make
 
 ROLES = {"age": "quasi", "education": "quasi", "income": "sensitive", "person_id": "identifier"}
@@ -133,7 +134,7 @@ def test_a_grey_method_says_what_protect_would_say(people: Path, more: dict[str,
     for name, reason in reasons.items():
         with pytest.raises(hr.HedgerowError) as refused:
             hr.protect(table, schema, make(name, {}))
-        assert reason == _with_controls(in_sentences(refused.value.message, refused.value.hint))
+        assert reason == in_sentences(refused.value.message, refused.value.hint)
 
 
 def test_sample_rows_are_the_same_people_at_every_setting(people: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -326,3 +327,61 @@ def test_compiling_is_said_instead_of_standing_still(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(worker, "_hello", lambda ask: compiling() or {})
     assert worker.do({"do": "hello"}) == {}
     assert [message["step"] for message in sent] == ["compiling for the first time on this machine, about 20 s"]
+
+
+FLAGGED = [
+    (group, key, words)
+    for folder, groups in (
+        ("workflow", ("inspection",)),
+        ("release", ("caution", "release")),
+        ("io", ("io",)),
+        ("report", ("caution", "verdict", "summary")),
+        ("audit", ("audit",)),
+    )
+    for group, keys in read_toml(f"hedgerow.{folder}", "texts.toml").items()
+    if group in groups
+    for key, text in keys.items()
+    for words in ([text] if isinstance(text, str) else text.values())
+    if "--" in words
+]
+
+
+def test_no_text_of_a_page_names_a_flag() -> None:
+    assert len(FLAGGED) > 20
+    assert [(group, key) for group, key, words in FLAGGED if "--" in with_controls(words)] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "on_the_page"),
+    [
+        ("age: 'k.A.' is read as text; if it means no value, say so: --missing k.A.,NA",
+         "under “Which words mean that a value is missing?” (step 1)."),
+        ("a code should be an empty cell, or its column a category (kinds, --schema)", "a category (Kind, in step 1)."),
+        ("is w a weight, which says how many people a record stands for? Then say so: --weight 'my w'",
+         "say so, with the role “harmless” and under “How many people does a record stand for?” (step 1)."),
+        ("then take it out of the quasi-identifiers and say so, and k counts households too: --household 'a b'",
+         "Then give it the role “names a person” and choose it under “Who lives together?” (step 1), and k counts "
+         "households too."),
+        ("id repeats: the proposal lets k count people (--unit id (new)); --unit none says that every row is one",
+         "lets k count people; “Who is a person?” (step 1) can say that every row is one."),
+        ("say who is a person: unit='my id' (--unit my id), or that every row is one: unit=None (--unit none)",
+         "Say who is a person, or that every row is one, under “Who is a person?” (step 1)."),
+        ("out exists already. Choose another name, or replace it with --force",
+         "or tick “Replace an earlier release there”."),
+        ("choose another --out, or have somebody allow it", "Choose another folder, or have somebody allow it."),
+        ("use round limits: --grid my age=FIRST:LAST:STEP (grid=)", "limits: Public cut points, in step 3."),
+        ("say what the file is: --encoding cp1252 (encoding=\"cp1252\")",
+         "the file is under “What is a text file that is not UTF-8?” (step 1)."),
+        ("the comma is read as the decimal sign; --decimal . (decimal='.') reads it the other way",
+         "decimal sign; the command line can read it the other way."),
+        ("no value has enough people: join values, or lower guard_people (--guard-people)",
+         "or lower “People who share a value” (step 3)."),
+        ("release them as they are (guard=None, --guard none)", "as they are (Exact sensitive values, in step 3)."),
+        ("leave out follows (--follows)", "Leave “Goes with” (step 1) empty."),
+        ("people of 2 files [--x y] (a --b) are (as they are)", "People of 2 files [--x y] are (as they are)."),
+        ("write for example bounds={\"income\": (0, 1_000_000)}, --bounds income=0:1000000",
+         "Write numbers with commas between them."),
+    ],
+)  # fmt: skip
+def test_advice_names_the_controls_of_the_page(text: str, on_the_page: str) -> None:
+    assert in_sentences(text).endswith(on_the_page)

@@ -22,7 +22,7 @@ from ..workflow.advice import advise, listed, setting
 from ..workflow.methods import OPTIONS
 from . import WORDS, forms
 from .state import PEOPLE, STEPS, StudioState
-from .worker_client import in_sentences
+from .worker_client import in_sentences, with_controls
 
 # options that stand before the others
 MAIN = ("k", "max_disclosure", "l", "epsilon", "records")
@@ -39,8 +39,8 @@ def environment() -> Any:
     import jinja2
 
     environment = templates(jinja2.PackageLoader("hedgerow.studio", "templates"))
-    environment.filters |= {"percent": partial(percent, digits=0), "figure": partial(figure, digits=2)}
-    environment.filters |= {"listed": listed, "sentences": in_sentences, "setting": setting, "sparkline": sparkline}
+    environment.filters.update(percent=partial(percent, digits=0), figure=partial(figure, digits=2), setting=setting)
+    environment.filters.update(listed=listed, sentences=in_sentences, sparkline=sparkline, controls=with_controls)
     environment.globals |= {"words": WORDS, "kinds": KINDS, "people": PEOPLE, "judged": _judged}
     environment.globals["option_words"] = forms.words
     return environment

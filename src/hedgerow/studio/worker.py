@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import os
 import queue
-import re
 import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -45,7 +44,7 @@ from ..workflow.protect import guarding, protect
 from ..workflow.session import Session
 from . import WORDS
 from .state import Choices
-from .worker_client import describe, in_sentences
+from .worker_client import describe, in_sentences, with_controls
 
 # records that the first step shows
 PREVIEW = 8
@@ -201,7 +200,7 @@ class Worker:
                     # what a guard that could be chosen allows is no reason
                     open_checked(table, schema, method, guarding(method, REDRAW if method.guardable else None))
             except HedgerowError as error:
-                reasons[name] = _with_controls(in_sentences(error.message, error.hint))
+                reasons[name] = in_sentences(error.message, error.hint)
         return reasons
 
     def _sample(self, ask: Ask) -> dict[str, Any]:
@@ -218,7 +217,7 @@ class Worker:
             with cautions():
                 release = protect(people, choice.schema, method, progress=self._progress, **guard)
         except (InfeasibleError, ParameterError, SchemaError, UnsupportedError) as error:
-            return {"rows": len(sample), "reason": _with_controls(in_sentences(error.message, error.hint))}
+            return {"rows": len(sample), "reason": in_sentences(error.message, error.hint)}
         roles, hiding = (*choice.schema.quasi, *choice.schema.sensitive), release.plan.guard
         names = [name for name in table.names if name in roles and name in release.released.names]
         rows = evenly(np.arange(len(sample)), EXAMPLES)
@@ -359,14 +358,7 @@ def _for_page(session: Session, texts: Sequence[str]) -> list[str]:
     """
     names = session.release.plan.names("undeclared") if session.result("protect") is not None else []
     left_out = text("caution", "undeclared", names=", ".join(names))
-    return [_with_controls(each) for each in texts if each != left_out]
-
-
-def _with_controls(text: str) -> str:
-    """Return a sentence with the page's controls in place of flags and names of the schema."""
-    for flag, control in WORDS["controls"].items():
-        text = re.sub(flag, control, text)
-    return text
+    return [with_controls(each) for each in texts if each != left_out]
 
 
 def main() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -178,7 +179,7 @@ def describe(error: BaseException) -> dict[str, Any]:
 
 
 def in_sentences(message: str, hint: str | None = None) -> str:
-    """Return a message and its hint as sentences; a name at the beginning keeps its spelling.
+    """Return a message and its hint as sentences of a page; a name at the beginning keeps its spelling.
 
     Examples
     --------
@@ -188,8 +189,15 @@ def in_sentences(message: str, hint: str | None = None) -> str:
     'people.csv is empty.'
     """
     sentences = []
-    for text in filter(None, (message, hint)):
+    for text in map(with_controls, filter(None, (message, hint))):
         first = text.split(maxsplit=1)[0]
         plain = first.isalpha() and len(first) > 1
         sentences.append(f"{text[:1].upper() if plain else text[:1]}{text[1:].rstrip('.')}.")
     return " ".join(sentences)
+
+
+def with_controls(text: str) -> str:
+    """Return a text with the page's controls in place of flags and names of the schema."""
+    for flag, control in WORDS["controls"].items():
+        text = re.sub(flag, control, text)
+    return text
