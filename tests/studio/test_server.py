@@ -44,6 +44,29 @@ def test_a_role_is_changed_and_undone(browser: Browser, desk: Desk) -> None:
     assert desk.choices.roles["job"] == "quasi"
 
 
+def test_one_button_leaves_out_what_is_still_guessed_to_be_harmless(browser: Browser, desk: Desk) -> None:
+    columns = [
+        {**c, "column": f"x{i}", "role": "other"} for i, c in enumerate([*OPENED["columns"], OPENED["columns"][0]])
+    ]
+    desk.open("wide.csv")
+    desk.work.answer({**OPENED, "columns": [*OPENED["columns"], *columns], "weight": "x4"})
+    assert "Leave out the 4 columns that are still guessed to be harmless" in browser("GET", "/table").text
+    desk.choose(dataclasses.replace(desk.choices, roles={**desk.choices.roles, "x0": "quasi", "job": "other"}))
+    page = browser("GET", "/table").text
+    rest = re.search(r'<button name="rest" value="([\d ]+)">Leave out the 3 columns', page)
+    assert rest is not None
+    given = {**roles(desk, x1="sensitive"), "weight": "x4", "rest": rest[1]}  # without scripts: chosen and not yet sent
+    browser("POST", "/roles", data=given)
+    after = {"x0": "quasi", "x1": "sensitive", "x2": "undeclared", "x3": "undeclared", "x4": "other", "job": "other"}
+    assert desk.choices.roles == {**desk.choices.roles, **after}
+    assert desk.choices.weight == "x4"
+    browser("POST", "/roles", data=roles(desk, x1="quasi"))
+    assert 'name="rest"' not in browser("GET", "/table").text
+    desk.undo()
+    desk.undo()
+    assert desk.choices.roles["x2"] == "other"
+
+
 def test_who_a_person_is_goes_with_the_role(browser: Browser, desk: Desk) -> None:
     given = {**roles(desk), "unit": "name", "household": "name", "weight": ""}
     browser("POST", "/roles", data={**given, "household": ""})

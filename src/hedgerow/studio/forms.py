@@ -67,6 +67,9 @@ def roles(form: Mapping[str, str], before: Choices) -> Choices:
     """Return the choices with each column's role and kind, from the form of the first step."""
     names = list(before.roles)
     roles = {n: form.get(f"role-{i}", before.roles[n]) for i, n in enumerate(names)}
+    # by one button; a role that was given meanwhile stays
+    rest = [n for i, n in enumerate(names) if roles[n] == "other" and str(i) in form.get("rest", "").split()]
+    roles |= dict.fromkeys(rest, "undeclared")
     kinds = {n: form[f"kind-{i}"] for i, n in enumerate(names) if form.get(f"kind-{i}") in KINDS}
     if unknown := [name for name, role in roles.items() if role not in WORDS["roles"]]:
         raise ParameterError(f"{', '.join(unknown)}: not a role")

@@ -233,10 +233,8 @@ class Worker:
         """Try one k with several caps, and return the points together with those of earlier requests."""
         session = self._choose(ask)
         k, caps = ask["tried"]
-        points = session.frontier(
-            k=[] if k is None else [k], max_disclosure=caps, keep=True,
-            utility=ask["utility"], progress=self._progress,
-        )  # fmt: skip
+        tried: dict[str, Any] = {"k": [] if k is None else [k], "max_disclosure": caps}
+        points = session.frontier(**tried, keep=True, utility=ask["utility"], progress=self._progress)
         return points.to_dict() | {"title": session.choice.method.title}
 
     def _shares(self, ask: Ask) -> dict[str, Any]:
