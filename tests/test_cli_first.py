@@ -460,6 +460,21 @@ def test_inspect_replaces_a_schema_only_when_asked_to(here: Path, capsys: pytest
     assert run([*words, "--force"]) == 0
     assert Path("schema.toml").read_text() == proposed
     assert "is an input" in refused(["inspect", "people.csv", "--save", "people.csv", "--force"], capsys)
+    assert "name one place" in refused(["inspect", "people.csv", "--save", "new.toml", "--html", "new.toml"], capsys)
+
+
+@pytest.mark.parametrize("source", ["parts", "parts/*.csv"])
+def test_inspect_replaces_no_part_of_its_table(
+    source: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    people = Path("people.csv")
+    people.write_text("age,job\n" + "".join(f"{20 + i % 9},{'xxy'[i % 3]}\n" for i in range(90)))
+    Path("parts").mkdir()
+    for name in ("a", "b"):
+        shutil.copy(people, Path("parts", f"{name}.csv"))
+    assert "is an input" in refused(["inspect", source, "--save", "parts/a.csv", "--force"], capsys)
+    assert Path("parts", "a.csv").read_text().startswith("age,job")
 
 
 @pytest.mark.parametrize("width", [390, 1280])

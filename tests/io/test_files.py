@@ -338,4 +338,4 @@ def test_ctrl_c_while_duckdb_works_is_ctrl_c():
     with pytest.raises(KeyboardInterrupt), connected(lambda: InputError("no count")):
         raise RuntimeError("Query interrupted")
     with pytest.raises(RuntimeError, match="other"), connected(lambda: InputError("no count")):
-        raise RuntimeError("another fault, other than that")
+        raise RuntimeError("other: the upload was interrupted")

@@ -12,6 +12,7 @@ from typing import Any
 
 from ..errors import InputError, OutputError, ParameterError
 from ..files import same_file, temporary_folder
+from ..io.file_sets import would_join
 from ..texts import refusal
 from ..validation import PATH, check
 
@@ -40,7 +41,8 @@ def new_file(
     mark : bytes, optional
         Also replace a file that begins with these bytes, since Hedgerow wrote it.
     inputs : iterable
-        Paths of files that the command reads, which must never be replaced; None is skipped.
+        Paths of files that the command reads, which must never be replaced, nor a part of a folder or pattern of
+        them; None is skipped.
     endings : collection of str
         The allowed file endings; any by default.
     """
@@ -50,7 +52,8 @@ def new_file(
         raise OutputError(f"cannot write {path}: it is a folder", hint="name a file")
     if not target.parent.is_dir():
         raise OutputError(f"cannot write {target}: its folder does not exist")
-    if any(isinstance(each, (str, Path)) and same_file(each, target) for each in inputs):
+    paths = [each for each in inputs if isinstance(each, (str, Path))]
+    if any(same_file(each, target) or (force and would_join(each, target)) for each in paths):
         raise OutputError(f"{target} is an input, so it is not replaced", hint="choose another name")
     hint = "choose another name" + (", or replace it with --force" if force is not None else "")
     # a report or a picture that we wrote may be written anew; a file that only has its name may not
@@ -69,9 +72,7 @@ def check_distinct(**targets: str | Path | None) -> None:
     """Raise OutputError if two options would write to the same file."""
     names: dict[str, str] = {}
     for option, path in targets.items():
-        if not path:
-            continue
-        other = names.setdefault(os.path.realpath(path), option)
+        other = names.setdefault(os.path.realpath(path), option) if path else option
         if other != option:
             raise OutputError(f"--{other} and --{option} name one place, {path}", hint="give each its own")
 

@@ -25,7 +25,7 @@ from ..workflow.request import Request
 from ..workflow.script import command_line, is_sayable
 from .command import FORMATS, Options, command
 from .console import as_json, note, say, table, working
-from .outputs import named, new_file
+from .outputs import check_distinct, named, new_file
 
 if TYPE_CHECKING:
     from . import heavy
@@ -121,9 +121,9 @@ def inspect(source: str, options: Options) -> None:
         to_declare.append(text("inspection", "no_other", names=", ".join(others)))
     head = text("inspection", "to_confirm") if is_declared else ""
     toml = head + "".join(f"# To do: {each}\n" for each in to_declare) + schema.to_toml()
-    saved, how, force = None, "written  ", bool(options.get("force"))
-    if options.get("save"):
-        saved = new_file(options["save"], force=force, inputs=(path,))
+    check_distinct(save=options.get("save"), html=options.get("html"))
+    force, how = bool(options.get("force")), "written  "
+    saved = new_file(options["save"], force=force, inputs=(path,)) if options.get("save") else None
     page = new_file(options["html"], mark=PAGE.partition("\n")[0].encode()) if options.get("html") else None
     if saved is not None:
         write_private(saved, toml)

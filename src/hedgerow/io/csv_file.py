@@ -296,7 +296,7 @@ def find_encoding(path: Path, otherwise: str = "") -> str:
     with open(path, "rb") as file:
         start = file.read(4)
     if start.startswith(_NO_TEXT):
-        raise InputError(**refusal("zipped", "io", file=path.name))
+        raise InputError(**refusal("no_text", "io", file=path.name))
     marked = [name for mark, name in _MARKS.items() if start.startswith(mark)]
     # cp1252 decodes nearly anything, so it is tried last
     for encoding in marked or ("utf-8", otherwise or "cp1252"):
@@ -363,7 +363,7 @@ def sniff(text: str, name: str) -> Dialect:
             best = (_even(rows), width, dialect)
     dialect = best[2]
     # a header has as many fields as most lines; more than two that few lines have are a ragged file
-    if best[0] < 0.5 and best[1] < 3 and (fields := _below(text, newline)):
+    if best[0] < 0.5 and best[1] < 3 and (fields := _width_below(text, newline)):
         raise InputError(**refusal("no_header", "io", file=name, fields=fields))
     if not best[1]:
         # One column: any delimiter that does not occur will do.
@@ -377,7 +377,7 @@ def sniff(text: str, name: str) -> Dialect:
     return replace(dialect, header=_has_header(_records(text, dialect)))
 
 
-def _below(text: str, newline: str) -> int:
+def _width_below(text: str, newline: str) -> int:
     """Return the number of fields that nearly all lines below the first have; 0 if no delimiter gives more than two."""
     usual = 0
     for delimiter in DELIMITERS:

@@ -37,7 +37,7 @@ def connected(fault: Callable[[], Exception], folder: Path | None = None, memory
             yield connection
         except RuntimeError as error:
             # what DuckDB makes of Ctrl-C
-            raise (KeyboardInterrupt if "interrupted" in str(error) else error) from None
+            raise (KeyboardInterrupt if str(error) == "Query interrupted" else error) from None
 
 
 def identifier(name: str) -> str:

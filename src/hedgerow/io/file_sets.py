@@ -42,7 +42,7 @@ def would_join(source: str | Path, target: str | Path) -> bool:
     if not is_many(source) or Path(target).name.startswith(_HIDDEN):
         return False
     if os.path.isdir(source):
-        return Path(source).resolve() == Path(target).parent.resolve()
+        return Path(source).resolve() in Path(target).resolve().parents
     return Path(target).absolute().match(str(Path(source).absolute()))
 
 

@@ -165,7 +165,7 @@ def _less(value, number, least, first):  # type: ignore[no-untyped-def]
 
 
 @inner
-def _loss(n, means, i, j, most):  # type: ignore[no-untyped-def]
+def _ward_loss(n, means, i, j, most):  # type: ignore[no-untyped-def]
     """Return Ward's loss of a join (J. Ward 1963), n_i n_j / (n_i + n_j) |m_i - m_j|^2; infinity if above `most`."""
     factor = n[i] * n[j] / (n[i] + n[j])
     farthest, distance, m = most * (1.0 + 2 * ALIKE) / factor, 0.0, means.shape[1]
@@ -206,7 +206,7 @@ def _partner(groups, limits, i, buffer):  # type: ignore[no-untyped-def]
                     j, high = high, after[high]
                 looked += 1
                 if weighing:
-                    loss = _loss(groups.n, groups.means, i, j, least_lowering * excess[i])
+                    loss = _ward_loss(groups.n, groups.means, i, j, least_lowering * excess[i])
                     if loss == np.inf:
                         continue
                     # above this, the loss per reduction is larger than the least so far
@@ -225,7 +225,7 @@ def _partner(groups, limits, i, buffer):  # type: ignore[no-untyped-def]
                     union, term = _excess(sums, i, j, limits, enough, term, buffer)
                     if union > 1.0:
                         continue
-                loss = _loss(groups.n, groups.means, i, j, least)
+                loss = _ward_loss(groups.n, groups.means, i, j, least)
                 if not _less(loss, j, least, repairs):
                     continue
                 if unknown or _excess(sums, i, j, limits, enough, term, buffer)[0] <= 1.0:

@@ -135,17 +135,17 @@ def shifts_in_words(numbers: Mapping[str, Any]) -> list[str]:
         lines.append(_say("shift_weights", before=figure(totals["before"]), after=figure(totals["after"])))
     columns = {name: column for name, column in numbers["columns"].items() if column["before"] and column["after"]}
     # those that changed most, for of fifty columns most say the same
-    most = sorted(columns, key=lambda name: -abs(_change(columns[name])))
+    most = sorted(columns, key=lambda name: -abs(_spread_change(columns[name])))
     for name in [name for name in columns if name in most[:SHIFTS]]:
         before, after = ({part: figure(v) for part, v in columns[name][when].items()} for when in ("before", "after"))
         key = "shift" if columns[name]["before"]["top_share"] is None else "shift_top"
         lines.append(_say(key, name=name, before=before, after=after))
     if rest := most[SHIFTS:]:
-        lines.append(_say("shift_rest", columns=len(rest), most=percent(abs(_change(columns[rest[0]])))))
+        lines.append(_say("shift_rest", columns=len(rest), most=percent(abs(_spread_change(columns[rest[0]])))))
     return lines
 
 
-def _change(column: Mapping[str, Any]) -> float:
+def _spread_change(column: Mapping[str, Any]) -> float:
     """Return by which share the standard deviation of a column grew; 0 if it had none."""
     before, after = (column[when] and column[when]["deviation"] for when in ("before", "after"))
     return after / before - 1 if before and column["after"] else 0.0
@@ -176,7 +176,7 @@ def warnings(plan: Plan, numbers: Mapping[str, Any] | None, pseudonyms: Sequence
             yield _say("hidden", name=name, records=column["withheld"], people=guard.people)
         if column["largest"] is not None and column["largest"] > LARGE:
             yield _say("dominant", name=name, share=percent(column["largest"]))
-        if abs(change := _change(column)) > MOVED:
+        if abs(change := _spread_change(column)) > MOVED:
             direction = "larger" if change > 0 else "smaller"
             yield _say("moved", name=name, share=percent(abs(change), 0), direction=direction)
 
