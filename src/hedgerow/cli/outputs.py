@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import InputError, OutputError, ParameterError
-from ..files import same_file, temporary_folder
-from ..io.file_sets import would_join
+from ..files import same_file, temporary_folder, would_join
 from ..texts import refusal
 from ..validation import PATH, check
 

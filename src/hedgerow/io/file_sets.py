@@ -15,12 +15,10 @@ import pyarrow as pa
 
 from ..columns.arrays import value_class, value_type
 from ..errors import InputError, did_you_mean, translated
-from ..files import SUFFIXES
+from ..files import HIDDEN, SUFFIXES, is_many
 from .file_format import damaged
 from .write import PART_FILE
 
-# What other programs leave beside their files begins so.
-_HIDDEN = (".", "_")
 # What the files of a table in parts are called, as we write it.
 PART = re.compile(PART_FILE.replace("{:05}", r"(\d{5,})").replace(".", r"\."))
 _DIGITS = 5
@@ -30,20 +28,6 @@ _ENDINGS = "known endings: " + ", ".join(sorted(SUFFIXES))
 # What to do with files of other programs that are no tables that are read here.
 _INSTEAD = {**dict.fromkeys((".xls", ".xlsb", ".ods"), _SHEET), **dict.fromkeys((".json", ".jsonl", ".ndjson"), _JSON)}
 _INSTEAD[".gz"] = "unpack it first: gunzip people.csv.gz"
-
-
-def is_many(path: str | Path) -> bool:
-    """Return whether a path is a folder, or a pattern such as ``people/*.parquet``."""
-    return os.path.isdir(path) or (glob.has_magic(str(path)) and not os.path.exists(path))
-
-
-def would_join(source: str | Path, target: str | Path) -> bool:
-    """Return whether a file written to `target` would become one of the source table's files."""
-    if not is_many(source) or Path(target).name.startswith(_HIDDEN):
-        return False
-    if os.path.isdir(source):
-        return Path(source).resolve() in Path(target).resolve().parents
-    return Path(target).absolute().match(str(Path(source).absolute()))
 
 
 def parts_of(path: str | Path) -> list[Path]:
@@ -59,7 +43,7 @@ def parts_of(path: str | Path) -> list[Path]:
         check_path(path)
         return [path]
     if path.is_dir():
-        entries = [p for p in path.iterdir() if not p.name.startswith(_HIDDEN)]
+        entries = [p for p in path.iterdir() if not p.name.startswith(HIDDEN)]
         where = f"the folder {path}"
     else:
         entries = [Path(p) for p in glob.glob(str(path))]
