@@ -50,7 +50,7 @@ nightly: test-all spark
 	$(BIN)/python scripts/mutants.py
 
 .venv/installed-spark: .venv/installed-dev
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[spark]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[spark]' 'pyspark[connect]'
 	touch $@
 
 spark: .venv/installed-spark

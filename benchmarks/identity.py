@@ -311,6 +311,7 @@ def _session() -> Any:
     from pyspark.sql import SparkSession
 
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
     settings = {"master": "local[2,4]", "ui.enabled": "false", "ui.showConsoleProgress": "false",
                 "sql.shuffle.partitions": "2", "driver.host": "127.0.0.1", "driver.bindAddress": "127.0.0.1",
                 "sql.session.timeZone": "UTC", "sql.caseSensitive": "true"}  # fmt: skip

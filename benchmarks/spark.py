@@ -382,7 +382,7 @@ def values_job(source: str, folder: str, way: str, memory: str) -> None:
     from hedgerow.backends.spark import cluster
     from hedgerow.backends.spark.spark_table import SparkTable
 
-    cluster.MANY = cluster.MANY if way == "hashes" else 1 << 62
+    cluster.MANY = 0 if way == "hashes" else 1 << 62
     watch()
     table = SparkTable(session(folder, memory).read.parquet(source))
     for name in table.names:

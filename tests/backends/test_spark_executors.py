@@ -147,7 +147,9 @@ import sys
 from pyspark.sql import SparkSession
 
 import hedgerow as hr
+from hedgerow.backends.spark import cluster
 
+cluster._SENT = 1  # arrays go to executors as files, as those of columns with many values do
 people, out = sys.argv[1:]
 builder = SparkSession.builder.remote("local[2]")
 for name, value in {
@@ -160,10 +162,12 @@ for name, value in {
 }.items():
     builder = builder.config(name, value)
 spark = builder.getOrCreate()
+send, sent = spark.addArtifacts, []
+spark.addArtifacts = lambda path, file: (sent.append(path), send(path, file=file))
 schema = hr.Schema(quasi=["age", "education", "job"], sensitive=["income", "diagnosis"])
 release = hr.protect(spark.read.parquet(people), schema, hr.MART(8))
 release.write(out)
-print(type(release.table).__module__)
+print(type(release.table).__module__, len(sent) > 5)
 spark.stop()
 """
 
@@ -173,4 +177,4 @@ def test_spark_connect(tmp_path: Path) -> None:
     """A session that is a client of a server: no SparkContext is here."""
     pytest.importorskip("grpc_status", reason="grpcio-status is not installed (pyspark[connect])")
     found = _ran(CONNECTED, tmp_path)
-    assert found == "pyspark.sql.connect.dataframe"
+    assert found == "pyspark.sql.connect.dataframe True"

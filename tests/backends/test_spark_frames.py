@@ -213,3 +213,25 @@ def test_a_large_frame_is_not_read_whole_unasked(people: Any, monkeypatch: pytes
             hr.protect(people, SCHEMA, hr.Microaggregation(5))
         with pytest.raises(UnsupportedError, match="max_inference takes the rows of this Spark"):
             hr.protect(people, SCHEMA, hr.MART(5), max_inference=0.5)
+
+
+def test_a_table_of_a_catalogue_is_released_into_another_and_checked_there(spark: Any, tmp_path: Path) -> None:
+    """As docs/in-a-warehouse.md says of Delta and Iceberg, with Parquet tables of Spark's own catalogue."""
+    for name in ("register", "handed_out"):
+        spark.sql(f"CREATE DATABASE {name} LOCATION '{tmp_path / name}'")
+    try:
+        spark.createDataFrame(PEOPLE).writeTo("register.people").using("parquet").create()
+        release = hr.protect(spark.table("register.people"), SCHEMA, hr.MART(5))
+        release.table.writeTo("handed_out.people").using("parquet").create()
+        assert all(check.holds for check in release.verify_written(spark.table("handed_out.people")))
+        check = release.plan.check_sql("handed_out.people", "register.people", "spark")
+        assert spark.sql(check).isEmpty()
+        # one row lacks a copy, and one is there twice
+        changed = spark.table("handed_out.people").toArrow()
+        changed = pa.concat_tables([changed[1:], changed[-1:]])
+        spark.createDataFrame(changed).writeTo("handed_out.changed").using("parquet").create()
+        check = release.plan.check_sql("handed_out.changed", "register.people", "spark")
+        assert {"rows lacking", "rows too many"} <= {row.check_name for row in spark.sql(check).collect()}
+    finally:
+        for name in ("register", "handed_out"):
+            spark.sql(f"DROP DATABASE IF EXISTS {name} CASCADE")

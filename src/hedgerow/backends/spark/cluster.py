@@ -9,14 +9,17 @@ from __future__ import annotations
 import atexit
 import json
 import os
+import pickle
 import re
 import shutil
 import sys
+import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, fields, is_dataclass
 from importlib import import_module
+from itertools import accumulate
 from pathlib import Path
 from secrets import token_hex
 from typing import Any, TypeVar, cast
@@ -35,6 +38,7 @@ from ...columns.workspace import memory_of
 from ...errors import HedgerowError, InputError, UnsupportedError
 from ...files import temporary_folder
 from ...key import Key
+from ...texts import refusal
 
 # most rows that are collected before work is called with them
 AT_ONCE = 1 << 20
@@ -56,15 +60,17 @@ _KNOWN = {
         "into more parts: frame.repartition(...)",
     ),
 }
-_JAVA = "Java 17 or newer is needed (on Debian: apt-get install openjdk-17-jre-headless)"
 
 # values of a column from which on their hashes are looked up
-MANY = 1 << 20
+MANY = 1 << 22
+# bytes of a function's arrays from which on they go to the executors of Spark Connect as a file: messages have a limit
+_SENT = 1 << 22
 # hashes in which this process looks up, of the columns of one table or pair of tables, by the tokens of both
 _TABLES: dict[tuple[str, str], tuple[NDArray[Any], ...]] = {}
 
 T = TypeVar("T")
 Work = Callable[[pa.Table], Iterable[pa.RecordBatch]]
+Parts = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
 
 def session() -> Any:
@@ -79,18 +85,16 @@ def session() -> Any:
         from pyspark.errors import PySparkException
         from pyspark.sql import SparkSession
     except ImportError:
-        raise UnsupportedError(
-            "the engine 'spark' needs the package pyspark, which is not installed", hint="pip install 'hedgerow[spark]'"
-        ) from None
+        raise UnsupportedError(**refusal("no_pyspark", "backends")) from None
     with suppress(PySparkException):
         running = SparkSession.active()  # of this thread, or of all
         if not has_ended(running):
             return running
     home = os.environ.get("JAVA_HOME")
     if shutil.which("java") is None and not (home and Path(home, "bin", "java").exists()):
-        raise UnsupportedError(
-            "the engine 'spark' needs Java, which was not found on the path or in JAVA_HOME", hint=_JAVA
-        )
+        raise UnsupportedError(**refusal("no_java", "backends"))
+    # nothing here hands pandas over
+    warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
     folder = ExitStack()
     atexit.register(folder.close)
     settings = {
@@ -114,14 +118,19 @@ def session() -> Any:
     try:
         started = builder.getOrCreate()
     except Exception as error:
-        raise UnsupportedError(f"Spark does not start: {type(error).__name__}", hint=_JAVA) from None
+        raise UnsupportedError(**refusal("no_start", "backends", error=type(error).__name__)) from None
     started.sparkContext.setLogLevel("OFF")  # failures are raised here, without Java stack traces
     return started
 
 
+def is_connected(session: Any) -> bool:
+    """Return whether a session is one of Spark Connect, a client of a server."""
+    return hasattr(session, "is_stopped")
+
+
 def has_ended(session: Any) -> bool:
     """Return whether a Spark session has been stopped."""
-    if hasattr(session, "is_stopped"):  # of Spark Connect
+    if is_connected(session):
         return bool(session.is_stopped)
     try:
         return session.sparkContext._jsc is None
@@ -170,17 +179,9 @@ def run(job: Callable[[], T]) -> T:
             # what our own code raised on an executor arrives as text inside Spark's error
             raise kind(raised[-1][1], hint=raised[-1][2] or None) from None
         if missing := _MISSING.search(str(error)):
-            raise UnsupportedError(
-                f"the executors of the cluster do not have the Python package {missing[1]!r}",
-                hint="install Hedgerow there in the same version as here; PYSPARK_PYTHON names the "
-                "Python that they run",
-            ) from None
+            raise UnsupportedError(**refusal("no_package", "backends", name=missing[1])) from None
         if LARGEST in str(error):
-            raise UnsupportedError(
-                f"what comes back from the cluster is more than {LARGEST} allows",
-                hint=f"set {LARGEST} and spark.driver.memory higher where Spark is started, or "
-                "coarsen the columns with the most values",
-            ) from None
+            raise UnsupportedError(**refusal("too_much_back", "backends", setting=LARGEST)) from None
         named = _named(error)
         why, hint = next(
             (message for name, message in _KNOWN.items() if named.endswith(name)),
@@ -228,7 +229,38 @@ def map_parts(frame: Any, work: Work, schema: Any, *, whole: bool = False, at_on
         for table in _together(batches, most):
             yield from work(table)
 
-    return frame.mapInArrow(parts, schema)
+    sent = _with_file(parts, frame.sparkSession) if is_connected(frame.sparkSession) else parts
+    return frame.mapInArrow(sent, schema)
+
+
+def _with_file(parts: Parts, session: Any) -> Parts:
+    """Return a function that does the same and whose arrays, if they are large, executors read from a file."""
+    from pyspark import cloudpickle
+
+    arrays: list[pickle.PickleBuffer] = []
+    code = cloudpickle.dumps(parts, protocol=5, buffer_callback=arrays.append)
+    sizes = [array.raw().nbytes for array in arrays]
+    if sum(sizes) < _SENT:
+        return parts
+    # at multiples of what Arrow aligns its buffers to
+    begins = [0, *accumulate(-(-size // 64) * 64 for size in sizes)]
+    with temporary_folder() as folder:
+        path = folder / f"arrays-{token_hex(16)}"
+        with open(path, "wb") as file:
+            for array, begin in zip(arrays, begins, strict=False):
+                file.seek(begin)
+                file.write(array.raw())
+        run(lambda: session.addArtifacts(str(path), file=True))
+    name = path.name
+
+    def received(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        from pyspark import SparkFiles, cloudpickle
+
+        data = pa.memory_map(SparkFiles.get(name)).read_buffer()
+        buffers = [data[begin : begin + size] for begin, size in zip(begins, sizes, strict=False)]
+        yield from cloudpickle.loads(code, buffers=buffers)(batches)
+
+    return received
 
 
 def _together(batches: Iterator[pa.RecordBatch], most: int) -> Iterator[pa.Table]:
@@ -341,15 +373,9 @@ def columns_of(frame: Any, where: str) -> pa.Schema:
         Spark does not hand over the values of a column.
     """
     if has_ended(frame.sparkSession):
-        raise InputError(
-            "the Spark session of this table has ended, and its rows with it",
-            hint="read the table again in a session that runs",
-        )
+        raise InputError(**refusal("ended", "backends"))
     if frame.isStreaming:
-        raise InputError(
-            "the table is a stream, which never ends",
-            hint="write what came so far into a table, and give that: spark.read.parquet(...)",
-        )
+        raise InputError(**refusal("stream", "backends"))
     names = list(frame.columns)
     check_names(names, where)
     # a query would take dots and quotes in a name for a path
@@ -364,10 +390,7 @@ def columns_of(frame: Any, where: str) -> pa.Schema:
         ]
         if not refused or len(refused) == len(names) > 1:
             raise
-        raise UnsupportedError(
-            f"Spark does not hand over the types of these columns: {', '.join(refused)}",
-            hint="leave them out of the table, or cast them to text or numbers",
-        ) from None
+        raise UnsupportedError(**refusal("types_kept", "backends", names=", ".join(refused))) from None
     return pa.schema(list(zip(names, types, strict=True)))
 
 
