@@ -18,6 +18,7 @@ import datetime as dt
 import gzip
 import io
 import os
+import re
 import sys
 import tempfile
 import time
@@ -269,7 +270,9 @@ def by_command(trial: Trial, source: Any, engine: str, seed: int, out: Path) -> 
     with contextlib.redirect_stdout(told), contextlib.redirect_stderr(warned):
         code = command(words)
     if code:
-        raise hr.HedgerowError(" ".join(warned.getvalue().split()))
+        words = " ".join(warned.getvalue().split())
+        # a busy machine is told of progress before
+        raise hr.HedgerowError(words[re.search(r"\b(warning|error): ", words).start() :])
     return "\n".join(line for line in warned.getvalue().splitlines() if line.startswith("warning"))
 
 
@@ -311,7 +314,6 @@ def _session() -> Any:
     from pyspark.sql import SparkSession
 
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
     settings = {"master": "local[2,4]", "ui.enabled": "false", "ui.showConsoleProgress": "false",
                 "sql.shuffle.partitions": "2", "driver.host": "127.0.0.1", "driver.bindAddress": "127.0.0.1",
                 "sql.session.timeZone": "UTC", "sql.caseSensitive": "true"}  # fmt: skip

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.csv as pacsv
 import pytest
 
+import hedgerow as hr
 from experiments import __main__ as experiments
 from hedgerow.cli.app import run
 
@@ -59,6 +60,15 @@ def test_rr_from_table_to_counts(people: Path, capsys: Any) -> None:
                 "new.csv"]) == 0  # fmt: skip
     new, old = (pacsv.read_csv(f).column("job").to_pylist() for f in ("new.csv", "out/release.csv"))
     assert new == old
+
+
+def test_a_whole_number_draws_what_it_draws_in_python(people: Path) -> None:
+    words = ["protect", "people.csv", *ROLES, "--method", "rr", "--random-state", "1", "--no-report"]
+    assert run([*words, "-l", "4", "--out", "out"]) == 0
+    schema = hr.Schema(quasi=["sex", "job"], sensitive=["ill"], identifiers=["id"])
+    hr.protect("people.csv", schema, hr.RandomizedResponse(l=4, random_state=1)).write("again")
+    for name in ("plan.json", "release.csv"):
+        assert Path("out", name).read_bytes() == Path("again", name).read_bytes()
 
 
 def test_a_key_that_is_not_there_repeats_no_draws(people: Path, capsys: Any) -> None:

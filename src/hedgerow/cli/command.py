@@ -17,7 +17,7 @@ from ..files import read_text
 from ..schema import Schema
 from ..texts import refusal, text
 from ..workflow.methods import MASKING, MASKING_PANEL
-from ..workflow.options import TABLES, Option, fits, rows, schema_from, split
+from ..workflow.options import TABLES, Option, fits, number, rows, schema_from, split
 from .console import set_quiet
 from .outputs import received
 
@@ -75,7 +75,7 @@ _KINDS = {
 }
 
 
-def _parser(kind: type, words: str) -> Callable[[str], Any]:
+def _parser(kind: Callable[[str], Any], words: str) -> Callable[[str], Any]:
     """Return a number parser with Hedgerow's own error text, since typer's text depends on its version."""
 
     def parse(text: str) -> Any:
@@ -87,7 +87,7 @@ def _parser(kind: type, words: str) -> Callable[[str], Any]:
     return parse
 
 
-_PARSERS = {int: _parser(int, "a whole number"), float: _parser(float, "a number, such as 0.5")}
+_PARSERS = {int: _parser(int, "a whole number"), float: _parser(number, "a number, such as 0.5")}
 
 
 def parameter(option: Option) -> inspect.Parameter:

@@ -20,7 +20,7 @@ from ..methods.private import MOST as MOST_EPSILON
 from ..profiles import Profile
 from ..schema import KINDS, Schema
 from ..workflow.methods import METHODS, OPTIONS
-from ..workflow.options import Option, bound, split
+from ..workflow.options import Option, bound, number, split
 from . import WORDS
 from .state import Choices
 
@@ -224,7 +224,7 @@ def _option(option: Option, form: Mapping[str, str]) -> Any:
     try:
         if option.type is bool:
             return text == "yes"
-        return split(text) if option.type is list else option.type(text)
+        return {list: split, float: number}.get(option.type, option.type)(text)
     except ValueError:
         kind = {int: "a whole number", float: "a number"}[option.type]
         raise ParameterError(f"{words(option.name)} must be {kind}") from None

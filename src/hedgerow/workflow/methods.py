@@ -12,7 +12,7 @@ from typing import Any
 
 from ..errors import ParameterError, UnsupportedError, did_you_mean
 from ..texts import read_toml, refusal
-from .options import fits, quoted, rows, split
+from .options import fits, number, quoted, rows, split
 
 # the class of each method, as ``module:class``, by its name on the command line
 METHODS: dict[str, str] = read_toml(__package__, "methods.toml")
@@ -67,7 +67,7 @@ def _parsed(options: Mapping[str, Any]) -> dict[str, Any]:
         # from the right, for a value may hold a colon
         pairs = [entry.rpartition(":") for entry in params["caps"]]
         try:
-            params["caps"] = {name: float(cap) for name, _, cap in pairs}
+            params["caps"] = {name: number(cap) for name, _, cap in pairs}
         except ValueError:
             raise ParameterError("--caps reads VALUE:CAP", hint="for example --caps illness=HIV:0.1") from None
     if "known_negations" in params:
@@ -116,7 +116,7 @@ def options_of(method: Any) -> dict[str, Any]:
         A parameter has a value that no option can express.
     """
     params = {name: value for name, value in changed(method).items() if name != "key"}
-    options = {n: _typed(v, _ROWS[n].type) for n, v in _unparsed(params).items() if n in _ROWS}
+    options = {n: _listed(v) for n, v in _unparsed(params).items() if n in _ROWS}
     lost = [n for n in params if n not in options or not _is_sayable(options[n], _ROWS[n].type)]
     if not lost:
         # made again and compared: what text cannot carry shows itself
@@ -132,13 +132,6 @@ def _is_sayable(value: Any, kind: type) -> bool:
     return fits(value, kind) and (kind is not list or split(value) == value)
 
 
-def _typed(value: Any, kind: type) -> Any:
-    """Return a parameter converted to its option's type, or unchanged if it does not fit."""
-    if kind is float and isinstance(value, (int, float)) and not isinstance(value, bool):
-        return float(value)
-    return _listed(value) if kind is list else value
-
-
 def _listed(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value
 
@@ -147,10 +140,3 @@ def words(method: Any) -> list[str]:
     """Return a method and its options, except its key, as words of a command line."""
     values = options_of(method)
     return [name_of(method), *(w for name, value in values.items() for w in _ROWS[name].words(value))]
-
-
-def canonical(method: Any) -> Any:
-    """Return the method with numbers as the command line gives them, so that both give the same plan."""
-    floats = [name for name, row in _ROWS.items() if row.type is float]
-    params = changed(method)
-    return method.copy().set_params(**{n: _typed(params[n], float) for n in floats if n in params})

@@ -228,6 +228,14 @@ def _followers(entries: Iterable[str]) -> dict[str, Any]:
     return followers
 
 
+def number(text: str) -> int | float:
+    """Return the number that a text holds: a whole number if it is written as one, as in Python."""
+    try:
+        return int(text)
+    except ValueError:
+        return float(text)
+
+
 def _point(text: str) -> float | str:
     """Return a cut point: a number, or a date as text."""
     try:

@@ -25,7 +25,6 @@ from ..schema import SCHEMA, Schema
 from ..validation import FLAG, METHOD, NUMBER, PATH, PROGRESS, TEXT, takes
 from . import script
 from .inspection import Inspection, inspect
-from .methods import canonical
 from .protect import guarding, protect, stronger
 from .request import CHOICE, DRAWING, Request
 
@@ -264,7 +263,6 @@ class Session:
         """
         schema.check(read(self.table, schema=schema).names)
         schema.check_quasi()
-        method = canonical(method)
         if profile is not None:
             method = stronger(profile, method)
         guarding(method, **guard)  # what cannot be done is refused before the work
