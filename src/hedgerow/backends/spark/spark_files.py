@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from ...columns.arrays import decoded, one_piece, regrouped, value_type
+from ...columns.arrays import decoded, one_piece, regrouped, slices, value_type
 from ...columns.chunked_table import ChunkedTable
 from ...columns.order import cell_texts, order_by_ranks, ranks_of
 from ...columns.table import Table
@@ -36,6 +36,8 @@ from .recode import ByDraws, SparkColumn
 from .spark_table import CountedColumn, Gathered, Maker, SparkTable, has_zeros
 
 _BATCH = 1 << 17
+# rows whose cells are written out for Spark at once
+_WRITTEN = 1 << 15
 # types whose values Spark holds, besides integers, times and decimals
 _HELD = (
     pa.bool_(), pa.float32(), pa.float64(), pa.string(), pa.large_string(), pa.binary(), pa.date32()
@@ -221,9 +223,12 @@ def release(table: Table, change: Change) -> ReleasedTable:
 
     def work(part: pa.Table) -> Iterator[pa.RecordBatch]:
         output = maker.columns(read(part))
-        cells = [part.column(stays[n]) if n in stays else decoded(pa.chunked_array([output[n]])) for n in remaining]
+        cells = [part.column(stays[n]) if n in stays else pa.chunked_array([output[n]]) for n in remaining]
         keys = {} if order is None else order.keys(cells)
-        yield from pa.Table.from_arrays([*cells, *keys.values()], [*names, *keys]).to_batches(1 << 16)
+        # a recoded cell may be a text of a thousand letters: those of a few rows at a time are decoded
+        for at in slices(part.num_rows, _WRITTEN):
+            arrays = [decoded(column[at]) for column in (*cells, *keys.values())]
+            yield from pa.Table.from_arrays(arrays, [*names, *keys]).combine_chunks().to_batches()
 
     fields, types = _types_of(table, columns, dict(zip(remaining, names, strict=True)))
     if order is not None:
@@ -262,9 +267,10 @@ def _released_here(table: Gathered, change: Change) -> ReleasedTable:
     names = [f"r{i}" for i in range(len(remaining))]
 
     def work(part: pa.Table) -> Iterator[pa.RecordBatch]:
-        here = [word.to_numpy() for word in part.columns]
-        arrays = [entries.take(pa.array(place[packing.codes(here, key)])) for key, entries, place in cells]
-        yield from pa.Table.from_arrays(arrays, names).to_batches(1 << 16)
+        for at in slices(part.num_rows, _WRITTEN):
+            here = [word[at].to_numpy() for word in part.columns]
+            arrays = [entries.take(pa.array(place[packing.codes(here, key)])) for key, entries, place in cells]
+            yield from pa.Table.from_arrays(arrays, names).to_batches()
 
     fields, types = _types_of(whole, columns, dict(zip(remaining, names, strict=True)))
     sent = whole.frame.sparkSession.createDataFrame(pa.table(dict(zip(packing.names(), words, strict=True))))
@@ -341,8 +347,12 @@ class Order:
                 if entries is None:
                     sort_keys[name] = cell_texts(values).cast(pa.string())
                     break
-                place = pc.index_in(values.cast(entries.type), value_set=entries)
-                key = key * np.uint64(n) + ranks[place.to_numpy()]
+                distinct, codes = values, None
+                if pa.types.is_dictionary(values.type):
+                    distinct = pa.concat_arrays([values.dictionary, pa.nulls(1, values.type.value_type)])
+                    codes = values.indices.fill_null(len(values.dictionary)).to_numpy()
+                place = pc.index_in(distinct.cast(entries.type), value_set=entries).fill_null(0).to_numpy()
+                key = key * np.uint64(n) + ranks[place if codes is None else place[codes]]
             else:
                 sort_keys[name] = pa.array(key.astype(np.int64))
         return sort_keys
