@@ -270,9 +270,8 @@ def by_command(trial: Trial, source: Any, engine: str, seed: int, out: Path) -> 
     with contextlib.redirect_stdout(told), contextlib.redirect_stderr(warned):
         code = command(words)
     if code:
-        words = " ".join(warned.getvalue().split())
         # a busy machine is told of progress before
-        raise hr.HedgerowError(words[re.search(r"\b(warning|error): ", words).start() :])
+        raise hr.HedgerowError(re.sub(r"^.*?\b(?=(warning|error): )", "", " ".join(warned.getvalue().split())))
     return "\n".join(line for line in warned.getvalue().splitlines() if line.startswith("warning"))
 
 

@@ -223,6 +223,7 @@ BAD: dict[str, tuple[Any, list[str], str]] = {
     "k too large": (None, ["people.csv", "-k", "301"], "k"),
     "disclosure of 0": (None, ["people.csv", "--max-disclosure", "0"], "max_disclosure"),
     "disclosure above 1": (None, ["people.csv", "--max-disclosure", "1.5"], "max_disclosure"),
+    "disclosure of many digits": (None, ["people.csv", "--max-disclosure", "9" * 400], "max_disclosure"),
     "alpha of 1": (None, ["people.csv", "--alpha", "1"], "alpha"),
     "numeric style": (None, ["people.csv", "--numeric", "sum"], "numeric"),
     "method": (None, ["people.csv", "--method", "marts"], "did you mean 'mart'"),

@@ -149,7 +149,7 @@ from pyspark.sql import SparkSession
 import hedgerow as hr
 from hedgerow.backends.spark import cluster
 
-cluster._SENT = 1  # arrays go to executors as files, as those of columns with many values do
+cluster.FILE_FROM = 1  # arrays go to executors as files, as those of columns with many values do
 people, out = sys.argv[1:]
 builder = SparkSession.builder.remote("local[2]")
 for name, value in {

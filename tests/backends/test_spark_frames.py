@@ -8,12 +8,13 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 import hedgerow as hr
-from hedgerow.backends.spark import cluster
+from hedgerow.backends.spark import cluster, spark_files
 from hedgerow.backends.spark.spark_table import SparkTable
 from hedgerow.errors import InputError, SchemaError, UnsupportedError
 from hedgerow.release.release import Release
@@ -235,3 +236,14 @@ def test_a_table_of_a_catalogue_is_released_into_another_and_checked_there(spark
     finally:
         for name in ("register", "handed_out"):
             spark.sql(f"DROP DATABASE IF EXISTS {name} CASCADE")
+
+
+def test_sort_keys_of_recoded_cells_are_those_of_their_texts() -> None:
+    order = object.__new__(spark_files.Order)
+    order.kinds = {"k0": "long"}
+    order._runs = [[(0, pa.array(["x", "y", None]), np.array([1, 2, 0], np.uint64), 3)]]
+    cells = pa.chunked_array([["y", None, "x", "y"]])
+    for column in (cells, cells.dictionary_encode(), cells.dictionary_encode("encode")):
+        assert order.keys([column])["k0"].to_pylist() == [2, 0, 1, 2]
+    with pytest.raises(InputError, match="other values each time"):
+        order.keys([pa.chunked_array([["y", "z"]]).dictionary_encode()])

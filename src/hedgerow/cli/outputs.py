@@ -52,7 +52,7 @@ def new_file(
     if not target.parent.is_dir():
         raise OutputError(f"cannot write {target}: its folder does not exist")
     paths = [each for each in inputs if isinstance(each, (str, Path))]
-    if any(same_file(each, target) or (force and would_join(each, target)) for each in paths):
+    if any(same_file(each, target) or (target.exists() and would_join(each, target)) for each in paths):
         raise OutputError(f"{target} is an input, so it is not replaced", hint="choose another name")
     hint = "choose another name" + (", or replace it with --force" if force is not None else "")
     # a report or a picture that we wrote may be written anew; a file that only has its name may not

@@ -59,7 +59,7 @@ class Option:
         """Return the words of a command line that set the option to a value."""
         if isinstance(value, bool):
             return [self.switch.split("/")[not value]]
-        texts = [each if isinstance(each, str) else repr(each) for each in _listed(value)]
+        texts = [str(each) for each in _listed(value)]
         short = min((*self.flags, self.long), key=len)
         # what begins with a dash would be read as a flag of its own
         words = ([f"{self.long}={text}"] if text.startswith("-") else [short, text] for text in texts)
@@ -231,9 +231,10 @@ def _followers(entries: Iterable[str]) -> dict[str, Any]:
 def number(text: str) -> int | float:
     """Return the number that a text holds: a whole number if it is written as one, as in Python."""
     try:
-        return int(text)
+        whole = int(text)
     except ValueError:
         return float(text)
+    return whole if abs(whole) < 2**53 else float(text)
 
 
 def _point(text: str) -> float | str:

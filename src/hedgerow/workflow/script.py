@@ -174,6 +174,8 @@ def _schema(schema: Schema, needed: set[str]) -> str:
 
 def _literal(value: Any, needed: set[str]) -> str:
     """Return a value as Python code, and add the imports that the code needs to `needed`."""
+    if type(value).__module__.startswith("numpy") and hasattr(value, "tolist"):
+        return _literal(value.tolist(), needed)
     # repr gives nan and inf, which are no names in Python
     if isinstance(value, float) and not math.isfinite(value):
         return f"float({str(value)!r})"
@@ -191,8 +193,6 @@ def _literal(value: Any, needed: set[str]) -> str:
         return f"({inner},)" if len(value) == 1 else f"({inner})"
     if isinstance(value, Hierarchy):
         return f"hr.Hierarchy({_literal(value.paths, needed)})"
-    if type(value).__module__.startswith("numpy") and hasattr(value, "tolist"):
-        return _literal(value.tolist(), needed)
     if is_dataclass(value) and type(value).__module__.startswith("hedgerow."):
         return _record(value, needed)
     raise UnsupportedError(**refusal("unspelled", "workflow", kind=type(value).__name__))

@@ -64,7 +64,7 @@ _KNOWN = {
 # values of a column from which on their hashes are looked up
 MANY = 1 << 22
 # bytes of a function's arrays from which on they go to the executors of Spark Connect as a file: messages have a limit
-_SENT = 1 << 22
+FILE_FROM = 1 << 22
 # hashes in which this process looks up, of the columns of one table or pair of tables, by the tokens of both
 _TABLES: dict[tuple[str, str], tuple[NDArray[Any], ...]] = {}
 
@@ -229,8 +229,8 @@ def map_parts(frame: Any, work: Work, schema: Any, *, whole: bool = False, at_on
         for table in _together(batches, most):
             yield from work(table)
 
-    sent = _with_file(parts, frame.sparkSession) if is_connected(frame.sparkSession) else parts
-    return frame.mapInArrow(sent, schema)
+    function = _with_file(parts, frame.sparkSession) if is_connected(frame.sparkSession) else parts
+    return frame.mapInArrow(function, schema)
 
 
 def _with_file(parts: Parts, session: Any) -> Parts:
@@ -240,7 +240,7 @@ def _with_file(parts: Parts, session: Any) -> Parts:
     arrays: list[pickle.PickleBuffer] = []
     code = cloudpickle.dumps(parts, protocol=5, buffer_callback=arrays.append)
     sizes = [array.raw().nbytes for array in arrays]
-    if sum(sizes) < _SENT:
+    if sum(sizes) < FILE_FROM:
         return parts
     # at multiples of what Arrow aligns its buffers to
     begins = [0, *accumulate(-(-size // 64) * 64 for size in sizes)]
@@ -253,14 +253,14 @@ def _with_file(parts: Parts, session: Any) -> Parts:
         run(lambda: session.addArtifacts(str(path), file=True))
     name = path.name
 
-    def received(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def read_and_run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         from pyspark import SparkFiles, cloudpickle
 
         data = pa.memory_map(SparkFiles.get(name)).read_buffer()
         buffers = [data[begin : begin + size] for begin, size in zip(begins, sizes, strict=False)]
         yield from cloudpickle.loads(code, buffers=buffers)(batches)
 
-    return received
+    return read_and_run
 
 
 def _together(batches: Iterator[pa.RecordBatch], most: int) -> Iterator[pa.Table]:

@@ -132,7 +132,7 @@ class ByDraws(Maker):
         def first_words(part: pa.Table) -> Ints:
             return _hashed(read(part), hashed, hasher)[0].view(np.int64)
 
-        frame = gathered(table.frame, "hash", first_words, parts_for(table.n_rows))
+        frame = gathered(table.frame, "hash", first_words, parts_for(table.n_rows, table.at_once))
         return frame.select(*table.frame.columns)
 
     def columns(self, part: pa.Table) -> Mapping[str, pa.Array]:

@@ -30,14 +30,14 @@ from ...texts import refusal
 from .. import duckdb, partitions
 from ..base import Change, PartWork, ReleasedTable, T, sensitive_column
 from ..release_order import ReleasedCodes
-from .cluster import gathered, map_parts, moments_as_numbers, parts_for, reading, results, run, session
+from .cluster import changed, gathered, map_parts, moments_as_numbers, parts_for, reading, results, run, session
 from .packing import Packing
 from .recode import ByDraws, SparkColumn
 from .spark_table import CountedColumn, Gathered, Maker, SparkTable, has_zeros
 
 _BATCH = 1 << 17
-# rows whose cells are written out for Spark at once
-_WRITTEN = 1 << 15
+# rows whose cells are decoded at once
+_DECODED = 1 << 15
 # types whose values Spark holds, besides integers, times and decimals
 _HELD = (
     pa.bool_(), pa.float32(), pa.float64(), pa.string(), pa.large_string(), pa.binary(), pa.date32()
@@ -103,7 +103,7 @@ def by_group(recoding: Partition, table: SparkTable) -> Any:
         leaf = partitions.route(recoding, [here.like(c) for c in recoding.columns])
         return groups[leaf] if len(groups) else leaf.astype(np.int64)
 
-    frame = gathered(table.frame, "group", group_of, parts_for(table.n_rows))
+    frame = gathered(table.frame, "group", group_of, parts_for(table.n_rows, table.at_once))
     return frame.select(*table.frame.columns)
 
 
@@ -226,7 +226,7 @@ def release(table: Table, change: Change) -> ReleasedTable:
         cells = [part.column(stays[n]) if n in stays else pa.chunked_array([output[n]]) for n in remaining]
         keys = {} if order is None else order.keys(cells)
         # a recoded cell may be a text of a thousand letters: those of a few rows at a time are decoded
-        for at in slices(part.num_rows, _WRITTEN):
+        for at in slices(part.num_rows, _DECODED):
             arrays = [decoded(column[at]) for column in (*cells, *keys.values())]
             yield from pa.Table.from_arrays(arrays, [*names, *keys]).combine_chunks().to_batches()
 
@@ -267,7 +267,7 @@ def _released_here(table: Gathered, change: Change) -> ReleasedTable:
     names = [f"r{i}" for i in range(len(remaining))]
 
     def work(part: pa.Table) -> Iterator[pa.RecordBatch]:
-        for at in slices(part.num_rows, _WRITTEN):
+        for at in slices(part.num_rows, _DECODED):
             here = [word[at].to_numpy() for word in part.columns]
             arrays = [entries.take(pa.array(place[packing.codes(here, key)])) for key, entries, place in cells]
             yield from pa.Table.from_arrays(arrays, names).to_batches()
@@ -347,12 +347,14 @@ class Order:
                 if entries is None:
                     sort_keys[name] = cell_texts(values).cast(pa.string())
                     break
-                distinct, codes = values, None
-                if pa.types.is_dictionary(values.type):
-                    distinct = pa.concat_arrays([values.dictionary, pa.nulls(1, values.type.value_type)])
+                codes: Any = slice(None)
+                if pa.types.is_dictionary(values.type):  # its texts are looked up once each, and missing
                     codes = values.indices.fill_null(len(values.dictionary)).to_numpy()
-                place = pc.index_in(distinct.cast(entries.type), value_set=entries).fill_null(0).to_numpy()
-                key = key * np.uint64(n) + ranks[place if codes is None else place[codes]]
+                    values = pa.concat_arrays([values.dictionary, pa.nulls(1, values.type.value_type)])
+                place = pc.index_in(values.cast(entries.type), value_set=entries).fill_null(-1).to_numpy()[codes]
+                if place.min(initial=0) < 0:
+                    raise changed("the table")
+                key = key * np.uint64(n) + ranks[place]
             else:
                 sort_keys[name] = pa.array(key.astype(np.int64))
         return sort_keys
