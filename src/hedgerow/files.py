@@ -183,7 +183,7 @@ def is_many(path: str | Path) -> bool:
 
 def would_join(source: str | Path, target: str | Path) -> bool:
     """Return whether a file written to `target` would become one of the source table's files."""
-    if not is_many(source) or Path(target).name.startswith(HIDDEN) or Path(target).suffix.lower() not in SUFFIXES:
+    if not is_many(source) or Path(target).name.startswith(HIDDEN):
         return False
     if os.path.isdir(source):
         return Path(source).resolve() in Path(target).resolve().parents

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import InputError, OutputError, ParameterError
-from ..files import same_file, temporary_folder, would_join
+from ..files import SUFFIXES, same_file, temporary_folder, would_join
 from ..texts import refusal
 from ..validation import PATH, check
 
@@ -52,7 +52,8 @@ def new_file(
     if not target.parent.is_dir():
         raise OutputError(f"cannot write {target}: its folder does not exist")
     paths = [each for each in inputs if isinstance(each, (str, Path))]
-    if any(same_file(each, target) or (target.exists() and would_join(each, target)) for each in paths):
+    is_table = target.is_file() and target.suffix.lower() in SUFFIXES
+    if any(same_file(each, target) or (is_table and would_join(each, target)) for each in paths):
         raise OutputError(f"{target} is an input, so it is not replaced", hint="choose another name")
     hint = "choose another name" + (", or replace it with --force" if force is not None else "")
     # a report or a picture that we wrote may be written anew; a file that only has its name may not
