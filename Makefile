@@ -49,7 +49,8 @@ test-all: test
 nightly: test-all spark
 	$(BIN)/python scripts/mutants.py
 
-.venv/installed-spark: .venv/installed-dev
+# anew when what it installs changes here
+.venv/installed-spark: .venv/installed-dev Makefile
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[spark]' 'pyspark[connect]'
 	touch $@
 

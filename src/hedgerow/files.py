@@ -1,8 +1,7 @@
-"""Write files completely or not at all, readable only by their owner; read text files; compare paths."""
+"""Write files completely or not at all, readable only by their owner; and read text files."""
 
 from __future__ import annotations
 
-import glob
 import os
 import re
 import shutil
@@ -24,8 +23,6 @@ except ImportError:  # where there are no such locks, leftovers stay
 PART, OLD = ".part", ".old"
 # Bytes of a plan, schema or configuration that are read.
 LONGEST_TEXT = 10**9
-# What other programs leave beside their files begins so.
-HIDDEN = (".", "_")
 # Opens a pipe without waiting for its writer, on systems that know it.
 _AT_ONCE = getattr(os, "O_NONBLOCK", 0)
 # How the names of tables end, and the format that each ending stands for.
@@ -174,20 +171,6 @@ def same_file(a: str | Path, b: str | Path) -> bool:
         return os.path.samefile(a, b)
     except (OSError, ValueError):
         return False
-
-
-def is_many(path: str | Path) -> bool:
-    """Return whether a path is a folder, or a pattern such as ``people/*.parquet``."""
-    return os.path.isdir(path) or (glob.has_magic(str(path)) and not os.path.exists(path))
-
-
-def would_join(source: str | Path, target: str | Path) -> bool:
-    """Return whether a file written to `target` would become one of the source table's files."""
-    if not is_many(source) or Path(target).name.startswith(HIDDEN):
-        return False
-    if os.path.isdir(source):
-        return Path(source).resolve() in Path(target).resolve().parents
-    return Path(target).absolute().match(str(Path(source).absolute()))
 
 
 def unwritable(path: str | Path, error: OSError) -> OutputError:

@@ -116,7 +116,6 @@ def test_what_flags_cannot_say_stands_in_a_schema_file(here: Path) -> None:
     assert "--schema mine.toml" in session.command_line(schema_file="mine.toml")
 
 
-@pytest.mark.filterwarnings("ignore::UserWarning")
 def test_numbers_of_numpy_are_said_as_numbers(here: Path) -> None:
     method = hr.MART(k=5, max_disclosure=np.float64(0.9))
     assert words(method) == ["mart", "-k", "5", "--max-disclosure", "0.9"]
@@ -125,6 +124,7 @@ def test_numbers_of_numpy_are_said_as_numbers(here: Path) -> None:
     assert "max_disclosure=0.9)" in session.python()
 
 
+@pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("unit", ["person_id", None, "none"])
 def test_who_is_a_person_is_repeated(unit: str | None, here: Path) -> None:
     frame = pd.read_csv("people.csv").rename(columns={"person_id": unit or "person_id"})

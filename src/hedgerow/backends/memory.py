@@ -12,8 +12,8 @@ import pyarrow.parquet as pq
 from ..columns.table import Table
 from ..columns.to_parquet import DEFAULTS, OpenOptions, is_database
 from ..errors import InputError, ParameterError, UnsupportedError
-from ..files import SUFFIXES, is_many
-from ..io.file_format import FileFormat
+from ..files import SUFFIXES
+from ..io.file_format import FileFormat, is_many
 from ..io.file_sets import parts_of
 from ..io.frames import ArrowSource
 from ..io.parquet_reader import Scan

@@ -14,7 +14,7 @@ from ..columns.table import Table
 from ..columns.to_parquet import OpenOptions, is_database, is_relation
 from ..columns.workspace import memory_of
 from ..errors import UnsupportedError
-from ..files import is_many
+from ..io.file_format import is_many
 from ..io.read import read
 from ..schema import Schema
 from .base import engine

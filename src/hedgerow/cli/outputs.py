@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import InputError, OutputError, ParameterError
-from ..files import SUFFIXES, same_file, temporary_folder, would_join
+from ..files import SUFFIXES, same_file, temporary_folder
+from ..io.file_format import would_join
 from ..texts import refusal
 from ..validation import PATH, check
 
@@ -70,11 +71,11 @@ def new_file(
 
 def check_distinct(**targets: str | Path | None) -> None:
     """Raise OutputError if two options would write to the same file."""
-    names: dict[str, str] = {}
-    for option, path in targets.items():
-        other = names.setdefault(os.path.realpath(path), option) if path else option
+    places = {option: os.path.realpath(path) for option, path in targets.items() if path}
+    for option, place in places.items():
+        other = next(each for each in places if places[each] == place)
         if other != option:
-            raise OutputError(f"--{other} and --{option} name one place, {path}", hint="give each its own")
+            raise OutputError(f"--{other} and --{option} name one place, {place}", hint="give each its own")
 
 
 def is_stream(options: Mapping[str, Any]) -> bool:

@@ -122,8 +122,8 @@ def inspect(source: str, options: Options) -> None:
     head = text("inspection", "to_confirm") if is_declared else ""
     toml = head + "".join(f"# To do: {each}\n" for each in to_declare) + schema.to_toml()
     check_distinct(save=options.get("save"), html=options.get("html"))
-    force, how = bool(options.get("force")), "written  "
-    saved = new_file(options["save"], force=force, inputs=(path,)) if options.get("save") else None
+    how = "written  "
+    saved = new_file(options["save"], force=bool(options.get("force")), inputs=(path,)) if options.get("save") else None
     page = new_file(options["html"], mark=PAGE.partition("\n")[0].encode()) if options.get("html") else None
     if saved is not None:
         write_private(saved, toml)

@@ -1,9 +1,11 @@
-"""Describe a file's format: its kind, a text file's dialect, a statistical file's labels."""
+"""Describe a file's format, its dialect or labels, and tell one file from many."""
 
 from __future__ import annotations
 
 import csv
+import glob
 import io
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,6 +15,8 @@ from ..errors import InputError
 # What stands in a cell; a letter in a column of numbers is one of Stata's missing values.
 Code = float | int | str
 UNICODE = ("utf-8", "utf-8-sig", "utf-16")
+# What other programs leave beside their files begins so.
+HIDDEN = (".", "_")
 
 
 @dataclass(frozen=True)
@@ -219,3 +223,17 @@ def damaged(path: Path, kind: str) -> InputError:
     return InputError(
         f"{path.name} is not {kind}, or it is damaged", hint="check the ending of its name, or write it again"
     )
+
+
+def is_many(path: str | Path) -> bool:
+    """Return whether a path is a folder, or a pattern such as ``people/*.parquet``."""
+    return os.path.isdir(path) or (glob.has_magic(str(path)) and not os.path.exists(path))
+
+
+def would_join(source: str | Path, target: str | Path) -> bool:
+    """Return whether a file written to `target` would become one of the source table's files."""
+    if not is_many(source) or Path(target).name.startswith(HIDDEN):
+        return False
+    if os.path.isdir(source):
+        return Path(source).resolve() in Path(target).resolve().parents
+    return Path(target).absolute().match(str(Path(source).absolute()))

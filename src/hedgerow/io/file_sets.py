@@ -15,8 +15,8 @@ import pyarrow as pa
 
 from ..columns.arrays import value_class, value_type
 from ..errors import InputError, did_you_mean, translated
-from ..files import HIDDEN, SUFFIXES, is_many
-from .file_format import damaged
+from ..files import SUFFIXES
+from .file_format import HIDDEN, damaged, is_many
 from .write import PART_FILE
 
 # What the files of a table in parts are called, as we write it.

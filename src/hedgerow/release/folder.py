@@ -15,7 +15,8 @@ from ..backends import engine
 from ..columns.table import Table
 from ..columns.to_parquet import OpenOptions
 from ..errors import HedgerowError, InputError, OutputError
-from ..files import OLD, PART, SUFFIXES, abandoned, private_folder, same_file, sweep, synced, unwritable, would_join
+from ..files import OLD, PART, SUFFIXES, abandoned, private_folder, same_file, sweep, synced, unwritable
+from ..io.file_format import would_join
 from ..io.file_sets import PART as PART_NAME
 from ..io.file_sets import parts_of
 from ..io.write import PART_FILE
