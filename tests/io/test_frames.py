@@ -252,3 +252,27 @@ def test_a_category_that_was_hidden_stands_in_no_type(library: str) -> None:
     schema = hr.Schema(quasi=["job"], sensitive=["pay"])
     released = hr.LocalSuppression(k=5, schema=schema).fit_transform(given)
     assert "RARE" not in f"{released['job'].dtype!r} {released['job'].to_list()}"
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_drawn_categories_keep_their_type_and_order_and_merged_ones_are_text(library: str) -> None:
+    levels = ["low", "middle", "high", "nobody's"]
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {
+            "level": pd.Categorical.from_codes(rng.integers(0, 3, 400), levels, ordered=True),
+            "job": pd.Categorical.from_codes(rng.integers(0, 3, 400), ["c", "b", "a"]),
+            "pay": rng.integers(0, 9999, 400),
+        }
+    )
+    given = frame if library == "pandas" else pl.DataFrame(frame).with_columns(pl.col("level").cast(pl.Enum(levels)))
+    schema = hr.Schema(quasi=["level", "job"], sensitive=["pay"])
+    drawn = hr.protect(given, schema, method=hr.Hedge(5), random_state=1).table
+    merged = hr.Mondrian(300, schema=schema).fit_transform(given)
+    if library == "pandas":
+        assert drawn["level"].dtype == pd.CategoricalDtype(levels[:3], ordered=True)
+        assert drawn["job"].dtype == pd.CategoricalDtype(["a", "b", "c"])
+        assert merged["level"].dtype == merged["job"].dtype != drawn["job"].dtype
+    else:
+        assert dict(drawn.schema) == {"level": pl.Enum(levels[:3]), "job": pl.Categorical, "pay": pl.Int64}
+        assert merged["level"].dtype == merged["job"].dtype == pl.String

@@ -246,10 +246,8 @@ def _fault(readable: Path, path: Path, width: int, dialect: Dialect) -> InputErr
             hint="repair those lines; a field that holds the delimiter must be quoted",
         )
     where = f" near line {first:,}" if first else ""
-    return InputError(
-        f"{path.name} cannot be read as CSV{where} (delimiter {dialect.delimiter!r}, quote {dialect.quote!r})",
-        hint="look for a quote that is not closed or not doubled, or lines that end differently",
-    )
+    marks = {"delimiter": dialect.delimiter, "quote": dialect.quote}
+    return InputError(**refusal("no_csv", "io", file=path.name, where=where, **marks))
 
 
 @contextmanager

@@ -16,6 +16,7 @@ import pyarrow as pa
 from ..columns.arrays import value_class, value_type
 from ..errors import InputError, did_you_mean, translated
 from ..files import SUFFIXES
+from ..texts import refusal
 from .file_format import HIDDEN, damaged, is_many
 from .write import PART_FILE
 
@@ -110,10 +111,8 @@ def check_drift(parts: Sequence[Path], types: Sequence[Mapping[str, pa.DataType]
         changed = [n for n in first if not _same(first[n], columns[n])]
         if changed:
             differences = [f"{n!r} ({columns[n]}, there {first[n]})" for n in changed]
-            raise InputError(
-                f"{path.name} has columns of other types than {parts[0].name}: {', '.join(differences)}",
-                hint="write the parts with the same types",
-            )
+            words = {"file": path.name, "first": parts[0].name, "differences": ", ".join(differences)}
+            raise InputError(**refusal("other_types", "io", **words))
 
 
 def _same(one: pa.DataType, other: pa.DataType) -> bool:

@@ -191,27 +191,30 @@ class FrameSource(Source):
             columns = pa.table({name: _decoded(array) for name, array in replaced.items()})
             new_columns = narwhals.from_arrow(columns, backend=frame.implementation)
             frame = frame.with_columns(*new_columns.iter_columns())
+            names = [name for name in replaced if name in self.frame.columns]
+            frame = frame.with_columns(*_in_categories(frame, self.frame.select(names)))
         if rows is not None:
             # an index would show the rows of the original
             frame = narwhals.maybe_reset_index(frame[rows])
-            frame = frame.with_columns(*_unused_categories_dropped(frame))
+            frame = frame.with_columns(*_in_categories(frame, frame))
         if self.query and not self.query.is_spark_like():
             return frame.lazy(backend=self.query).to_native()
         return frame.to_native()
 
 
-def _unused_categories_dropped(frame: Any) -> list[Any]:
-    """Return the categorical columns without their unused categories."""
+def _in_categories(frame: Any, like: Any) -> list[Any]:
+    """Return the columns of a frame that hold but categories of `like`, as such, without unused ones."""
     import narwhals
 
     recast = []
-    for name, kind in frame.schema.items():
-        if kind == narwhals.Enum:
-            used = set(frame[name].drop_nulls().cast(narwhals.String))
-            kind = narwhals.Enum([each for each in kind.categories if each in used])
-        elif kind != narwhals.Categorical:
+    for name, kind in like.schema.items():
+        if kind not in (narwhals.Enum, narwhals.Categorical):
             continue
-        recast.append(frame[name].cast(narwhals.String).cast(kind))
+        column, values = frame[name].cast(narwhals.String), like[name].cast(narwhals.String)
+        used = set(column.drop_nulls())
+        if used.issubset(values):
+            listed = kind.categories if kind == narwhals.Enum else ()
+            recast.append(column.cast(narwhals.Enum([each for each in listed if each in used]) if listed else kind))
     return recast
 
 
@@ -328,9 +331,12 @@ def _stringified(values: Any, missing: Any) -> pa.ChunkedArray:
 
 
 def _to_pandas(array: Any, was: Any) -> Any:
-    """Return values for a pandas column, in the old column's nullable or Arrow dtype if they fit it."""
+    """Return values for a pandas column, in the old column's nullable, categorical or Arrow dtype if they fit it."""
     pandas = sys.modules["pandas"]
     array = _decoded(array)
+    if isinstance(was, pandas.CategoricalDtype):
+        cells = array.to_pandas()
+        return _used_categories(cells.astype(was)) if cells.dropna().isin(was.categories).all() else cells.array
     if isinstance(was, pandas.ArrowDtype):
         return pandas.array(array, dtype=pandas.ArrowDtype(array.type))
     # Only the nullable dtypes (Int64, boolean, string ...) read Arrow; others follow the values.
@@ -350,12 +356,15 @@ def _bare_pandas(frame: Any) -> Any:
     frame.attrs = {}
     for i, kind in enumerate(frame.dtypes):
         if isinstance(kind, sys.modules["pandas"].CategoricalDtype):
-            column = frame.iloc[:, i].cat.remove_unused_categories()
-            # unsorted categories may stand in the order of the original's rows
-            if not kind.ordered:
-                column = column.cat.reorder_categories(sorted(column.cat.categories, key=str))
-            frame.isetitem(i, column)
+            frame.isetitem(i, _used_categories(frame.iloc[:, i]))
     return frame
+
+
+def _used_categories(column: Any) -> Any:
+    """Return a categorical pandas column without its unused categories, sorted unless they are ordered."""
+    column = column.cat.remove_unused_categories()
+    # unsorted categories may stand in the order of the original's rows
+    return column if column.cat.ordered else column.cat.reorder_categories(sorted(column.cat.categories, key=str))
 
 
 def values_only(table: pa.Table) -> pa.Table:

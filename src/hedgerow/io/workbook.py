@@ -128,10 +128,7 @@ def read_workbook(path: Path, sheet: str = "", missing: Sequence[str] = ()) -> t
 
 
 def _damaged(path: Path) -> InputError:
-    return InputError(
-        f"{path.name} is not an Excel workbook, or it is damaged or locked by a password",
-        hint="open it and save it as .xlsx without a password",
-    )
+    return InputError(**refusal("damaged_workbook", "io", file=path.name))
 
 
 def _unpacked(path: Path) -> int:
@@ -145,16 +142,10 @@ def _unpacked(path: Path) -> int:
     with zipfile.ZipFile(path) as archive:
         size = sum(entry.file_size for entry in archive.infolist())
     if size > max(_SMALL, _RATIO * path.stat().st_size):
-        raise InputError(
-            f"{path.name} has {path.stat().st_size / 1e6:,.1f} MB and unpacks to "
-            f"{size / 1e6:,.0f} MB, as no table of people does",
-            hint="if you trust it, open it and save the sheet as CSV (UTF-8)",
-        )
+        packed = path.stat().st_size / 1e6
+        raise InputError(**refusal("unpacks_to_much", "io", file=path.name, packed=packed, size=size / 1e6))
     if 2 * size > memory_of(None):  # of cells and their text
-        raise InputError(
-            f"{path.name} unpacks to {size / 1e9:,.1f} GB, for which there is too little memory",
-            hint="save the sheet as CSV (UTF-8), which can be read piece by piece",
-        )
+        raise InputError(**refusal("workbook_memory", "io", file=path.name, size=size / 1e9))
     return size
 
 
@@ -193,22 +184,14 @@ def _check(xml: bytes, top: int, where: str) -> None:
     merged = _MERGED.findall(xml)
     header = [ref.decode() for ref, first in merged if int(first) <= top]
     if header:
-        raise InputError(
-            f"{where} has merged cells in its header: {', '.join(header[:3])}",
-            hint="unmerge them; the first row names every column, each by a name of its own",
-        )
+        raise InputError(**refusal("merged_header", "io", where=where, cells=", ".join(header[:3])))
     if merged:
-        raise InputError(
-            f"{where} has {len(merged)} merged cells, of which only the first holds a value",
-            hint="unmerge them and fill in every cell",
-        )
+        raise InputError(**refusal("merged_cells", "io", where=where, cells=len(merged)))
     unknown = _UNKNOWN_FORMULA.findall(xml)
     if unknown:
         columns = sorted({column.decode() for column, _ in unknown}, key=lambda c: (len(c), c))
-        raise InputError(
-            f"{where} has {len(unknown)} formulas whose values are not stored, in column {', '.join(columns[:5])}",
-            hint="open the workbook in Excel or LibreOffice and save it: that stores them",
-        )
+        named = ", ".join(columns[:5])
+        raise InputError(**refusal("formulas_without_values", "io", where=where, formulas=len(unknown), columns=named))
 
 
 def _blank(value: Any) -> bool:
