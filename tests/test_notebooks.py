@@ -37,6 +37,10 @@ CELLS = {
 }
 
 
+# no cell before them has drawn anything
+PICTURES = ["release.plot()", "release.plot('job')", "release.compare('age').plot()"]
+
+
 @pytest.fixture(scope="module")
 def outputs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, str]]:
     """What every cell of a notebook that was run shows, by its code."""
@@ -44,10 +48,11 @@ def outputs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, str
     with pytest.MonkeyPatch.context() as patch:
         for name in ("JUPYTER_RUNTIME_DIR", "JUPYTER_CONFIG_DIR", "IPYTHONDIR"):
             patch.setenv(name, str(folder))
-        cells = [nbformat.v4.new_code_cell(code) for code in (SETUP, *CELLS)]
+        cells = [nbformat.v4.new_code_cell(code) for code in (SETUP, *CELLS, *PICTURES)]
         book = nbformat.v4.new_notebook(cells=cells)
         nbclient.NotebookClient(book, timeout=300, kernel_name="python3").execute()
-    return {cell.source: next((o["data"] for o in cell.outputs if "data" in o), {}) for cell in book.cells[1:]}
+    shown = {cell.source: [o["data"] for o in cell.outputs if "data" in o] for cell in book.cells[1:]}
+    return {source: {kind: value for data in each for kind, value in data.items()} for source, each in shown.items()}
 
 
 @pytest.mark.parametrize("code", CELLS)
@@ -55,6 +60,11 @@ def test_a_notebook_shows_a_readable_table(code, outputs):
     shown = outputs[code]["text/html"]
     assert all(words in shown for words in CELLS[code])
     assert "<table" in shown
+
+
+@pytest.mark.parametrize("code", PICTURES)
+def test_a_notebook_shows_every_picture(code, outputs):
+    assert "image/png" in outputs[code]
 
 
 @pytest.mark.parametrize("code", CELLS)

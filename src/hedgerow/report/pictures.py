@@ -440,7 +440,10 @@ def _on(axes: Axes | None, width: float, height: float) -> Iterator[Axes]:
     # the edge keeps the reader's colour, which fits the reader's paper
     with matplotlib.rc_context({**_TEXT, "axes.edgecolor": matplotlib.rcParams["axes.edgecolor"]}):
         _, new_axes = pyplot.subplots(figsize=(width, height), layout="constrained")
+        is_interactive = matplotlib.is_interactive()
         yield new_axes
+    # a notebook switches its pictures on with the first figure, which leaving the settings undoes
+    matplotlib.interactive(is_interactive)
 
 
 def plot_frontier(frontier: Mapping[str, Any], ax: Axes | None) -> Axes:
