@@ -7,7 +7,7 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-FOLDERS = ("measures", "methods", "release", "audit", "report", "workflow", "io", "backends")
+FOLDERS = ("measures", "methods", "release", "audit", "report", "workflow", "io", "backends", "columns")
 
 
 @cache

@@ -15,6 +15,7 @@ from hedgerow import datasets
 from hedgerow.columns.roles import profile
 from hedgerow.io.file_format import FileLabels, VariableLabels
 from hedgerow.io.read import read
+from hedgerow.workflow.inspection import beforehand
 
 N = 60
 
@@ -144,7 +145,7 @@ def test_names_of_people_in_four_languages_are_left_out() -> None:
         ("Gewicht", [1.5, 2.5, 900.0] * 40, "is Gewicht a sampling weight"),
         ("WEIGHT", [12, 80, 300] * 40, "is WEIGHT a sampling weight"),
         ("Haushalt", [i // 3 for i in range(120)], "is Haushalt a number that people who live together share"),
-        ("age_missing", [0, 0, 1] * 40, "does age_missing tell whether age is missing"),
+        ("age_missing", [0, 0, 1] * 40, "age_missing tells by its name whether age is missing"),
         # what is no weight, no key and no flag is not asked about
         ("Gewicht", [0.5, 2.5, 900.0] * 40, None),
         ("Haushalt", [1, 2, 3, 4] * 30, None),
@@ -217,3 +218,50 @@ def test_reasons_have_lines_of_their_own_where_the_table_leaves_no_room(monkeypa
         lines = str(hr.inspect(table)).splitlines()
         assert max(map(len, lines)) <= columns
         assert ("    a measurement with many distinct values" in lines) == apart
+
+
+def test_a_second_weight_and_a_normed_one_are_left_out_of_the_proposal() -> None:
+    n = 120
+    table = {"age": [i % 60 for i in range(n)], "fnlwgt": [50.0 + i for i in range(n)]}
+    both = hr.inspect(pa.table({**table, "household_weights": [1.0 + i for i in range(n)]}))
+    assert (both.schema.weight, both.schema.other) == ("fnlwgt", ())
+    assert any(text.startswith("household_weights is a second sampling weight") for text in both.warnings)
+    normed = hr.inspect(pa.table({"age": table["age"], "designgewicht": [0.5 + i / n for i in range(n)]}))
+    assert (normed.schema.weight, normed.schema.other) == (None, ())
+    assert any("Multiply weights that were normed" in text for text in normed.warnings)
+    shown = str(both)
+    assert "fnlwgt             weight" in shown
+    assert "household_weights  left out" in shown
+
+
+def test_what_tells_where_a_column_is_missing_follows_it_in_the_proposal() -> None:
+    ages = [None if i % 9 == 0 else i % 60 for i in range(120)]
+    reasons = ["refused" if age is None else None for age in ages]
+    schema = hr.inspect(pa.table({"age": ages, "age_missing": reasons})).schema
+    assert (schema.quasi, schema.other, schema.follows) == (("age", "age_missing"), (), {"age_missing": "age"})
+
+
+OFFICE = ["31;1;4.5;2", "44;2;5.5;3", "52;1;6.5;4", "60;2;7.5;5"] * 20
+
+
+@pytest.mark.parametrize(
+    ("lines", "says"),
+    [
+        ([*OFFICE, "Summe:;;999.0;"], "the last record is called a total"),
+        ([*OFFICE, ";;;", ";;;"], "2 records have no value in any column"),
+        (["years;code;kg;scale", *OFFICE], "age, sex, hours, mood: all values but that of the first record"),
+        (["999;1;4.5;2", *OFFICE], "age: are the values at the end"),
+        (["31;1;4.5;-1", *OFFICE], "mood: are the values at the end"),
+        (["998;9;4.5;2", "999;9;4.5;2", *OFFICE], "age, sex: are the values at the end"),
+        (OFFICE, None),
+    ],
+)
+def test_inspect_and_protect_ask_about_rows_and_values_of_office_files(tmp_path, lines, says) -> None:
+    file = tmp_path / "office.csv"
+    file.write_text("\n".join(["age;sex;hours;mood", *lines]) + "\n")
+    begins = ("the last record", "2 records", "age", "mood")
+    asked = [text for text in hr.inspect(file).warnings if text.startswith(begins)]
+    assert [text.startswith(says) for text in asked] == [True] if says else asked == []
+    if says and "values at the end" not in says:
+        again = beforehand(read(file), hr.Schema(quasi=["age", "sex", "hours", "mood"]))
+        assert [text.startswith(says) for text in again] == [True]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict
+from html import escape
 from importlib.resources import files
 from pathlib import Path
 from shlex import quote
@@ -119,35 +120,35 @@ def inspect(source: str, options: Options) -> None:
     to_declare = [text("inspection", "left_out", text=each) for each in crowded]
     if others := [n for n in (*inspection.schema.other, inspection.schema.weight) if n and is_declared]:
         to_declare.append(text("inspection", "no_other", names=", ".join(others)))
-    head = text("inspection", "to_confirm") if is_declared else ""
-    toml = head + "".join(f"# To do: {each}\n" for each in to_declare) + schema.to_toml()
+    head = (text("inspection", "to_confirm") if is_declared else "", *(f"# To do: {each}\n" for each in to_declare))
+    toml = "".join(head) + schema.to_toml()
     check_distinct(save=options.get("save"), html=options.get("html"))
     how = "written  "
     saved = new_file(options["save"], force=bool(options.get("force")), inputs=(path,)) if options.get("save") else None
     page = new_file(options["html"], mark=PAGE.partition("\n")[0].encode()) if options.get("html") else None
     if saved is not None:
         write_private(saved, toml)
+    if schema.quasi and saved is None and not is_sayable(schema) and not options.get("json"):
+        saved, how = _saved_proposal(path, toml)
+    measured = {"attacks": False, "learning": False}  # a report, as protect writes it
+    request = Request(schema, method, path=path, measured=measured)
+    commands = command_line(request, saved).splitlines() if schema.quasi else []
     if page is not None:
-        write_private(page, PAGE + inspection._repr_html_())
+        agree = "<p>If you agree:</p><pre>" + escape("\n".join(commands)) + "</pre>" if commands else ""
+        write_private(page, f"{PAGE}<h1>{escape(path.name)}</h1>{inspection._repr_html_()}{agree}")
     if options.get("json"):
         as_json(inspection.to_dict())
         return
     say(str(inspection))
     for each in to_declare:
         say(f"\n{wrapped('to do: ' + each)}")
-    if not schema.quasi:
-        return
-    measured = {"attacks": False, "learning": False}  # a report, as protect writes it
-    if saved is None and not is_sayable(schema):
-        saved, how = _saved_proposal(path, toml)
     say()
     if saved is not None:
         say(f"{how}  {saved}  (the proposal: correct it there)")
     if page is not None:
         say(f"written    {page}")
-    say("If you agree:")
-    for line in command_line(Request(schema, method, path=path, measured=measured), saved).splitlines():
-        say(f"  {line}")
+    if commands:
+        say("\n  ".join(["If you agree:", *commands]))
 
 
 def _saved_proposal(path: Path, text: str) -> tuple[Path | None, str]:

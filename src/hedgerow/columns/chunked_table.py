@@ -22,6 +22,7 @@ from ..io.file_format import FileFormat
 from ..io.parquet_reader import Scan
 from ..kernels.threads import streamed
 from ..schema import Kind
+from ..texts import refusal
 from .arrays import as_entries, slices
 from .column import Column, smallest
 from .encode import encode, natural_order
@@ -144,11 +145,8 @@ class ChunkedTable(StoredTable):
         """
         needed = LEAST + self.n_rows * (_ROW + _CELL * n_columns) + besides
         if needed > self.workspace.memory:
-            raise ParameterError(
-                f"{self.n_rows:,} records of {n_columns} columns take some {needed / 1e9:,.1f} GB of "
-                f"memory, and {self.workspace.memory / 1e9:,.1f} GB are allowed",
-                hint="allow more (memory=, --memory), or leave out columns",
-            )
+            sizes = {"needed": needed / 1e9, "allowed": self.workspace.memory / 1e9}
+            raise ParameterError(**refusal("memory", "columns", rows=self.n_rows, columns=n_columns, **sizes))
 
     def values(self, name: str) -> tuple[pa.Array, NDArray[np.int64]]:
         """Return a column's distinct values in natural order, and the number of rows with each."""
@@ -173,10 +171,7 @@ class ChunkedTable(StoredTable):
         names = [self._field(n).name for n in dict.fromkeys(names) if n not in self._codings]
         nested = [n for n in names if pa.types.is_nested(self._field(n).type)]
         if nested:
-            raise UnsupportedError(
-                f"columns hold nested values: {', '.join(map(repr, nested))}",
-                hint="leave them out, flatten them, or use the engine that works in memory",
-            )
+            raise UnsupportedError(**refusal("nested_here", "columns", names=", ".join(map(repr, nested))))
         if not names:
             return
         try:
@@ -210,10 +205,7 @@ class ChunkedTable(StoredTable):
                     self.spill()
         except pa.ArrowNotImplementedError:
             kinds = ", ".join(f"{n!r} ({self._field(n).type})" for n in names)
-            raise UnsupportedError(
-                f"among these columns is one of a type whose values cannot be listed: {kinds}",
-                hint="leave it out, or give it another type",
-            ) from None
+            raise UnsupportedError(**refusal("not_listed", "columns", kinds=kinds)) from None
         for name in names:
             self._codings[name] = Coding(entries[name], codes[name], counts[name])
 
@@ -230,11 +222,8 @@ class ChunkedTable(StoredTable):
             length[name] = merged[name] = len(lists[name][0])
             size = lists[name][0].nbytes
             if size > self.workspace.memory // _VALUES:
-                raise UnsupportedError(
-                    f"column {name!r} has more than {merged[name]:,} distinct values, "
-                    f"{size / 1e9:,.1f} GB of them, which the memory allowed does not hold",
-                    hint="leave it out, coarsen it, or allow more memory (memory=, --memory)",
-                )
+                words = refusal("many_values", "columns", name=name, values=merged[name], size=size / 1e9)
+                raise UnsupportedError(**words)
 
         # merged when the list has doubled, so that a column is sorted through in linear time
         for distinct in streamed(work, self.windows(names, _BATCH)):

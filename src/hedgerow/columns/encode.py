@@ -16,6 +16,7 @@ from ..io.text_cells import parse_dates
 from ..kernels.sorting import stable_sort
 from ..notation import DAY, beyond_years
 from ..schema import Kind
+from ..texts import refusal
 from .arrays import (
     as_text,
     beyond_doubles,
@@ -109,10 +110,7 @@ def _numbers(name: str, array: pa.ChunkedArray) -> pa.ChunkedArray:
     if pa.types.is_duration(kind):
         return array.cast(pa.int64())
     if not (is_number(kind) or pa.types.is_null(kind)):
-        raise SchemaError(
-            f"column {name!r} is declared numeric, but its type is {kind}",
-            hint="declare another kind for it in the schema",
-        )
+        raise SchemaError(**refusal("other_kind", "columns", name=name, declared="numeric", kind=kind))
     return array
 
 
@@ -134,10 +132,7 @@ def _text_numbers(name: str, array: pa.ChunkedArray) -> pa.ChunkedArray:
         except (TypeError, ValueError):
             bad[i] = bool(text and text.strip())
     if bad.any():
-        raise SchemaError(
-            f"column {name!r} is declared numeric, but {int(bad.sum()):,} of its different values hold no number",
-            hint="declare it categorical, or repair them",
-        )
+        raise SchemaError(**refusal("no_numbers", "columns", name=name, bad=int(bad.sum())))
     try:
         exact = decimals(texts)
     except pa.ArrowInvalid:
@@ -154,17 +149,11 @@ def _moments(name: str, array: pa.ChunkedArray) -> pa.ChunkedArray:
         index, texts = indexed(array)
         parsed = parse_dates(texts)
         if parsed is None:
-            raise SchemaError(
-                f"column {name!r} is declared a date, but not all of its text reads as dates",
-                hint="write dates as YYYY-MM-DD, or declare the column categorical",
-            )
+            raise SchemaError(**refusal("no_dates", "columns", name=name))
         position = pa.array(index, mask=index < 0)
         return pa.chunked_array([parsed.take(position)])
     if not (is_moment(array.type) or pa.types.is_null(array.type)):
-        raise SchemaError(
-            f"column {name!r} is declared a date, but its type is {array.type}",
-            hint="declare another kind for it in the schema",
-        )
+        raise SchemaError(**refusal("other_kind", "columns", name=name, declared="a date", kind=array.type))
     if pa.types.is_timestamp(array.type) and array.type.unit in ("s", "ms"):
         most = _LAST[array.type.unit]
         ends = pc.min_max(array.cast(pa.int64())).as_py().values()
@@ -270,10 +259,7 @@ def _encode_exact(name: str, kind: Kind, unit: str, array: pa.ChunkedArray) -> C
 
 def _encode_categories(name: str, array: pa.ChunkedArray, kind: Kind) -> Column:
     if pa.types.is_nested(array.type):
-        raise SchemaError(
-            f"column {name!r} holds nested values ({array.type})",
-            hint="only flat columns can be recoded; leave it out or flatten it",
-        )
+        raise SchemaError(**refusal("nested", "columns", name=name, kind=array.type))
     index, entries = indexed(array)
     # several entries may have the same text, such as 1 and 1.0: they are one category
     texts = as_text(entries).dictionary_encode()

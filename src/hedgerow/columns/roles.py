@@ -22,7 +22,7 @@ from ..io.read import read
 from ..io.text_cells import MARKERS, infer_type, parse_dates
 from ..notation import percent
 from ..schema import UNSAID, Role, Schema
-from ..texts import read_toml
+from ..texts import read_toml, refusal
 from .arrays import is_text, kind_of, value_type
 from .column import Column
 from .table import Table
@@ -33,6 +33,8 @@ DIRECT, KEYS, PERSONS, HOMES, NAMES, SENSITIVE, QUASI, FREE, WEIGHTS, CODES = (
     for meaning in ("direct", "keys", "persons", "homes", "names", "sensitive", "quasi", "free", "weights", "codes")
 )
 PEOPLE = PERSONS | {"id", "ids", "uid", "uuid", "guid"}
+# the most values that are codes of no answer, beyond all others of their column
+_MOST_NO_ANSWERS, _NO_ANSWER = 3, frozenset([7, 8, 9, 77, 88, 97, 98, 99, 777, 888, 997, 998, 999, 9997, 9998, 9999])
 _ASKED = {what: frozenset(words.split()) for what, words in _WORDS["asked"].items()}
 _SENSITIVE_STEMS, _QUASI_STEMS = (_WORDS[n]["stems"].split() for n in ("sensitive", "quasi"))
 _SENSITIVE_ENDS = tuple(_WORDS["sensitive"]["ends"].split())
@@ -135,15 +137,23 @@ def proposal(table: Table, profiles: Sequence[ColumnProfile]) -> Schema:
     shares = {name: table.distinct_share(name) for name in keys}
     households = [n for n in keys if tokens(n) & HOMES and shares[n] < _REPEATS]
     others = [p.name for p in profiles if p.role == "other"]
-    named = [n for n in others if _weighs(tokens(n)) or _weighs(tokens(table.layout.labels.label(n)))]
-    weights = [name for name in named if _holds_weights(table, name)]
+    called_weights = [n for n in others if _weighs(tokens(n)) or _weighs(tokens(table.layout.labels.label(n)))]
+    weights = [name for name in called_weights if _holds_weights(table, name)]
+    # exact weights find people, so a second one and one that is none are left out
+    roles = {p.name: p.role for p in profiles if p.name not in called_weights}
+    follows = dict(_followers(table))
+    roles |= {name: roles[leader] for name, leader in follows.items() if leader in roles}
+    columns = {
+        role: [name for name in table.names if roles.get(name) == role] for role in ("quasi", "sensitive", "other")
+    }
     repeating = repeated({n: share for n, share in shares.items() if n not in households[:1]})
     dialect = table.layout.dialect
     return Schema(
-        quasi=[p.name for p in profiles if p.role == "quasi"],
-        sensitive=[p.name for p in profiles if p.role == "sensitive"],
+        quasi=columns["quasi"],
+        sensitive=columns["sensitive"],
+        other=columns["other"],
         identifiers=keys,
-        other=[name for name in others if name not in weights[:1]],
+        follows={n: leader for n, leader in follows.items() if roles.get(leader) in ("quasi", "sensitive")},
         kinds={p.name: p.kind for p in profiles if p.kind != table.kind(p.name)},
         unit=repeating[0] if repeating else UNSAID,
         household=households[0] if households else None,
@@ -182,10 +192,7 @@ def refuse_identifiers(table: Table, names: Sequence[str]) -> None:
     """Raise SchemaError if undeclared columns look like identifiers."""
     suspects = [n for n in names if _names_people(n) or _describe(table, n).role == "identifier"]
     if suspects:
-        raise SchemaError(
-            f"undeclared columns look like identifiers: {', '.join(map(repr, suspects))}",
-            hint="leave them out (identifiers=, --identifiers), or declare them harmless (other=, --other)",
-        )
+        raise SchemaError(**refusal("like_identifiers", "columns", names=", ".join(map(repr, suspects))))
 
 
 def refuse_repeated(table: Table, schema: Schema, pseudonyms: Sequence[str] = ()) -> list[str]:
@@ -205,12 +212,8 @@ def refuse_repeated(table: Table, schema: Schema, pseudonyms: Sequence[str] = ()
     repeating = [n for n in pseudonyms if _names_people(n) and shares[n] < _REPEATS]
     repeats = repeated({name: shares[name] for name in keys}) or repeating
     if repeats:
-        raise SchemaError(
-            f"identifiers repeat: {', '.join(map(repr, repeats))}, so people have several records, "
-            "and k would count records",
-            hint=f"say who is a person: unit={repeats[0]!r} (--unit {repeats[0]}), or that every row "
-            "is one: unit=None (--unit none)",
-        )
+        words = {"names": ", ".join(map(repr, repeats)), "first": repeats[0]}
+        raise SchemaError(**refusal("identifiers_repeat", "columns", **words))
     # people share a postcode, but a key of people repeats because people have several records
     return [name for name, share in shares.items() if _names_people(name) and share < _REPEATS]
 
@@ -275,7 +278,9 @@ def _shape(column: Column) -> tuple[int, ...]:
 
 def _weighs(words: set[str]) -> bool:
     """Return whether the words of a column name refer to a sampling weight, and not to a person's body weight."""
-    return bool(words & WEIGHTS) or ("weight" in words and bool(words & {"sampling", "design", "survey"}))
+    return bool(words & WEIGHTS) or bool(
+        words & {"weight", "weights"} and words & {"sampling", "design", "survey", "household"}
+    )
 
 
 def _holds_weights(table: Table, name: str) -> bool:
@@ -291,7 +296,8 @@ def questions(table: Table, profiles: Sequence[ColumnProfile], schema: Schema) -
 
     Such words mean other things as well: Gewicht is a sampling weight or that of a body.
     """
-    if codes := ", ".join(column.name for column in profiles if _ends_in_nines(table, column)):
+    yield from odd_rows(table, table.names)
+    if codes := ", ".join(column.name for column in profiles if _holds_code(table, column)):
         yield "ask_code", codes, ""
     for column in profiles:
         name = column.name
@@ -302,18 +308,50 @@ def questions(table: Table, profiles: Sequence[ColumnProfile], schema: Schema) -
         is_key = schema.household is None and words & _ASKED["homes"] and column.n_distinct > MOST_CODES
         if is_key and table.distinct_share(name) < _REPEATS:
             yield "ask_household", name, ""
+    for name, leader in _followers(table):
+        yield "follows" if name in schema.follows else "ask_follower", name, leader
+    for name in table.names:
+        if schema.role(name) == "undeclared" and _weighs(tokens(name) | tokens(table.layout.labels.label(name))):
+            yield "second_weight" if _holds_weights(table, name) else "no_weight", name, ""
+
+
+def _followers(table: Table) -> Iterator[tuple[str, str]]:
+    """Yield the columns whose names say that they tell where another is missing, with the other."""
+    for name in table.names:
         for leader in table.names:
             rest = name[len(leader) :] if name.lower().startswith(leader.lower()) else ""
             if rest and tokens(rest) and tokens(rest) <= _ASKED["followers"]:
-                yield "ask_follower", name, leader
+                yield name, leader
 
 
-def _ends_in_nines(table: Table, profile: ColumnProfile) -> bool:
-    """Return whether a column of few whole numbers ends in 9, 99 or 999 after a gap, as codes of no answer do."""
-    if profile.kind != "numeric" or profile.attacked_as != "category" or profile.n_distinct < 3:
+def odd_rows(table: Table, names: Sequence[str]) -> Iterator[tuple[str, str, str]]:
+    """Yield what office files hold besides people, as `questions` do: totals, empty lines, a second header."""
+    entries = {name: texts for name in names if len(texts := _texts(table, name))}
+    ends = {name: [str(table.take(name, slice(i, i + 1))[0]) for i in (0, table.n_rows - 1)] for name in entries}
+    if any(last.strip(" :.").casefold() in _ASKED["totals"] for _, last in ends.values()):
+        yield "totals", "", ""
+    rest = {name: texts.filter(pc.not_equal(texts, ends[name][0])) for name, texts in entries.items()}
+    if headed := [
+        name for name, texts in rest.items() if len(entries[name]) > len(texts) > 1 and _reads_as_numbers(texts)
+    ]:
+        yield "second_header", ", ".join(headed), ""
+    columns = [table.column(name) for name in names if not pa.types.is_nested(table.types.field(name).type)]
+    is_empty = columns and all(column.has_missing for column in columns)
+    if is_empty and (rows := np.logical_and.reduce([each.codes == each.n_values for each in columns]).sum()):
+        yield "empty_rows", f"{rows:,}", ""
+
+
+def _holds_code(table: Table, profile: ColumnProfile) -> bool:
+    """Return whether a numeric column's ends look like codes of no answer: 9, 99 or 999 after a gap, or -1."""
+    if profile.kind != "numeric" or profile.n_distinct < 3:
         return False
-    *_, before, last = table.column(profile.name, kind="numeric").values.tolist()
-    return last in (9, 99, 999, 9999) and last - before > 1
+    values = table.column(profile.name, kind="numeric").values.astype(float)
+    gaps = np.diff(values)
+    i = int(gaps.argmax())
+    widest = 1 if profile.attacked_as == "category" else values[i] - values[0]
+    is_high = values[-1] in _NO_ANSWER and len(gaps) - i <= _MOST_NO_ANSWERS and gaps[i] > widest
+    below = values[values < 0]
+    return bool(is_high) or (0 < len(below) <= _MOST_NO_ANSWERS and set(-below) <= {1.0, *_NO_ANSWER})
 
 
 def longest_text(column: Column) -> int:
@@ -340,13 +378,17 @@ def _are_numbers(table: Table, name: str) -> bool:
     entries = _texts(table, name)
     if not len(entries) or tokens(name) & CODES:
         return False
-    numbers, _ = infer_type(pa.chunked_array([entries]), Dialect())
-    if kind_of(numbers.type) != "numeric" or len(numbers.unique()) < len(entries):
+    if not _reads_as_numbers(entries):
         return False
     try:
         return table.column(name, kind="numeric").n_values == len(entries)
     except SchemaError:
         return False  # numbers with a decimal comma; a column is read only with a decimal point
+
+
+def _reads_as_numbers(entries: pa.Array) -> bool:
+    numbers, _ = infer_type(pa.chunked_array([entries]), Dialect())
+    return kind_of(numbers.type) == "numeric" and len(numbers.unique()) == len(entries)
 
 
 def _role(table_kind: str, column: Column, n_present: int, label: set[str]) -> tuple[Role, str]:
@@ -459,11 +501,7 @@ def check_weights(table: Table, name: str) -> Column:
     wrong = np.append(~((weights >= 1) & np.isfinite(weights)), True)
     bad = int(column.counts()[wrong].sum())
     if bad:
-        raise InputError(
-            f"{bad:,} sampling weights in {name!r} are missing, infinite or below 1",
-            hint="a weight says how many people a record stands for: multiply weights that were normed, or leave the "
-            "column out; exact weights find people",
-        )
+        raise InputError(**refusal("no_weights", "columns", name=name, bad=bad))
     return column
 
 

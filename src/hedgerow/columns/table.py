@@ -18,6 +18,7 @@ from ..io.file_format import FileFormat
 from ..io.frames import ArrowSource, PandasSource, Source
 from ..plan import PlanColumn
 from ..schema import KINDS, Kind, Schema
+from ..texts import refusal
 from .arrays import beyond_doubles, decoded, filled, indexed, kind_of, one_piece, same_memory, slices, storage
 from .column import Column, as_categories, in_unit, ordered
 from .encode import encode
@@ -123,10 +124,7 @@ class Table:
         UnsupportedError
             Its rows are not in files that DuckDB reads.
         """
-        raise UnsupportedError(
-            "the rows of this table do not lie in files that DuckDB reads",
-            hint='protect with engine="duckdb" (--engine duckdb), or take release.table',
-        )
+        raise UnsupportedError(**refusal("no_files", "columns"))
 
     def reordered(self, rows: NDArray[Any]) -> Table:
         """Return the table with its rows in the order of `rows`."""
@@ -448,10 +446,7 @@ class StoredTable(Table):
     @property
     def arrow(self) -> NoReturn:
         """Raise UnsupportedError, because the rows are not in memory."""
-        raise UnsupportedError(
-            f"this needs the whole table in memory, and {self.refusal}",
-            hint='use engine="memory" (--engine memory), or a part of the table',
-        )
+        raise UnsupportedError(**refusal("needs_all", "columns", why=self.refusal))
 
     def values(self, name: str) -> tuple[pa.Array, NDArray[np.int64]]:
         """Return a column's distinct values in natural order, and the number of rows with each."""

@@ -512,10 +512,8 @@ def plot_audit(audit: Any, what: str | None, ax: Axes | None) -> Axes:
     # the first is what decides most: attacks, where they were run
     what = what or next(iter(names), "attacks")
     if what not in names:
-        raise InputError(
-            f"this audit has no picture of {what!r}",
-            hint=f"it has {', '.join(names)}" if names else "it ran no attacks: attacks=True",
-        )
+        hint = f"it has {', '.join(names)}" if names else "it ran no attacks: attacks=True"
+        raise InputError(f"this audit has no picture of {what!r}", hint=hint)
     if what in columns:
         return plot_column(what, columns[what], ax)
     if what == "disclosure":

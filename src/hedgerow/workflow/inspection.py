@@ -16,7 +16,7 @@ import numpy as np
 from ..backends import ENGINES
 from ..backends.select import opened
 from ..columns.column import Column
-from ..columns.roles import LONG, ColumnProfile, describe_strata, longest_text, profile, proposal, questions
+from ..columns.roles import LONG, ColumnProfile, describe_strata, longest_text, odd_rows, profile, proposal, questions
 from ..columns.table import Table
 from ..display import fitted, notebook_html, sparkline, wrapped
 from ..errors import ParameterError
@@ -127,13 +127,14 @@ class Inspection:
     def _repr_html_(self) -> str:
         """Return the columns and their proposed roles as HTML for notebooks, with counts only."""
         title = f"{self.rows:,} records, {len(self.columns)} columns"
-        lines = ["Proposed roles, to correct: only you know what an intruder may know."]
         notes = [*self._codes(), *self.warnings]
-        return notebook_html(title, lines, ("", _HEAD, self._rows()), notes=notes)
+        return notebook_html(title, [_say("roles"), _say("shape")], ("", _HEAD, self._rows()), notes=notes)
 
     def _rows(self) -> list[tuple[str, ...]]:
+        roles = {c.name: str(self.schema.role(c.name)).replace("undeclared", "left out") for c in self.columns}
+        roles |= {name: "weight" for name in roles if name == self.schema.weight}
         return [
-            (c.name, c.role, c.kind, words(c.n_distinct), words(c.n_missing), sparkline(c.shape), c.reason)
+            (c.name, roles[c.name], c.kind, words(c.n_distinct), words(c.n_missing), sparkline(c.shape), c.reason)
             for c in self.columns
         ]
 
@@ -218,7 +219,7 @@ def _of_text(table: Table, columns: Sequence[ColumnProfile]) -> Iterator[str]:
 def _warnings(table: Table, columns: Sequence[ColumnProfile], schema: Schema) -> Iterator[str]:
     for what, chosen in (
         ("empty", [c for c in columns if not c.n_distinct]),
-        ("constant", [c for c in columns if c.n_distinct == 1 and table.n_rows > 1]),
+        ("constant", [c for c in columns if c.n_distinct == 1 < table.n_rows and c.name != schema.weight]),
     ):
         if chosen:
             yield _say(what, names=", ".join(c.name for c in chosen))
@@ -238,7 +239,9 @@ def _warnings(table: Table, columns: Sequence[ColumnProfile], schema: Schema) ->
 
 def beforehand(table: Table, schema: Schema) -> list[str]:
     """Return warnings about the chosen columns, before any work is done."""
-    warnings = list(_strata(table, schema))
+    names = table.names if table.is_loaded else [*schema.quasi, *schema.sensitive]
+    rows = odd_rows(table, [name for name in names if name in table.names])
+    warnings = [*_strata(table, schema), *(_say(key, name=name) for key, name, _ in rows)]
     for name in (*schema.quasi, *schema.sensitive):
         kind = schema.kinds.get(name, "categorical")
         if name not in table.names or table.kind(name) != "categorical" or kind != "categorical":
@@ -250,7 +253,6 @@ def beforehand(table: Table, schema: Schema) -> list[str]:
 
 def _strata(table: Table, schema: Schema) -> Iterator[str]:
     """Yield a warning if a released sampling weight reveals strata."""
-    if schema.weight in table.names and schema.role(str(schema.weight)) == "other":
-        text = describe_strata(table, str(schema.weight), schema.quasi)
-        if text is not None:
-            yield text
+    is_released = schema.weight in table.names and schema.role(str(schema.weight)) == "other"
+    if is_released and (strata := describe_strata(table, str(schema.weight), schema.quasi)):
+        yield strata
