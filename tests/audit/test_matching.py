@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
+import pyarrow.parquet as pq
 import pytest
 
 import hedgerow as hr
@@ -11,6 +14,7 @@ from hedgerow.audit.matching import order_shown_by
 from hedgerow.audit.pairing import pair_up
 from hedgerow.audit.released_values import read_released
 from hedgerow.audit.subject import Subject, Unpaired
+from hedgerow.errors import InputError
 from hedgerow.io.read import read
 
 from .conftest import grouped, people_of
@@ -171,5 +175,37 @@ def test_a_folder_that_chance_made_is_paired_where_other_columns_identify(tmp_pa
     found = hr.audit(people, folder, roles, **QUICK)
     assert not found.table["paired"]
     assert any("cannot be paired by a plan" in n for n in found.table["notes"])
-    assert any("no longer the table that audit.json tells of" in n for n in found.table["notes"])
-    assert "no longer the table that audit.json tells of" in found.broken()[0]  # so the command ends with 1
+    assert any("not the file that audit.json records" in n for n in found.table["notes"])
+    assert "not the file that audit.json records" in found.broken()[0]  # so the command ends with 1
+
+
+@pytest.mark.parametrize("what", ["plan", "no record", "damaged record"])
+def test_an_edited_plan_and_a_missing_record_break_the_audit_of_a_folder(tmp_path: Path, what: str) -> None:
+    people = hr.datasets.make_people(600, seed=1)
+    schema = hr.Schema(quasi=["age", "job"], sensitive=["income"])
+    folder = tmp_path / "release"
+    hr.protect(people, schema, hr.MART(k=5)).write(folder)
+    assert hr.audit(people, folder, attacks=False, learning=False).broken() == []
+    if what == "plan":
+        text = (folder / "plan.json").read_text()
+        assert '"k": 5' in text or '"k":5' in text
+        (folder / "plan.json").write_text(text.replace('"k": 5', '"k": 4').replace('"k":5', '"k":4'))
+        says = "plan.json is not the file that audit.json records"
+    else:
+        (folder / "audit.json").unlink()
+        says = "audit.json, which records what was verified, is missing or cannot be read"
+    if what == "damaged record":
+        (folder / "audit.json").write_text("{")
+    assert says in hr.audit(people, folder, attacks=False, learning=False).broken()[0]
+
+
+def test_a_release_in_the_place_of_the_original_is_refused(tmp_path: Path) -> None:
+    people = hr.datasets.make_people(600, seed=1)
+    file = tmp_path / "people.parquet"
+    pq.write_table(people, file)
+    release = hr.protect(people, hr.Schema(quasi=["age", "job"], sensitive=["income"]), hr.MART(k=5))
+    release.write(tmp_path / "out")
+    for released in (tmp_path / "out", tmp_path / "out" / "release.parquet"):
+        with pytest.raises(InputError, match="stands where the original does") as caught:
+            hr.audit(released, file)
+        assert caught.value.hint == f"give the original first: hedgerow audit {file} {released}"

@@ -246,7 +246,7 @@ def test_who_reads_parts_is_told_of_those_that_are_gone(
         shutil.copytree(out, copy := tmp_path / str(i))
         spoil(copy / "release" / NAMES[-1])
         (note,) = audited(copy)
-        assert note.startswith("release is no longer the table that audit.json tells of")
+        assert note.startswith("release is not the file that audit.json records")
     (out / "release" / NAMES[2]).unlink()
     (out / "release" / NAMES[0]).unlink()
     lost = r"lacks 2 parts of its table: part-00000\.parquet, part-00002\.parquet"
@@ -268,7 +268,7 @@ def test_a_file_that_was_altered_since_is_told(home: Path, tmp_path: Path) -> No
     _cell(out / "release.parquet")
     with cautions() as heard:
         hr.reconstruct(out, columns=["job"])
-    assert heard[0].startswith("release.parquet is no longer the table")
+    assert heard[0].startswith("release.parquet is not the file")
 
 
 def test_nothing_is_written_among_the_parts_that_are_read(home: Path, tmp_path: Path) -> None:

@@ -118,7 +118,7 @@ def test_what_memory_takes_as_well(spark: Any, tmp_path: Path, monkeypatch: pyte
         for engine in ("spark", "memory")
     )
     assert found.risk["release"]["classes"] == told.risk["release"]["classes"]
-    noted = "release.parquet is no longer the table that audit.json tells of"
+    noted = "release.parquet is not the file that audit.json records"
     assert any(noted in note for note in found.table["notes"])
 
 

@@ -636,7 +636,7 @@ def test_a_folder_that_was_altered_is_said_to_be(tmp_path: Any, capsys: pytest.C
     people(300)[["age", "job", "income", "ill"]].to_csv(tmp_path / "out/release.csv", index=False)
     assert run([*words, "--report", str(tmp_path / "report.html")]) == 1
     said = " ".join(capsys.readouterr().out.split())
-    assert "is no longer the table that audit.json tells of" in said
+    assert "is not the file that audit.json records" in said
     assert "spends more epsilon than it promises" in said
     assert "plan.json makes another table than this one" in said
     page = (tmp_path / "report.html").read_text()

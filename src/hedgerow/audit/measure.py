@@ -60,7 +60,16 @@ from .sample import Sample, sample_of
 from .single_records import PerPerson, example_records, per_person
 from .single_table import COMPARED, alone
 from .spark_tables import copies, counted, is_clustered, put_there
-from .subject import Subject, Unpaired, UnreadCells, check_extent, planned_groups, subject, with_decimals_of
+from .subject import (
+    Subject,
+    Unpaired,
+    UnreadCells,
+    check_extent,
+    check_order,
+    planned_groups,
+    subject,
+    with_decimals_of,
+)
 from .table_pair import Pair, TablePair
 from .utility.distributions import distribution_summary
 from .utility.loss import loss_summary
@@ -174,8 +183,6 @@ class Task(Generic[S]):
         if not self.is_compared or plan is None or not plan.in_rows:
             return plain
         groups = planned_groups(plan, plain.original)
-        if groups is None:
-            return plain
         if isinstance(plain, Pair):
             return replace(plain, planned=group([groups.labels[plain.rows]]))
         return replace(plain.unchanged, planned=groups)
@@ -607,6 +614,7 @@ def audit(
         most_exposed = 20
     if most_exposed is not None:
         check_counts(most_exposed, remakes)
+    check_order(original, released)
     standard = None if profile is None else Profile.load(profile)
     by_person = bool(others) or per_person
     if by_person and paired is False:

@@ -205,7 +205,9 @@ def subject(released: Any, schema: Schema | None, plan: Plan | None, holds: Hold
         schema = schema or private_roles(public, table.names)
         checks = [*public.checks(), *made_again(public, table, table)]
         broken = [text("note", "overspent" if c.name == "epsilon" else "not_remade") for c in checks if not c.holds]
-        what, notes = of_private(public, table, schema), filter(None, [altered(folder, AUDIT), *broken])
+        # its plan is published, and the record stays
+        recorded = altered(folder, AUDIT) if (folder / AUDIT).exists() else None
+        what, notes = of_private(public, table, schema), filter(None, [recorded, *broken])
         return replace(what, notes=tuple(notes), epsilon=None if broken else what.epsilon)
     if folder is not None:
         released, note = released_file(folder), altered(folder, AUDIT)
@@ -286,13 +288,15 @@ def _by_hashes(
     return original_rows
 
 
-def planned_groups(plan: Plan, original: Table) -> Groups | None:
-    """Return the group of each original row by a plan that draws rows; None if the plan is another table's."""
+def planned_groups(plan: Plan, original: Table) -> Groups:
+    """Return the group of each original row by a plan that draws rows; raise InputError if it is another table's."""
     assert plan.guard is not None
     columns, quasi = transform(plan, original).columns, plan.names("quasi")
     columns = {name: columns[name] if name in columns else decoded_cells(original, name) for name in quasi}
     groups = group_numbers(columns, quasi, original.n_rows)
-    return groups if np.array_equal(groups.sizes, np.asarray(plan.guard.sizes)) else None
+    if not np.array_equal(groups.sizes, np.asarray(plan.guard.sizes)):
+        raise InputError(**refusal("other_table"))
+    return groups
 
 
 def check_extent(table: Table, schema: Schema) -> None:
@@ -323,6 +327,13 @@ def plan_of(released: Any, path: str | Path | None = None) -> Plan | None:
     if path is None and folder is not None and (folder / PLAN).exists() and not is_private(folder / PLAN):
         path = folder / PLAN
     return Plan.load(path) if path is not None else None
+
+
+def check_order(original: Any, released: Any) -> None:
+    """Raise InputError if the original is a release and the release is none."""
+    folder = folder_of(original)
+    if folder is not None and (folder / PLAN).exists() and folder_of(released) is None:
+        raise InputError(**refusal("swapped", original=released, released=original))
 
 
 def folder_of(released: Any) -> Path | None:

@@ -59,6 +59,7 @@ def audit(options: Options, source: str | None = None, release: str | None = Non
         if options.get(name)
     ]
     check_distinct(**{name.replace("_", "-"): options.get(name) for name, *_ in outputs})
+    heavy.check_order(original, released)
     plan = heavy.plan_of(released, options.get("plan"))
     plan = None if plan is None else plan_read_as(plan, options)
     # a plan knows the roles where nobody says them

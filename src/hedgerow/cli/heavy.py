@@ -4,6 +4,7 @@ from ..audit.measure import audit as audit
 from ..audit.measure import refuse_whole as refuse_whole
 from ..audit.profile_result import needs_attacks as needs_attacks
 from ..audit.score import score as score
+from ..audit.subject import check_order as check_order
 from ..audit.subject import folder_of as folder_of
 from ..audit.subject import plan_of as plan_of
 from ..datasets import make_people as make_people

@@ -73,7 +73,7 @@ def is_table(path: Path) -> bool:
 def file_facts(path: Path) -> dict[str, Any]:
     """Return a file's name, hash and size; a table in parts counts as its files joined in order."""
     digest, size = hashlib.sha256(), 0
-    for part in parts_of(path):
+    for part in parts_of(path) if path.is_dir() else [path]:
         with open(part, "rb") as stream:
             while piece := stream.read(1 << 22):
                 digest.update(piece)
@@ -82,13 +82,16 @@ def file_facts(path: Path) -> dict[str, Any]:
 
 
 def altered(folder: Path, record: str) -> str | None:
-    """Return a warning if the folder's table does not match its recorded hash; else None."""
-    # a folder without a readable record has nothing to be compared with
+    """Return a warning if the folder's table or plan does not match the record of its writing; else None."""
+    if not (folder / PLAN).exists():  # what is handed out has neither
+        return None
     with suppress(OSError, ValueError, LookupError, TypeError, RecursionError, HedgerowError):
-        recorded = json.loads((folder / record).read_bytes())["release"]["file"]
-        if recorded != file_facts(released_file(folder)):
-            return text("caution", "altered", name=recorded["name"], record=record)
-    return None
+        recorded = json.loads((folder / record).read_bytes())["release"]
+        for what, path in (("file", released_file(folder)), ("plan", folder / PLAN)):
+            if what in recorded and recorded[what] != file_facts(path):
+                return text("caution", "altered", name=path.name, record=record)
+        return None
+    return text("caution", "no_record", record=record)
 
 
 PLAN, AUDIT, RECIPIENT, REPORT = "plan.json", "audit.json", "RECIPIENT.md", "report.html"

@@ -213,7 +213,10 @@ class PrivateRelease:
             write_private(inside / RECIPIENT, str(self.method.recipient_notes(file.name).about))
             figures = {} if measured is None else measured.to_dict()
             record = {"private": text("private", "stays"), "hedgerow_audit": 1}
-            record |= {"release": {"file": file_facts(file), **self.summary()}, **figures}
+            record |= {
+                "release": {"file": file_facts(file), "plan": file_facts(inside / PLAN), **self.summary()},
+                **figures,
+            }
             write_private(inside / AUDIT, json.dumps(record, indent=2, allow_nan=False) + "\n")
             if measured is not None:
                 rest = {"checks": self.checks, "cautions": self.cautions, "name": file.name}

@@ -22,7 +22,7 @@ from ..errors import InputError, ParameterError
 from ..plan import Plan
 from ..schema import ROLES
 from ..texts import refusal
-from .folder import file_facts, is_table
+from .folder import PLAN, file_facts, is_table
 
 AUDIT_VERSION = 1
 
@@ -56,6 +56,7 @@ def record(
         "columns": {role: plan.names(role) for role in ROLES},
         "pseudonyms": list(pseudonyms),
         "file": file_facts(file),
+        "plan": file_facts(file.with_name(PLAN)),
         **numbers,
     }
     return {"hedgerow_audit": AUDIT_VERSION, "release": release, **(measured or {})}

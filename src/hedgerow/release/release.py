@@ -498,7 +498,8 @@ class Release:
         folder, plan = file.parent, self.plan
         extra = self.method.release_files(self)
         figures = None if measured is None else measured.to_dict()
-        # it holds the hash of the table, which is on the disk by now
+        write_private(folder / PLAN, pieces(plan))
+        # it holds the hashes of the table and the plan, which are on the disk by now
         numbers = record(plan, self.summary(), file, self.pseudonyms, figures)
         if measured is not None:
             measured.report(folder / REPORT, plan=plan, checks=self.checks, cautions=self.cautions, name=file.name)
@@ -518,7 +519,6 @@ class Release:
             tables = [self.released] if second is None else [self.released, second]
             notes += apostrophes([column for table in tables for column in columns_to_escape(table)])
         texts: dict[str, str | Iterable[str]] = {
-            PLAN: pieces(plan),
             AUDIT: json.dumps(numbers, indent=2, allow_nan=False) + "\n",
             RECIPIENT: notes,
         }
