@@ -7,6 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 from hypothesis import example, given, settings
@@ -181,3 +182,13 @@ def test_runs_have_the_order_and_the_events_of_their_column() -> None:
     assert with_both.declared_column(roles, "grade (runs)").values == ["low", "mid", "high"]
     runs, exact = (with_both.declared_column(roles, name) for name in ("income (runs)", "income"))
     assert list(runs.events) == list(exact.events) == ["> 40"]
+
+
+def test_drawn_numbers_have_no_more_decimals_than_those_of_the_table() -> None:
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"age": rng.integers(18, 90, 900), "kg": rng.normal(75, 12, 900).round(1)})
+    table["m"] = rng.normal(1.7, 0.1, 900).round(3)
+    drawn = hr.protect(table, hr.Schema(quasi=["age", "kg"], sensitive=["m"]), random_state=1).table
+    for name, digits in (("kg", 1), ("m", 3)):
+        assert drawn[name].nunique() > 20
+        assert (drawn[name].round(digits) == drawn[name]).all(), name

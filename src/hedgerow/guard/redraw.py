@@ -597,9 +597,8 @@ def _coded(table: Table, schema: Schema, name: str, people: int, person: Ints | 
         "events": tuple(schema.events.get(name, ())), "declared": name in schema.kinds, "zone": column.zone,
     }  # fmt: skip
     if column.is_number:
-        whole = column.kind == "date" or bool((column.doubles == np.rint(column.doubles)).all())
         previous = EACH if person is None else previous_values(codes, person, column.n_values)
-        runs = runs_of(counts, people, _unit(table, column, whole), previous)
+        runs = runs_of(counts, people, _unit(column.doubles), previous)
         codes = runs.of_code[codes] if len(runs.values) else np.zeros_like(codes)
         values, cuts = runs.values.tolist(), runs.cuts
     else:
@@ -622,12 +621,15 @@ def _coded(table: Table, schema: Schema, name: str, people: int, person: Ints | 
     return _Coded(record, codes, runs if column.is_number else None)
 
 
-def _unit(table: Table, column: Column, whole: bool) -> float:
-    """Return what released numbers of a column are multiples of; 0 if nothing."""
-    kind = value_type(table.types.field(column.name).type)
-    if pa.types.is_decimal(kind) and not whole:
-        return float(f"1e{-kind.scale}")
-    return 1.0 if whole else 0.0
+def _unit(values: Floats) -> float:
+    """Return the largest of 1, .1, .01 ... that all values are multiples of, down to a millionth; else 0.
+
+    Examples
+    --------
+    >>> _unit(np.array([75.9, 80.0])), _unit(np.array([1 / 3]))
+    (0.1, 0.0)
+    """
+    return next((float(f"1e-{digits}") for digits in range(7) if (np.round(values, digits) == values).all()), 0.0)
 
 
 def _sorted_categories(columns: Sequence[_Coded]) -> list[_Coded]:
