@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import hedgerow as hr
@@ -254,7 +255,7 @@ def test_a_category_that_was_hidden_stands_in_no_type(library: str) -> None:
     assert "RARE" not in f"{released['job'].dtype!r} {released['job'].to_list()}"
 
 
-@pytest.mark.parametrize("library", ["pandas", "polars"])
+@pytest.mark.parametrize("library", ["pandas", "polars", "arrow"])
 def test_drawn_categories_keep_their_type_and_order_and_merged_ones_are_text(library: str) -> None:
     levels = ["low", "middle", "high", "nobody's"]
     rng = np.random.default_rng(0)
@@ -265,14 +266,47 @@ def test_drawn_categories_keep_their_type_and_order_and_merged_ones_are_text(lib
             "pay": rng.integers(0, 9999, 400),
         }
     )
-    given = frame if library == "pandas" else pl.DataFrame(frame).with_columns(pl.col("level").cast(pl.Enum(levels)))
+    given = {
+        "pandas": frame,
+        "polars": pl.DataFrame(frame).with_columns(pl.col("level").cast(pl.Enum(levels))),
+        "arrow": pa.concat_tables(
+            pa.Table.from_pandas(part, preserve_index=False) for part in (frame[:9], frame[9:], frame[:0])
+        ),
+    }[library]
     schema = hr.Schema(quasi=["level", "job"], sensitive=["pay"])
     drawn = hr.protect(given, schema, method=hr.Hedge(5), random_state=1).table
     merged = hr.Mondrian(300, schema=schema).fit_transform(given)
-    if library == "pandas":
+    if library == "arrow":
+        ordered = [drawn[name].type.ordered for name in ("level", "job")]
+        entries = [drawn[name].chunk(0).dictionary.to_pylist() for name in ("level", "job")]
+        assert (ordered, entries) == ([True, False], [levels[:3], ["a", "b", "c"]])
+        assert merged["level"].type == merged["job"].type == pa.string()
+    elif library == "pandas":
         assert drawn["level"].dtype == pd.CategoricalDtype(levels[:3], ordered=True)
         assert drawn["job"].dtype == pd.CategoricalDtype(["a", "b", "c"])
         assert merged["level"].dtype == merged["job"].dtype != drawn["job"].dtype
     else:
         assert dict(drawn.schema) == {"level": pl.Enum(levels[:3]), "job": pl.Categorical, "pay": pl.Int64}
         assert merged["level"].dtype == merged["job"].dtype == pl.String
+
+
+def test_drawn_intervals_stay_intervals():
+    ages = pd.cut(np.random.default_rng(0).integers(0, 80, 400), [0, 20, 40, 60, 80], right=False)
+    frame = pd.DataFrame({"age": ages, "pay": range(400)})
+    drawn = hr.protect(frame, hr.Schema(quasi=["age"], sensitive=["pay"]), hr.Hedge(5), random_state=1).table
+    assert drawn["age"].dtype == ages.dtype
+
+
+def test_a_written_release_is_the_same_from_categories_of_arrow_and_pandas(tmp_path):
+    rng = np.random.default_rng(0)
+    level = pd.Categorical.from_codes(rng.integers(0, 3, 400), ["low", "middle", "high"], ordered=True)
+    frame = pd.DataFrame({"level": level, "pay": rng.integers(0, 9999, 400)})
+    schema, files = hr.Schema(quasi=["level"], sensitive=["pay"]), []
+    arrow = pa.Table.from_pandas(frame, preserve_index=False)
+    pq.write_table(arrow, tmp_path / "people.parquet")
+    for name, given in {"frame": frame, "arrow": arrow}.items():
+        release = hr.protect(given, schema, hr.Hedge(5), random_state=1)
+        files.append((release.write(tmp_path / name) / "release.parquet").read_bytes())
+    assert files[0] == files[1]
+    # a file's column stays plain
+    assert not pa.types.is_dictionary(hr.protect(tmp_path / "people.parquet", schema).table["level"].type)

@@ -66,6 +66,8 @@ class Table:
         The table as read from its file under other declarations; None if no column differs.
     engine : str
         The name of the engine that opened the table (`hedgerow.backends`).
+    texts : mapping of str to str
+        Columns of values that became text because Arrow has no type for them, and what they were.
     record_source : callable, optional
         Returns the records over which a tree is grown, if the rows are on other machines.
     drawn_counts : callable, optional
@@ -79,6 +81,7 @@ class Table:
 
     engine: ClassVar[str] = "memory"
     is_loaded: ClassVar[bool] = True
+    texts: Mapping[str, str] = {}
     record_source: Any = None
     drawn_counts: Any = None
 
@@ -86,7 +89,7 @@ class Table:
         self, arrow: pa.Table, source: Source | None = None, layout: FileFormat | None = None, path: Path | None = None
     ) -> None:
         self._source: Source = source or ArrowSource(arrow)
-        self.arrow: pa.Table = self._source.arrow
+        self.arrow, self.texts = self._source.arrow, self._source.texts
         self._describe(self.arrow.schema, self.arrow.num_rows, layout, path)
 
     def _describe(self, types: pa.Schema, n_rows: int, layout: FileFormat | None, path: Path | None) -> None:
@@ -416,8 +419,7 @@ class Table:
         dropped = self._check_change(columns, drop)
         released = ArrowSource(self.arrow, file=True).restore(dict(columns), dropped)
         rows = np.arange(self.n_rows) if keep_order else content_order(released)
-        frame = self._source.restore(dict(columns), dropped, rows)
-        return frame, None if keep_order else rows
+        return self._source.restore(dict(columns), dropped, rows), None if keep_order else rows
 
     def _check_change(self, columns: Mapping[str, Any], drop: Iterable[str]) -> set[str]:
         dropped = set(drop)

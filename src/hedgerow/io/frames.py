@@ -23,10 +23,20 @@ Rows = NDArray[np.int64] | None
 
 
 class Source(Protocol):
-    """A data frame converted to Arrow that can be converted back to its own type."""
+    """A data frame converted to Arrow that can be converted back to its own type.
+
+    Attributes
+    ----------
+    arrow : pyarrow.Table
+    categories : mapping of str to sequence of str
+        The categories of each column whose type lists them.
+    texts : mapping of str to str
+        Columns of values that became text because Arrow has no type for them, and what they were.
+    """
 
     arrow: pa.Table
     categories: Mapping[str, Sequence[str]] = {}
+    texts: Mapping[str, str] = {}
 
     def restore(self, replaced: Replaced, drop: set[str], rows: Rows = None) -> Any:
         """Return a frame of the original type with columns replaced, added and dropped.
@@ -39,9 +49,9 @@ class Source(Protocol):
 class ArrowSource(Source):
     """A pyarrow table, or a file's table, whose new columns may stay dictionaries until written."""
 
-    def __init__(self, arrow: pa.Table, *, file: bool = False) -> None:
+    def __init__(self, arrow: pa.Table, *, file: bool = False, texts: Mapping[str, str] | None = None) -> None:
         self.arrow = without_views(arrow)
-        self.file = file
+        self.file, self.texts = file, texts or {}
 
     def restore(self, replaced: Replaced, drop: set[str], rows: Rows = None) -> Any:
         """Return a pyarrow table with columns replaced, added and dropped."""
@@ -50,6 +60,7 @@ class ArrowSource(Source):
             # texts of a file are written out piece by piece, never all at once
             values = array if self.file else _decoded(array)
             if name in table.column_names:
+                values = values if self.file else _in_dictionary(values, self.arrow.column(name))
                 table = table.set_column(table.column_names.index(name), name, values)
             else:
                 table = table.append_column(name, values)
@@ -100,16 +111,16 @@ class PandasSource(Source):
         self.frame = frame
         self.names = [str(name) for name in frame.columns]
         categories: dict[str, Sequence[str]] = {}
-        columns = []
+        columns, self.texts = [], (texts := dict[str, str]())
         for i, name in enumerate(self.names):
             column = frame.iloc[:, i]
-            columns.append(_from_pandas(column))
+            columns.append(_from_pandas(column, name, texts))
             if _family(columns[-1].type) in _VIEWS:
                 raise InputError(**refusal("not_reordered", "io", name=name, kind=column.dtype))
             if isinstance(column.dtype, sys.modules["pandas"].CategoricalDtype) and len(column):
                 exact = pa.types.is_dictionary(columns[-1].type)
-                texts = as_text(columns[-1].chunk(0).dictionary).to_pylist() if exact else []
-                categories[name] = texts or [str(category) for category in column.cat.categories]
+                listed = as_text(columns[-1].chunk(0).dictionary).to_pylist() if exact else []
+                categories[name] = listed or [str(category) for category in column.cat.categories]
         self.categories = categories
         # Doubled names are reported by the table; Arrow allows them.
         self.arrow = pa.Table.from_arrays(columns, names=self.names)
@@ -124,8 +135,7 @@ class PandasSource(Source):
             at = self.names.index(name)
             frame.isetitem(at, _to_pandas(array, self.frame.dtypes.iloc[at]))
         keep = [i for i, name in enumerate(self.names) if name not in drop]
-        keep += range(len(self.names), frame.shape[1])
-        frame = frame.iloc[:, keep]
+        frame = frame.iloc[:, [*keep, *range(len(self.names), frame.shape[1])]]
         return frame if rows is None else _bare_pandas(frame.iloc[rows])
 
 
@@ -139,7 +149,8 @@ class NumpySource(Source):
             raise InputError(**refusal("not_two_dimensions", "io", dimensions=array.ndim))
         self.array = array
         names = [f"{prefix}{i}" for i in range(array.shape[1])]
-        columns = [_from_objects(array[:, i]) for i in range(array.shape[1])]
+        self.texts = texts = dict[str, str]()
+        columns = [_from_objects(array[:, i], name, texts) for i, name in enumerate(names)]
         self.arrow = pa.Table.from_arrays(columns, names=names)
 
     def restore(self, replaced: Replaced, drop: set[str], rows: Rows = None) -> Any:
@@ -169,18 +180,12 @@ class FrameSource(Source):
             wrapped = wrapped.alias(wrapped.name or f"{prefix}0").to_frame()
         self.query = wrapped.implementation if isinstance(wrapped, narwhals.LazyFrame) else None
         self.frame = _run(wrapped) if isinstance(wrapped, narwhals.LazyFrame) else wrapped
+        self.texts = texts = dict[str, str]()
         # Arrow has no type for columns of any objects
-        texts = [
-            narwhals.new_series(
-                name,
-                [None if value is None else str(value) for value in self.frame[name]],
-                narwhals.String,
-                backend=self.frame.implementation,
-            )
-            for name, kind in self.frame.schema.items()
-            if kind == narwhals.Object
-        ]
-        self.arrow = self.frame.with_columns(*texts).to_arrow()
+        columns = [self.frame[name] for name, kind in self.frame.schema.items() if kind == narwhals.Object]
+        cells = {c.name: _stringified(c.to_list(), [v is None for v in c], c.name, texts).to_pylist() for c in columns}
+        new = (narwhals.new_series(n, v, narwhals.String, backend=self.frame.implementation) for n, v in cells.items())
+        self.arrow = self.frame.with_columns(*new).to_arrow()
 
     def restore(self, replaced: Replaced, drop: set[str], rows: Rows = None) -> Any:
         """Return a frame of the original type; for a query, a query on the new values (a table on Spark)."""
@@ -259,16 +264,17 @@ def source_of(frame: Any, prefix: str = "x") -> Source:
 
 
 def _mapping(columns: Mapping[str, Any]) -> Source:
+    texts = dict[str, str]()
     try:
         arrays = [
-            _from_objects(np.asarray(v, dtype=object)) if isinstance(v, (list, tuple)) else pa.array(v)
-            for v in columns.values()
+            _from_objects(np.asarray(v, dtype=object), str(n), texts) if isinstance(v, (list, tuple)) else pa.array(v)
+            for n, v in columns.items()
         ]
     except (TypeError, *ArrowFault):
         raise InputError("the columns of a mapping must be lists of values") from None
     if len({len(a) for a in arrays}) > 1:
         raise InputError("the columns differ in length")
-    return ArrowSource(pa.Table.from_arrays(arrays, names=[str(n) for n in columns]))
+    return ArrowSource(pa.Table.from_arrays(arrays, names=[str(n) for n in columns]), texts=texts)
 
 
 def _decoded(array: Any) -> Any:
@@ -279,6 +285,20 @@ def _decoded(array: Any) -> Any:
     # a column of text counts its bytes in 32 bits
     long = any(text_lengths(piece).sum() >= 1 << 31 for piece in pieces)
     return array if long else decoded(pa.chunked_array(pieces))
+
+
+def _in_dictionary(array: Any, was: pa.ChunkedArray) -> Any:
+    """Return text as a dictionary of the old column's used entries, in their order; unchanged if it has others."""
+    kind = was.type
+    if not (pa.types.is_dictionary(kind) and is_text(kind.value_type) and is_text(array.type)):
+        return array
+    entries, cells = one_piece(was.unify_dictionaries()).dictionary, array.cast(kind.value_type)
+    places = pc.index_in(cells, entries)
+    if places.null_count > cells.null_count:
+        return array
+    used = entries.take(pc.unique(places.drop_null()).sort())
+    indices = one_piece(pc.index_in(cells, used).cast(kind.index_type))
+    return pa.chunked_array([pa.DictionaryArray.from_arrays(indices, used, ordered=kind.ordered)])
 
 
 def _to_numpy(array: Any) -> Any:
@@ -292,8 +312,8 @@ def _to_numpy(array: Any) -> Any:
     return out
 
 
-def _from_pandas(column: Any) -> pa.ChunkedArray:
-    """Return a pandas column as Arrow; values without an Arrow type become text by `str`."""
+def _from_pandas(column: Any, name: str, texts: dict[str, str]) -> pa.ChunkedArray:
+    """Return a pandas column as Arrow; values without an Arrow type become text by `str`, as `texts` says."""
     if isinstance(column.dtype, sys.modules["pandas"].SparseDtype):
         column = column.sparse.to_dense()
     kind = getattr(getattr(column.dtype, "categories", None), "dtype", None)
@@ -301,18 +321,18 @@ def _from_pandas(column: Any) -> pa.ChunkedArray:
         column = column.cat.rename_categories(str)
     array = _converted(column)
     if array is None or isinstance(array.type, pa.BaseExtensionType):
-        return _stringified(column.to_numpy(dtype=object), column.isna().to_numpy())
+        return _stringified(column.to_numpy(dtype=object), column.isna().to_numpy(), name, texts)
     return array
 
 
-def _from_objects(values: Any) -> pa.ChunkedArray:
-    """Return an array of any Python values as Arrow; mixed types become text by `str`."""
+def _from_objects(values: Any, name: str, texts: dict[str, str]) -> pa.ChunkedArray:
+    """Return an array of any Python values as Arrow; mixed types become text by `str`, and `texts` says so."""
     if values.dtype.kind in "US":
         return pa.chunked_array([pa.array(values.astype(object).tolist(), pa.string())])
     array = _converted(values)
     if array is None:
         missing = np.fromiter((v is None or v != v for v in values.tolist()), bool, len(values))
-        return _stringified(values, missing)
+        return _stringified(values, missing, name, texts)
     return array
 
 
@@ -325,9 +345,12 @@ def _converted(values: Any) -> pa.ChunkedArray | None:
     return array if isinstance(array, pa.ChunkedArray) else pa.chunked_array([array])
 
 
-def _stringified(values: Any, missing: Any) -> pa.ChunkedArray:
-    texts = [None if is_missing else str(v) for v, is_missing in zip(values, missing, strict=True)]
-    return pa.chunked_array([pa.array(texts, pa.string())])
+def _stringified(values: Any, missing: Any, name: str, texts: dict[str, str]) -> pa.ChunkedArray:
+    """Return values as text by `str`, and add their type to `texts`."""
+    cells = [None if is_missing else str(v) for v, is_missing in zip(values, missing, strict=True)]
+    kinds = {type(v).__name__ for v, is_missing in zip(values, missing, strict=True) if not is_missing}
+    texts[name] = f"values of the type {kinds.pop()}" if len(kinds) == 1 else "mixed types"
+    return pa.chunked_array([pa.array(cells, pa.string())])
 
 
 def _to_pandas(array: Any, was: Any) -> Any:
@@ -335,8 +358,13 @@ def _to_pandas(array: Any, was: Any) -> Any:
     pandas = sys.modules["pandas"]
     array = _decoded(array)
     if isinstance(was, pandas.CategoricalDtype):
-        cells = array.to_pandas()
-        return _used_categories(cells.astype(was)) if cells.dropna().isin(was.categories).all() else cells.array
+        cells, entries = array.to_pandas(), was.categories
+        # intervals were read as texts
+        listed = entries.map(str) if isinstance(entries.dtype, pandas.IntervalDtype) else entries
+        if not cells.dropna().isin(listed).all():
+            return cells.array
+        column = _used_categories(cells.astype(pandas.CategoricalDtype(listed, was.ordered)))
+        return column if listed is entries else column.cat.rename_categories(dict(zip(listed, entries, strict=True)))
     if isinstance(was, pandas.ArrowDtype):
         return pandas.array(array, dtype=pandas.ArrowDtype(array.type))
     # Only the nullable dtypes (Int64, boolean, string ...) read Arrow; others follow the values.
