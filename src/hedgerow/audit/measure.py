@@ -341,7 +341,7 @@ _WORK: Mapping[str, Callable[[Any], Any]] = {
     "estimates": lambda t: estimates(t.sides, t.options["weights"]),
     "distributions": lambda t: distribution_summary(t.sides.plain),
     "queries": lambda t: query_summary(t.sides.plain, **t.seed),
-    "other_columns": lambda t: other_columns(t.what.table, t.what.schema),
+    "other_columns": lambda t: other_columns(t.what.table, t.what.schema, t.what.plan and t.what.plan.relations()),
     # rows that are nobody's find nobody
     "found": lambda t: None if t.what.is_private else found_by_value(t.sides, t.what.table, **t.seed),
     "special_uniques": _special,

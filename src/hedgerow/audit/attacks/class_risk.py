@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, reduce
 from operator import and_
@@ -482,13 +482,15 @@ def weights_of(pair: Pair, name: str) -> Floats:
     return check_weights(pair.original, name).numbers[pair.rows]
 
 
-def other_columns(released: Table, schema: Schema) -> dict[str, Any] | None:
+def other_columns(released: Table, schema: Schema, changed: Collection[str] | None = None) -> dict[str, Any] | None:
     """Return the share of released records that are unique by the columns without a role.
 
     Parameters
     ----------
     released : Table
     schema : Schema
+    changed : collection of str
+        Columns that a plan changes, such as weights that became means of groups: they are not asked about.
 
     Returns
     -------
@@ -497,7 +499,7 @@ def other_columns(released: Table, schema: Schema) -> dict[str, Any] | None:
         columns, ``by_quasi`` by the released quasi-identifiers, ``together`` by both. None if no
         such column is released.
     """
-    names = sorted(n for n in released.names if schema.role(n) in ("other", "undeclared"))
+    names = sorted({n for n in released.names if schema.role(n) in ("other", "undeclared")}.difference(changed or ()))
     if not names or not released.n_rows:
         return None
     quasi = sorted(n for n in schema.quasi if n in released.names)
