@@ -641,7 +641,7 @@ def test_a_folder_that_was_altered_is_said_to_be(tmp_path: Any, capsys: pytest.C
     assert "plan.json makes another table than this one" in said
     page = (tmp_path / "report.html").read_text()
     assert "Do not share: it does not meet what was asked." in page
-    assert "its odds are at most" not in page
+    assert "whatever anybody concludes" not in page
     for wrong in ({"epsilon": "1e999999999"}, {"epsilon": "1/0"}, {"row_key": "xyz"}, {"epsilon": None}):
         (tmp_path / "out/plan.json").write_text(json.dumps({**plan, **wrong}))
         assert run(words) == 2
@@ -687,7 +687,7 @@ def test_a_report_of_the_folder_says_first_what_epsilon_means(
     assert "altered" not in said
     assert ("of 100 guesses who took part at most 73.1 are right where a coin has 50" in said) != is_alone
     page = (tmp_path / "report.html").read_text()
-    assert page.index("its odds are at most <b>2.72 times</b>") < page.index("What is it still good for?")
+    assert page.index("by a factor of at most <b>2.72</b>") < page.index("What is it still good for?")
     assert "<p>Not private: this compares the release with the original" in page
     assert "Share: it meets what was asked." in page
     assert "It was made again from its public plan" in page
@@ -724,7 +724,7 @@ def test_the_report_says_what_epsilon_means_and_stays_with_the_steward(tmp_path:
     release.write(tmp_path / "out", measured=hr.audit(frame, release, attacks=False, learning=False))
     page = (tmp_path / "out" / "report.html").read_text()
     assert page.index("<p>Not private: this compares the release with the original") < page.index("<nav")
-    assert "its odds are at most <b>2.72 times</b>" in page
+    assert "by a factor of at most <b>2.72</b>" in page
     assert "<b>73.1</b><span>of 100 guesses who took part, the most that can be right; a coin has 50" in page
     assert (tmp_path / "out" / "audit.json").read_text().startswith('{\n  "private": "Not private:')
     assert hr.audit(frame, tmp_path / "out", attacks=False, learning=False).utility["queries"]["range"]["queries"]
@@ -868,6 +868,27 @@ def test_a_top_code_that_noise_hides_is_the_bound(n: int) -> None:
     true = table["income"].median()
     for _ in range(5):
         assert true / 5 < hr.protect(table, SCHEMA, PrivateTree()).table["income"].median() < 5 * true
+
+
+def test_a_top_code_is_said_to_the_steward_and_the_ends_to_the_recipient(tmp_path: Path) -> None:
+    bounds = {**SCHEMA.bounds, "income": (0, 100_000_000)}
+    with pytest.warns(UserWarning, match=r"income: released values lie between 0 and [\d,]+, although 0 to 100"):
+        release = hr.protect(people(20_000), SCHEMA.replace(bounds=bounds), PrivateTree(epsilon=10))
+    words = (release.write(tmp_path / "out") / "RECIPIENT.md").read_text()
+    (last,) = re.findall(r"`income` 0 to ([\d,]+)\.", words)
+    assert release.table["income"].max() <= int(last.replace(",", "")) < 1_000_000
+    assert f"between 0 and {last}, although" in " ".join(release.cautions)
+    assert "types and ranges are those of the original" not in words
+    assert "a column may have some although the original has none" in words
+    assert not any("although" in each for each in hr.protect(people(300), SCHEMA, PrivateTree()).cautions)
+
+
+def test_a_file_with_decimal_commas_says_so(tmp_path: Path) -> None:
+    table = people(300).assign(income=lambda t: t.income + 0.5)
+    table.to_csv(tmp_path / "people.csv", sep=";", decimal=",", index=False)
+    release = hr.protect(tmp_path / "people.csv", SCHEMA, PrivateTree())
+    words = (release.write(tmp_path / "out") / "RECIPIENT.md").read_text()
+    assert "Numbers have a decimal comma, and fields end with `;`: say so where you read it." in words
 
 
 def test_a_plan_whose_columns_are_not_those_of_its_rows_is_damaged(tmp_path: Path) -> None:

@@ -98,7 +98,7 @@ def test_a_private_tree_is_proposed_released_and_repeated(people: Path, tmp_path
     }
     chosen = ask(people, **names, public=public, confirmed=True, attacks=False)
     measured = worker.do({**chosen, "do": "measure"})
-    assert "its odds are at most <b>7.39 times</b>" in measured["cards"][0]["say"]
+    assert "by a factor of at most <b>7.39</b>" in measured["cards"][0]["say"]
     written = worker.do({**chosen, "do": "write", "folder": str(tmp_path / "out"), "force": False})
     assert {"release.csv", "plan.json", "report.html"} <= set(written["files"])
     assert "--method private-tree --epsilon 2" in written["script"]["command"]

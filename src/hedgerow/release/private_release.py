@@ -29,6 +29,7 @@ from ..texts import text
 from ..validation import AXES, TEXT, takes
 from .folder import AUDIT, PLAN, RECIPIENT, REPORT, file_facts, write_release
 from .making import open_checked
+from .recipient import format_notes
 from .release import Release
 from .verify import require
 
@@ -70,8 +71,7 @@ def make_private(
         table.discard_work()
     plan: PrivatePlan = fitted.plan_  # type: ignore[assignment]
     if len(plan.measured.leaves) == 1:
-        epsilon = plan.parameters["epsilon"]
-        warnings.append(text("private", "one_leaf", people=plan.measured.people, epsilon=f"{epsilon:g}"))
+        warnings.append(text("private", "one_leaf", people=plan.measured.people, epsilon=plan.meaning["epsilon"]))
     release = PrivateRelease(plan, schema, fitted, table, people, tuple(warnings))
     step("verifying")
     release.verify()
@@ -147,7 +147,7 @@ class PrivateRelease:
         return [
             self.plan.explain(),
             f"{self.released.n_rows:,} rows, {len(self.checks)} checks hold.",
-            text("private", "cost", epsilon=f"{self.plan.parameters['epsilon']:g}"),
+            text("private", "cost", epsilon=self.plan.meaning["epsilon"]),
         ]
 
     # of columns alone, so no groups are needed; not private: it shows the original
@@ -210,7 +210,8 @@ class PrivateRelease:
             checks = made_again(self.plan, again, self.original, "written rows made again")
             require(checks, f"the written file {file.name}")
             self.plan.save(inside / PLAN)
-            write_private(inside / RECIPIENT, str(self.method.recipient_notes(file.name).about))
+            notes = [self.method.recipient_notes(file.name).about, *format_notes(self.original.layout)]
+            write_private(inside / RECIPIENT, "\n".join(notes))
             figures = {} if measured is None else measured.to_dict()
             record = {"private": text("private", "stays"), "hedgerow_audit": 1}
             record |= {

@@ -15,6 +15,7 @@ from ...columns.column import Column
 from ...columns.table import Table
 from ...errors import SchemaError
 from ...kernels import Ints
+from ...notation import moment
 from ...schema import Schema
 from ...texts import refusal
 from . import LEAVES
@@ -73,6 +74,12 @@ class PublicColumn:
     def is_number(self) -> bool:
         """Return whether its bins are ranges."""
         return self.kind in ("numeric", "date")
+
+    @property
+    def ends(self) -> list[str]:
+        """Return the smallest and the largest number that rows can have, as text."""
+        ends = self.edges[0], self.edges[-1] - self.whole
+        return [moment(end, self.unit) if self.unit else f"{end:,.15g}" for end in ends]
 
     @property
     def is_ordered(self) -> bool:
@@ -150,12 +157,8 @@ def _check_size(columns: Sequence[PublicColumn]) -> None:
     cells = max(LEAVES * widest * max(bins["sensitive"], default=1), widest * widest)
     if cells > _MOST_CELLS:
         wide = sorted(columns, key=_most_bins)[-2:]
-        raise SchemaError(
-            f"PrivateTree counts every cell that is declared, and these would be {cells:,} at once "
-            f"({cells * 8 / 1e9:,.1f} GB; at most {_MOST_CELLS:,} are counted): "
-            + ", ".join(f"{c.name} has {_most_bins(c):,} {'categories' if c.labels else 'bins'}" for c in wide),
-            hint="declare fewer and coarser categories, such as regions for postcodes, or leave the column out",
-        )
+        listed = ", ".join(f"{c.name} has {_most_bins(c):,} {'categories' if c.labels else 'bins'}" for c in wide)
+        raise SchemaError(**refusal("private_cells", cells=cells, size=cells * 8 / 1e9, most=_MOST_CELLS, wide=listed))
 
 
 def _most_bins(column: PublicColumn) -> int:
@@ -168,10 +171,7 @@ def _number(column: PublicColumn, points: Sequence[object]) -> PublicColumn:
     unit, are_dates = "", isinstance(points[0], str)
     if are_dates != (column.kind == "date"):
         kinds = ("dates", "numbers") if column.kind == "date" else ("numbers", "dates")
-        raise SchemaError(
-            "column {!r} holds {}, and its bounds or grid are {}".format(column.name, *kinds),
-            hint="write for example --bounds income=0:1000000, --bounds day=1950-01-01:2023-12-31",
-        )
+        raise SchemaError(**refusal("other_bounds", name=column.name, kind=kinds[0], bounds=kinds[1]))
     if are_dates:
         moments = [dt.datetime.fromisoformat(str(point)) for point in points]
         unit = "day" if all(len(str(point)) <= 10 for point in points) else "us"

@@ -18,6 +18,7 @@ from ...files import read_text, write_private
 from ...measures.guarantees import Check
 from ...plan.fields import plain, read
 from ...plan.records import parsed
+from ...texts import text
 from . import meaning
 from .domain import PublicColumn
 from .made_rows import made_rows
@@ -93,17 +94,12 @@ class PrivatePlan:
     def checks(self) -> list[Check]:
         """Return the check that nothing was spent beyond what was promised."""
         promised = Fraction(self.epsilon)
-        words = f"{len(self.ledger)} purchases; of 100 guesses who took part at most {self.meaning['right']} are right"
+        words = f"of 100 guesses who took part at most {self.meaning['right']} are right"
         return [Check("epsilon", float(promised), float(self.spent), self.spent <= promised, words)]
 
     def explain(self) -> str:
         """Return what was done and promised, in words."""
-        return (
-            f"Differential privacy with epsilon {self.meaning['epsilon']}: whether a person took part changes the "
-            f"odds of anything that is seen by at most a factor of {self.meaning['factor']}; of 100 guesses who took "
-            f"part at most {self.meaning['right']} are right, where a coin has 50. The rows were made from "
-            f"the noisy counts of a tree (leaves: {len(self.measured.leaves)}), and belong to nobody."
-        )
+        return text("private_tree", "explain", leaves=len(self.measured.leaves), **self.meaning)
 
     def to_json(self) -> dict[str, Any]:
         """Return the plan as plain JSON data."""

@@ -117,7 +117,10 @@ class PrivateTree(Method):
         people = max(0, int(counting.counts(np.array([n], np.int64))[0]))
         codes = {}
         for i, column in enumerate(columns):
-            columns[i] = _binned(column, table, rows, ledger, parts)
+            columns[i] = binned = _binned(column, table, rows, ledger, parts)
+            if column.is_number and binned.ends != column.ends:
+                words = dict(zip(("first", "last", "least", "most"), binned.ends + column.ends, strict=True))
+                caution(text("private", "topped", name=column.name, **words))
             codes[column.name] = _of_rows(columns[i].bins(columns[i].column_of(table)), rows)
         quasi, sensitive = ([c for c in columns if c.role == role] for role in ("quasi", "sensitive"))
         measured = measure(quasi, sensitive, codes, ledger, parts, people, counting.deviation())
