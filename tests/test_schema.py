@@ -248,3 +248,9 @@ def test_bounds_are_two_values_the_smaller_first(ends: Any) -> None:
         SchemaError, match="bounds of column 'income' must be two numbers or two dates, the smaller first"
     ):
         hr.Schema(sensitive=["income"], bounds={"income": ends})
+
+
+def test_columns_of_several_levels_get_no_advice_for_the_command_line() -> None:
+    with pytest.raises(SchemaError, match="give columns plain names first") as refused:
+        hr.Schema(quasi=["age"], sensitive=["pay"]).check(["('x', 'age')", "('x', 'pay')"])
+    assert "--quasi" not in str(refused.value)

@@ -468,10 +468,9 @@ class Schema:
             listed = [f'"{c}"' if "," in c else c for c in map(str, columns)]
             hint = "the table's columns are: " + ", ".join(listed)
             if quoted := [name for name in listed if name.startswith('"')]:
-                hint += (
-                    "; on the command line a name with a comma stands in quotes of its own: "
-                    f"--quasi '{quoted[0]},another'"
-                )
+                typed = f"in a command a name with a comma stands in quotes of its own: --quasi '{quoted[0]},another'"
+                # of several levels, as pandas has them
+                hint += f"; {'give columns plain names first' if quoted[0][1:3] == '(' + chr(39) else typed}"
             raise SchemaError("the schema does not fit the table: " + "; ".join(faults), hint=hint)
 
     def replace(self, **changes: Any) -> Schema:

@@ -154,12 +154,25 @@ def test_files_say_what_a_weight_is(form: str, tmp_path: Path) -> None:
     jsonschema.validate(measured, hr.Audit.json_schema())
     assert set(measured["release"]["guard"]["weights"]) == {"before", "after", "largest"}
     words = (tmp_path / "out" / "RECIPIENT.md").read_text()
-    assert ("| w | other | the mean weight of its group: rows with the same one" in words) == (form != "runs")
+    mean = "| w | other | the mean weight of its group: rows with the same one are of one group, or of several with"
+    assert (mean in words) == (form != "runs")
     assert "| w | other | unchanged" not in words
     # rows have no other mark of their group
     assert ("Rows with the same w are of one group" in words) == (form == "rows")
     assert "cannot be seen in this table" not in words
     again = hr.Plan.load(next((tmp_path / "out").rglob("plan.json")))
     assert again.guard == release.plan.guard
-    assert "hidden by the guard below (other): w" in again.explain()
+    assert "released with other values, as said under “Guard” at the end (other): w" in again.explain()
     assert "weights" not in again.public()["guard"]
+
+
+@pytest.mark.parametrize("form", ["rows", "means"])
+def test_a_weight_that_all_groups_share_is_not_said_to_tell_them_apart(form: str, tmp_path: Path) -> None:
+    release = made(form, table().assign(w=100.0))
+    audit = hr.audit(table().assign(w=100.0), release, attacks=False, learning=False)
+    words = (release.write(tmp_path / "out", measured=audit) / "RECIPIENT.md").read_text()
+    assert "| w | other | the mean weight of its group, which is the same in all groups |" in words
+    assert "of one group" not in words
+    assert ("Which rows belong to one group cannot be seen" in words) == (form == "rows")
+    # it is no further column that finds rows
+    assert audit.risk["other"] is None

@@ -149,7 +149,7 @@ def test_the_released_file_reads_as_the_released_table(sav: Path, tmp_path: Path
     found = read(tmp_path / "out/release.sav")
     assert found.names == release.table.column_names
     words = (tmp_path / "out/RECIPIENT.md").read_text()
-    assert "| income | sensitive | Monthly income; unchanged" in words
+    assert "| income | sensitive | Monthly income; unchanged numbers |" in words
     assert "income_missing stands in income itself" in words.replace("\\", "")
     assert found.arrow.to_pylist() == release.table.to_pylist()
 

@@ -100,12 +100,12 @@ def test_a_release_is_written_in_the_style_of_its_file(tmp_path: Path) -> None:
 def test_the_recipient_is_told_how_numbers_are_written(tmp_path: Path, engine: str) -> None:
     schema = hr.Schema(quasi=["PLZ"], sensitive=["Gehalt"], rest="drop")
     release = hr.protect(german(tmp_path), schema, hr.MART(10), engine=engine)
-    said = "Columns are separated by ';', and numbers have a decimal comma: say so where you read it."
+    said = "Numbers have a decimal comma, and fields end with `;`: say so where you read it."
     assert said in (release.write(tmp_path / "out") / "RECIPIENT.md").read_text()
     usual = tmp_path / "usual.csv"
     usual.write_text("PLZ,Gehalt\n" + "".join(f"a{i % 3},{i}.5\n" for i in range(60)))
     release = hr.protect(usual, schema, hr.MART(10), engine=engine)
-    assert "separated by" not in (release.write(tmp_path / "usual") / "RECIPIENT.md").read_text()
+    assert "fields end" not in (release.write(tmp_path / "usual") / "RECIPIENT.md").read_text()
 
 
 def test_german_birth_dates_are_coarsened_and_never_joined(tmp_path: Path) -> None:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
+import re
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 
 import hedgerow as hr
@@ -113,6 +117,41 @@ def test_text_that_differs_nearly_everywhere_is_told() -> None:
     assert said.startswith("note: judged as categories, but 30 of its 30 values differ")
     repeated = people.assign(note=[f"note {i // 2}" for i in range(30)])
     assert told(hr.Mondrian(k=10), roles, repeated) == []
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        (pd.to_timedelta([1, 2, 3] * 20, unit="D"), r"come: durations come back as numbers \(\w+seconds\)"),
+        ([1, "two", 3.5] * 20, "come: mixed types come back as text"),
+        (np.array([1j, 2 + 1j, 3] * 20), "come: values of the type complex come back as text"),
+        (pd.period_range("2000", periods=3, freq="Y").repeat(20), "come: values of the type Period come back as text"),
+        (pd.arrays.IntervalArray.from_breaks([0, 1, 2, 3]).repeat(20), "come: values of the type Interval come back"),
+        ([dt.time(1), dt.time(2), dt.time(3)] * 20, "come: times of day come back as text"),
+    ],
+)
+def test_types_that_do_not_come_back_are_told(values: Any, words: str) -> None:
+    people = pd.DataFrame({"come": values, "pay": range(60)})
+    said = hr.protect(people, hr.Schema(quasi=["come"], sensitive=["pay"]), hr.Hedge(5)).cautions
+    assert [text for text in said if re.match(words, text)]
+    unchanged = hr.protect(people, hr.Schema(quasi=["pay"], sensitive=["come"]), hr.MART(20, max_disclosure=None))
+    assert unchanged.table["come"].dtype == people["come"].dtype
+    assert not any("come back" in text for text in unchanged.cautions)
+
+
+def test_mixed_types_are_told_whatever_frame_has_them() -> None:
+    come: list[Any] = [1, "two", 3.5] * 20
+    frames: list[Any] = [
+        {"come": come, "pay": [*range(60)]},
+        pl.DataFrame({"come": pl.Series(come, dtype=pl.Object), "pay": range(60)}),
+        pd.DataFrame({"come": come, "pay": range(60)}),
+    ]
+    for people in frames:
+        said = hr.protect(people, hr.Schema(quasi=["come"], sensitive=["pay"]), hr.Hedge(5)).cautions
+        assert "come: mixed types come back as text" in said
+    array = np.array([[each, i] for i, each in enumerate(come)], object)
+    said = hr.protect(array, hr.Schema(quasi=["x0"], sensitive=["x1"]), hr.Hedge(5)).cautions
+    assert "x0: mixed types come back as text" in said
 
 
 def test_events_that_judge_nothing_are_told() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import jsonschema
@@ -53,12 +54,14 @@ def test_the_plan_says_what_is_hidden_and_how(made: tuple[str, hr.Release, Path]
     form, release, _ = made
     words = release.plan.explain()
     assert "released unchanged (sensitive)" not in words
-    assert "hidden by the guard below (sensitive): income, diagnosis" in words
-    assert "1 records have a value that fewer people have" in words
+    assert "released with other values, as said under “Guard” at the end (sensitive): income, diagnosis" in words
+    assert "; records with a value that fewer people have, which get another or none: 1" in words
     if form != "runs":
         groups = len(release.plan.guard.sizes)
-        assert f"of {groups:,} groups were drawn partly from the whole table" in words
-        assert "keeps its mean and standard deviation" in words
+        assert re.search(rf"because they would have told more than was promised: [\d,]+ of {groups:,}", words)
+        # a number alone does not say what it is the nearest of
+        assert re.search(r"keeps its mean and standard deviation, to the nearest [\d,.]+(;|$)", words, re.M)
+        assert re.search(r"income: .* nearest \d{1,3},\d{3}", words)
     if form == "rows":
         assert "every combination of released quasi-identifier" not in words
         assert "counting equal rows does not show it" in words
@@ -83,7 +86,7 @@ def test_cautions_name_what_a_guard_leaves(made: tuple[str, hr.Release, Path]) -
     assert "weight: exact weights are released" in words
     assert "income: one person has" in words
     assert "income: its standard deviation is" in words
-    assert "diagnosis: 1 records have a value that fewer than" in words
+    assert re.search(r"diagnosis: values that fewer than \d+ people have are not released \(records: 1\)", words)
 
 
 def test_the_recipient_reads_what_values_are_and_nothing_of_the_original(made: tuple[str, hr.Release, Path]) -> None:
@@ -96,6 +99,11 @@ def test_the_recipient_reads_what_values_are_and_nothing_of_the_original(made: t
         "rows": "No row was copied from a person; each group's columns carry its means, spreads and shares.",
     }
     assert own[form] in words
+    kind = {"runs": "numbers, each a value", "redraw": "numbers, drawn inside", "rows": "numbers, drawn inside"}
+    assert f"| income | sensitive | {kind[form]}" in words
+    # of drawn rows nothing is said as of people's records
+    assert ("records about people" in words) == ("were recoded" in words) == (form != "rows")
+    assert ("who a record is about" in words) == (form != "rows")
     assert "| income | sensitive | unchanged" not in words
     assert ("How to read the recoded cells" in words) == (form != "rows")
     assert "(*other* or *sensitive*)" not in words

@@ -5,6 +5,7 @@ import hashlib
 import hmac
 import json
 import os
+import re
 import stat
 from pathlib import Path
 from typing import Any
@@ -436,3 +437,22 @@ def test_the_recipient_of_altered_cells_is_told_of_no_groups(tmp_path: Path) -> 
     text = (folder / "RECIPIENT.md").read_text()
     assert "groups of 1" not in text
     assert "worst group" not in text
+
+
+def test_a_kept_order_can_be_aligned_with_the_frame() -> None:
+    """pandas would align the rows by an index that is no longer theirs."""
+    people = pd.DataFrame({"age": [20, 30, 40] * 10, "pay": range(30)}, index=[*range(30, 0, -1)])
+    schema = hr.Schema(quasi=["age"], sensitive=["pay"])
+    with pytest.warns(UserWarning, match="keep the order"):
+        release = hr.protect(people, schema, hr.MART(5), keep_order=True)
+    assert release.table.set_axis(people.index)["pay"].equals(people["pay"])
+    for function in (hr.protect, hr.Plan.apply):
+        assert "loses its" in str(function.__doc__)
+
+
+def test_a_plan_is_read_from_the_folder_of_its_release(tmp_path: Path) -> None:
+    people = pd.DataFrame({"age": [20, 30, 40] * 10, "pay": range(30)})
+    release = hr.protect(people, hr.Schema(quasi=["age"], sensitive=["pay"]), hr.MART(5, max_disclosure=None))
+    assert hr.Plan.load(release.write(tmp_path / "out")) == release.plan
+    with pytest.raises(hr.errors.PlanError, match=re.escape(str(tmp_path / "plan.json"))):
+        hr.Plan.load(tmp_path)

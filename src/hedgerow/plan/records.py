@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from os.path import isdir
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -551,8 +552,15 @@ class Plan:
     @classmethod
     @takes(path=PATH)
     def load(cls, path: str | Path) -> Plan:
-        """Read a plan from a file; raise PlanError if it is malformed or of an unknown version or kind."""
-        return loads(read_text(Path(path), "the plan", PlanError), str(Path(path)))
+        """Read a plan from a file, or from the folder of its release.
+
+        Raises
+        ------
+        PlanError
+            It is malformed, or of an unknown version or kind.
+        """
+        file = Path(path) / "plan.json" if isdir(path) else Path(path)
+        return loads(read_text(file, "the plan", PlanError), str(file))
 
     def public(self) -> dict[str, Any]:
         """Return the plan as JSON data, without its private fields."""
@@ -569,7 +577,8 @@ class Plan:
         ----------
         people : path, pandas, Polars or Arrow table, DuckDB relation
         keep_order : bool, default False
-            Leave the rows in the order they came in, which may show who is who.
+            Leave the rows in the order they came in, which may show who is who. A pandas frame loses its
+            index, which may name people: align by position (``.to_numpy()``, ``set_axis(frame.index)``).
         unseen : {"error", "suppress", "count"}, default "error"
             How to treat values outside the plan's ranges and sets, such as an age above all ages that the
             plan was made from: raise PlanError with their number, release them as `*` (numbers: as
@@ -709,9 +718,8 @@ def loads(text: str, where: str = "the plan") -> Plan:
         kinds = {each.kind: each for each in Recoding.__subclasses__()}
         # Only kinds: a name of a class in a file could make it run any code.
         if kind not in kinds:
-            raise PlanError(
-                f"{where} has a recoding of the unknown kind {kind!r}", hint=f"known kinds: {', '.join(sorted(kinds))}"
-            )
+            listed = ", ".join(sorted(kinds))
+            raise PlanError(f"{where} has a recoding of the unknown kind {kind!r}", hint=f"known kinds: {listed}")
         plan = Plan(
             method=read(str, data["method"]),
             parameters=dict(data["parameters"]),

@@ -140,8 +140,6 @@ def apply_plan(
     recoded = transform(plan, table, key=key)
     released = {column.name for column in plan.columns} - set(plan.left_out)
     dropped = [name for name in table.names if name not in released]
-    # identifiers are left out by design, so they need no caution
-    strangers = [name for name in dropped if name not in plan.names("identifier")]
     if recoded.outside and unseen == "error":
         raise PlanError(**refusal("outside", "release", outside=recoded.outside))
     if recoded.outside:
@@ -149,13 +147,12 @@ def apply_plan(
         caution(text("caution", state, outside=recoded.outside))
     # a range or a set is true of whoever it covers; these describe the groups that the plan was made of
     styles = {column.name: getattr(column, "style", None) for column in plan.recoding.recoded()}
-    described = [f"{name} ({style})" for name, style in styles.items() if style in WHOLE]
-    if described:
+    if described := [f"{name} ({style})" for name, style in styles.items() if style in WHOLE]:
         caution(text("caution", "describes_plan_groups", names=", ".join(described)))
-    exact = [name for name in plan.names("sensitive") if name in table.names and name not in plan.relations()]
-    if exact:
+    if exact := [n for n in plan.names("sensitive") if n in table.names and n not in plan.relations()]:
         caution(text("caution", "exact_values", names=", ".join(exact)))
-    if strangers:
+    # identifiers are left out by design, so they need no caution
+    if strangers := [name for name in dropped if name not in plan.names("identifier")]:
         caution(text("caution", "not_released", names=", ".join(strangers)))
     columns = recoded.without_outside() if unseen == "suppress" else recoded.columns
     if plan.guard is not None:

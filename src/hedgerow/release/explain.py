@@ -34,7 +34,7 @@ def explain(plan: Plan) -> str:
         if names and not hidden.issuperset(names):
             lines.append(_say(role, names=", ".join(n for n in names if n not in hidden)))
         if guarded := ", ".join(n for n in names if n in hidden):
-            lines.append(_say("guarded", role=role, names=guarded))
+            lines.append(_say("guarded", role="quasi-identifiers" if role == "quasi" else role, names=guarded))
     if plan.weight:
         lines.append(_say("weight", weight=plan.weight))
     if plan.zones:
@@ -107,9 +107,7 @@ def _partition(tree: Partition) -> str:
     lines += ["", f"{tree.n_leaves:,} {many} by these splits"]
     if tree.groups:
         lines[-1] = f"{tree.n_groups:,} groups, joined from {lines[-1]}"
-    leaves, levels = _leaves_below(tree), _levels(tree)
-    # leaves have numbers in the order of their nodes
-    number = list(accumulate((split < 0 for split in tree.split), initial=0))
+    (leaves, groups), levels = _below(tree), _levels(tree)
     depth = deepest = max(levels)
     if tree.n_leaves > _SHOWN:
         # down to the level where the tree still has no more than _SHOWN branches
@@ -119,8 +117,8 @@ def _partition(tree: Partition) -> str:
     while stack:
         node, words = stack.pop()
         indent = "  " * (levels[node] + 1)
-        if tree.split[node] < 0:
-            where = f"group {tree.groups[number[node]] + 1:,}" if tree.groups else "one group"
+        if groups[node] is not None:
+            where = f"group {groups[node]:,}" if tree.groups else "one group"
             lines.append(f"{indent}{words or 'all records'}: {where}")
         elif levels[node] >= depth:
             lines.append(f"{indent}{words or 'all records'}: {leaves[node]:,} {many}")
@@ -157,24 +155,26 @@ def _levels(tree: Partition) -> list[int]:
     return levels
 
 
-def _leaves_below(tree: Partition) -> list[int]:
-    below = [1] * len(tree.split)
+def _below(tree: Partition) -> tuple[list[int], list[int | None]]:
+    """Return how many leaves each node has below it, and the number of their group; None if they have several."""
+    # leaves have numbers in the order of their nodes
+    leaf = list(accumulate((split < 0 for split in tree.split), initial=0))
+    leaves, group = [1] * len(tree.split), [(tree.groups[i] if tree.groups else i) + 1 for i in leaf[:-1]]
     for node in range(len(tree.split) - 1, -1, -1):
         if tree.split[node] >= 0:
-            below[node] = below[node + 1] + below[tree.right[node]]
-    return below
+            first, second = node + 1, tree.right[node]
+            leaves[node] = leaves[first] + leaves[second]
+            group[node] = group[first] if group[first] == group[second] else None
+    return leaves, group
 
 
 def _conditions(tree: Partition, node: int) -> tuple[str, str]:
     """Return the conditions for the left and the right branch of a split, as text."""
     column = tree.columns[tree.split[node]]
     if column.kind in ("numeric", "date"):
-        at, missing_left = cut(tree.threshold[node], column.unit), tree.missing_left[node]
-        missing_right = not missing_left and any(cell.missing for cell in column.cells)
-        return (
-            f"{column.name} < {at}{' or missing' * missing_left}",
-            f"{column.name} >= {at}{' or missing' * missing_right}",
-        )
+        at, is_first, words = cut(tree.threshold[node], column.unit), tree.missing_left[node], " or missing"
+        is_second = not is_first and any(cell.missing for cell in column.cells)
+        return f"{column.name} < {at}{words * is_first}", f"{column.name} >= {at}{words * is_second}"
     subset = tree.subsets[tree.subset[node]]
     labels = ["missing" if category is None else category for category in subset]
     listed = ", ".join(labels[:_LISTED])

@@ -104,9 +104,8 @@ def explode(
     if n_rows.sum() > max_rows:
         widths = {name: parts.count[parts.code].mean() for name, parts in parts_of.items()}
         widest = sorted(widths, key=lambda name: -float(widths[name]))[:3]
-        raise ParameterError(
-            **refusal("exploded", "release", records=n_rows.sum(), max_rows=max_rows, widest=", ".join(widest))
-        )
+        words = refusal("exploded", "release", records=n_rows.sum(), max_rows=max_rows, widest=", ".join(widest))
+        raise ParameterError(**words)
 
     rows = np.arange(len(frame))
     chosen: dict[str, npt.NDArray[np.int64]] = {}

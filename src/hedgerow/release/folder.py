@@ -224,7 +224,7 @@ def check_target(
         raise OutputError(f"{folder} exists and is not a folder", hint="choose another name")
     if folder.exists():
         if not force:
-            raise OutputError(f"{folder} exists already", hint="choose another name, or replace it with --force")
+            raise OutputError(**refusal("exists", "release", folder=folder))
         # --force replaces a release, never a folder that happens to have the name
         inside = {entry.name for entry in folder.iterdir()}
         if marks == PUBLIC_MARKS and MARKS & inside:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -16,7 +16,7 @@ from ..measures.guarantees import Guarantee, KAnonymity, from_promise
 from ..notation import duration, figure, markdown, percent
 from ..plan import Guard, Plan
 from ..plan.records import RUNS
-from ..texts import text
+from ..texts import text, texts
 
 # share of a column's variance that one person may hold, and by how much its spread may change, unwarned
 LARGE, MOVED = 0.1, 0.1
@@ -47,9 +47,10 @@ def in_words(guard: Guard) -> str:
         elif column.follows:
             line = _say("followed", name=name, values=values, follows=column.follows)
         elif column.by_moments:
-            step = duration(column.step, column.unit)
+            step = duration(column.step, column.unit) if column.unit else f"{column.step:,.15g}"
             where = "cells" if column.role == "quasi" else "groups"  # whose values are drawn in finer ones
-            line = _say("by_moments", name=name, values=values, step=step, moved=column.moved, where=where)
+            moved = _say("moved_means", moved=column.moved, where=where) if column.moved else ""
+            line = _say("by_moments", name=name, values=values, step=step, moved=moved)
         else:
             smoothed = _say("smoothed", people=column.smoothed) if column.smoothed else ""
             line = _say("by_shares", name=name, values=values, smoothed=smoothed)
@@ -187,10 +188,16 @@ def contents(plan: Plan) -> dict[str, str]:
         return {}
     key = "cell_run" if plan.guard.form == RUNS else "cell_drawn"
     cells = {
-        column.name: _say("cell_follows" if column.follows else key, kind=column.kind, follows=markdown(column.follows))
-        for column in plan.guard.columns
+        c.name: _say("cell_follows" if c.follows else key, kind=texts("kind")[c.kind], follows=markdown(c.follows))
+        for c in plan.guard.columns
     }
-    return cells | ({plan.weight: _say("cell_weight")} if plan.has_mean_weights else {})
+    weight = _say("cell_weight" if _differ(plan.guard.weights) else "cell_same_weight")
+    return cells | ({plan.weight: weight} if plan.has_mean_weights else {})
+
+
+def _differ(weights: Iterable[float]) -> bool:
+    """Return whether groups have different mean weights, so that these tell groups apart."""
+    return len(set(weights)) > 1
 
 
 def reading(plan: Plan) -> list[str]:
@@ -206,7 +213,8 @@ def promise_in_words(plan: Plan, promise: Guarantee) -> str:
     """Return one promise of a plan as a sentence; in rows form k is that of groups which only mean weights show."""
     if not plan.in_rows or not isinstance(promise, KAnonymity):
         return promise.words()
-    key, who = "promise_weights" if plan.has_mean_weights else "promise_rows", plan.unit or plan.household
+    key = "promise_weights" if plan.guard and _differ(plan.guard.weights) else "promise_rows"
+    who = plan.unit or plan.household
     return _say(key, k=promise.k, who="people" if who else "records", weight=plan.weight)
 
 

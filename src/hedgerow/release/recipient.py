@@ -11,7 +11,7 @@ from ..measures.guarantees import BEYOND, Disclosure
 from ..methods.base import RecipientNotes
 from ..notation import explain_signs, figure, markdown, percent, signs
 from ..plan import ColumnMap, Maps, Plan, PlanColumn, Recoded, Recoding
-from ..texts import text
+from ..texts import text, texts
 from . import guard_words
 from .explain import style_in_words
 
@@ -50,32 +50,27 @@ def recipient(
         Format of the table's file.
     """
     removed = [n for n in plan.left_out if n not in pseudonyms]
+    released = [c for c in plan.columns if c.name not in removed]
     sizes, disclosure = numbers["groups"], numbers["disclosure"]
     recoding, parameters = plan.recoding, plan.parameters
     styles = {c.name: _say("recoded", style=style_in_words(c)) for c in recoding.recoded() if isinstance(c, Recoded)}
     contents = {**styles, **method.cells, **guard_words.contents(plan)}
     lines = [
-        _say("about", file=file, rows=numbers["rows"], about=method.about),
+        _say("about_rows" if plan.in_rows else "about", file=file, rows=numbers["rows"], about=method.about),
         _say("original_order" if parameters.get("keep_order") else "sorted"),
         _say("columns"),
     ]
-    for column in plan.columns:
-        if column.name in removed:
-            continue
+    for column in released:
         content = contents.get(column.name) or _content(column)
         label = layout.labels.label(column.name)
         content = f"{markdown(label)}; {content}" if label else content
         lines.append(f"| {markdown(column.name)} | {column.role} | {content} |")
     if removed:
         lines.append(_say("left_out", names=_listed(removed)))
-    dialect = layout.dialect
-    if layout.suffix == ".csv" and not dialect.encoding.startswith("utf-8"):
-        lines.append(_say("encoding", encoding=dialect.encoding))
-    if layout.suffix == ".csv" and (dialect.delimiter, dialect.decimal) != (",", "."):
-        lines.append(_say("numbers", delimiter=dialect.delimiter, sign="comma" if dialect.decimal == "," else "point"))
+    lines += format_notes(layout)
     if plan.weight:
         lines.append(_say("weight", weight=markdown(plan.weight)))
-    lines += _labelled(layout, [c.name for c in plan.columns if c.name not in removed])
+    lines += _labelled(layout, [c.name for c in released])
     lines += [] if plan.in_rows else _reading(recoding, file, empty)
     lines += guard_words.reading(plan)
     if plan.zones:
@@ -85,8 +80,7 @@ def recipient(
     lines += [f"- {words}" for words in [*promised, *method.promised] or ["Nothing."]]
     if any(promise["kind"] == Disclosure.kind for promise in plan.promises):
         lines += ["", BEYOND]
-    most = parameters.get("max_inference")
-    if most is not None:
+    if (most := parameters.get("max_inference")) is not None:
         learners = ", ".join(parameters["max_inference_learners"])
         lines.append(_say("attacked", learners=learners, most=most))
     if profile := parameters.get("profile"):
@@ -100,9 +94,8 @@ def recipient(
         shares = (f"{markdown(name)} {percent(share)}" for name, share in numbers["found"].items())
         lines.append(_say("found", shares=", ".join(shares)))
     if (counts := numbers.get("counts")) and counts["queries"]:
-        survey = counts["new_survey"]["median"]
-        how = "counts" if counts["median"] else "counts_exact"
-        lines.append(_say(how, median=percent(counts["median"]), survey=percent(survey)))
+        how, survey = "counts" if counts["median"] else "counts_exact", percent(counts["new_survey"]["median"])
+        lines.append(_say(how, median=percent(counts["median"]), survey=survey))
     if grouped and disclosure is not None:
         lines.append(_say("disclosure"))
         lines += [
@@ -114,8 +107,19 @@ def recipient(
     is_unchanged = any(set(plan.names(role)) - set(plan.relations()) for role in roles)
     unchanged = _say("known_column", roles=" or ".join(f"*{role}*" for role in roles)) if is_unchanged else ""
     lines += [*method.lines, _say("not_measured", unchanged=unchanged)]
-    lines += [*(f"- {words}" for words in method.not_measured), _say("end")]
+    lines += [*(f"- {words}" for words in method.not_measured), _say("end_rows" if plan.in_rows else "end")]
     return "\n".join(lines)
+
+
+def format_notes(layout: FileFormat) -> list[str]:
+    """Return notes on the encoding, the delimiter and the decimal sign of a text file that has unusual ones."""
+    dialect, lines = layout.dialect, []
+    if layout.suffix == ".csv" and not dialect.encoding.startswith("utf-8"):
+        lines.append(_say("encoding", encoding=dialect.encoding))
+    if layout.suffix == ".csv" and (dialect.delimiter, dialect.decimal) != (",", "."):
+        end = "a tab" if dialect.delimiter == "\t" else f"`{dialect.delimiter}`"
+        lines.append(_say("numbers", end=end, sign="comma" if dialect.decimal == "," else "point"))
+    return lines
 
 
 def apostrophes(columns: Sequence[str]) -> str:
@@ -135,8 +139,7 @@ def _reading(recoding: Recoding, file: str, empty: bool) -> list[str]:
     used = {"empty"} if empty else set()
     for column in recoding.recoded():
         cells = recoding.meanings()[column.name]
-        values = [value for cell in cells for value in cell.categories]
-        values = list(column.categories) if isinstance(column, ColumnMap) else values
+        values = column.categories if isinstance(column, ColumnMap) else [v for c in cells for v in c.categories]
         used |= signs([cell.label for cell in cells], kind=column.kind, values=values)
     if isinstance(recoding, Maps) and recoding.suppressed:
         used.add("anything")
@@ -160,4 +163,4 @@ def _labelled(layout: FileFormat, names: Sequence[str]) -> list[str]:
 
 def _content(column: PlanColumn) -> str:
     described = column.role in ("quasi", "sensitive", "identifier")
-    return _say(column.role if described else "unchanged", kind=column.kind)
+    return _say(column.role if described else "unchanged", kind=texts("kind")[column.kind])

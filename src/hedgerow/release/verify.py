@@ -93,14 +93,10 @@ def verify(
     # rows and columns must match before cells can be compared
     if not all(check.holds for check in checks):
         return Verified(checks)
-    relations = dict.fromkeys(remaining, UNCHANGED) | {
-        name: relation for name, relation in plan.relations().items() if name in remaining
-    }
+    relations = dict.fromkeys(remaining, UNCHANGED) | {n: r for n, r in plan.relations().items() if n in remaining}
     relations |= {name: MAPPED for name in remaining if name in replaced}
     keyed: list[Recipe] = [
-        PseudonymRecipe(column, original, secret)
-        for column in plan.columns
-        if column.name in replaced and secret is not None
+        PseudonymRecipe(c, original, secret) for c in plan.columns if secret is not None and c.name in replaced
     ]
     guarded, released_here = None, released
     if plan.guard is not None:
@@ -139,10 +135,8 @@ def verify(
         # a cap holds of what the file shows, and of what the groups' originals would show
         exact = [original.like(column) for column in plan.columns if column.role == "sensitive"]
         hidden = Classes.from_groups(group([guarded.labels]), exact)
-        checks += [
-            replace(check, name=f"{check.name} (originals)")
-            for check in (p.check(hidden) for p in promises if isinstance(p, ColumnGuarantee))
-        ]
+        capped = [promise.check(hidden) for promise in promises if isinstance(promise, ColumnGuarantee)]
+        checks += [replace(check, name=f"{check.name} (originals)") for check in capped]
     return Verified(checks, expected, groups)
 
 
@@ -239,9 +233,8 @@ def require(checks: Iterable[Check], where: str = "the released table") -> list[
             + (f" ({c.detail})" if c.detail else "")
             for c in broken
         )
-        raise PromiseError(
-            **refusal("broken", "release", where=where, broken=len(broken), checks=len(listed), faults=faults)
-        )
+        counts = {"broken": len(broken), "checks": len(listed)}
+        raise PromiseError(**refusal("broken", "release", where=where, faults=faults, **counts))
     return listed
 
 

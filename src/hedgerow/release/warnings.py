@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ..backends import engine
 from ..backends.partitions import route
-from ..columns.arrays import is_text
+from ..columns.arrays import is_text, value_type
 from ..columns.column import Column
 from ..columns.cover import Cover
 from ..columns.roles import describe_strata
@@ -30,8 +30,9 @@ from ..measures.disclosure import SLACK
 from ..measures.guarantees import Disclosure, KAnonymity, from_promise, grouped, unbounded
 from ..notation import Cell, moment, number, signs
 from ..plan import Mask, Partition, Plan, PlanColumn, Recoded, Recoding
+from ..plan.records import UNCHANGED
 from ..schema import Event, Schema
-from ..texts import text
+from ..texts import text, texts
 
 _say = partial(text, "caution")
 
@@ -98,6 +99,7 @@ def of_release(
         for name in plan.names(role):
             if original.kind(name) == "categorical" and name not in declared_names:
                 yield from check(original.column(name, kind="categorical"))
+    yield from _other_types(plan, original)
     for column in judged.sensitive.values():
         yield from _idle_events(column)
     if plan.risk_model == "classes":
@@ -111,8 +113,7 @@ def of_release(
     for name, column in judged.sensitive.items():
         if name not in recoding.relations() and not grouped(plan.risk_model, plan.promises):
             yield from _uniform_groups(name, classes.sizes, column)
-    n_unchanged = sum(column.is_unchanged for column in recoding.recoded())
-    if isinstance(recoding, Mask) and n_unchanged < len(recoding.columns):
+    if isinstance(recoding, Mask) and not all(column.is_unchanged for column in recoding.columns):
         same = _unmoved(recoding, original, released, rows)
         if same * 2 > released.n_rows:
             yield _say("unmoved", same=same, records=released.n_rows)
@@ -248,6 +249,16 @@ def _dates(column: Column) -> Iterator[str]:
     coded, share = _reading(column, LOOKS_LIKE_DATE)
     if share * 2 > coded:
         yield _say("look_like_dates", name=column.name, share=share, coded=coded)
+
+
+def _other_types(plan: Plan, original: Table) -> Iterator[str]:
+    """Warn of released columns whose values cannot have the type of the original's."""
+    for name in (name for name, how in plan.relations().items() if how != UNCHANGED and name in original.names):
+        kind = value_type(original.types.field(name).type)
+        if pa.types.is_duration(kind):
+            yield _say("durations", name=name, unit=texts("unit")[kind.unit])
+        elif pa.types.is_time(kind) or name in original.texts:
+            yield _say("as_text", name=name, what=original.texts.get(name, "times of day"))
 
 
 def _idle_events(column: SensitiveCounts) -> Iterator[str]:

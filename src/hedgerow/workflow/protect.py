@@ -109,7 +109,9 @@ def protect(
         plan stores the profile, and `Release.verify` checks it again.
     keep_order : bool, default False
         Leave the rows in the order of the input. By default the rows are sorted by their released
-        content, because the order of a register may reveal who is who.
+        content, because the order of a register may reveal who is who. A pandas frame loses its index,
+        which may name people: align by position, by ``release.table["age"].to_numpy()`` or
+        ``release.table.set_axis(people.index)``.
     parts : bool, default False
         Write the release as a folder of Parquet files of 1,048,576 rows each, ``release/``, in
         place of one file; the same ones on every engine.
