@@ -63,6 +63,7 @@ def test_table_picture_and_json(found, people, schema):
     assert found.picture().lstrip().startswith("<?xml")
     assert len(json.loads(found.to_json())["points"]) == len(found.points)
     assert "dominated" in str(found) or not any(p.dominated for p in found.points)
+    assert str(found).splitlines()[0].split()[-1] == "remark"
 
 
 def test_threads_and_progress_change_nothing(people, schema):

@@ -213,7 +213,9 @@ def test_picture_labels_and_faint_points() -> None:
     picture = found.picture()
     assert ">10, .2<" in picture
     assert ">10, .4<" in picture
-    assert ">10, .5<" not in picture  # dominated: faint, and without a label
+    assert ">10, .5<" in picture  # dominated: faint, as its label is
+    assert ">10, .5<" not in Frontier((*points, *points[2:] * 18), (), "u", "d", table, schema, {}).picture()
+    assert "%<" not in picture  # the table has 0.200
     assert "opacity: 0.35" in picture
     assert "prefers-color-scheme: dark" in picture
     assert "{filter: invert(1) hue-rotate(180deg)}" in picture

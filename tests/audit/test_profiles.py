@@ -559,6 +559,8 @@ def test_protect_keeps_a_profile_and_writes_evidence(people: Path, capsys: pytes
     said = capsys.readouterr()
     assert "k was raised to 12" in said.err
     assert "of 2 criteria 2 met" in said.out
+    one = {"title": "T", "date": "2026", "criteria": [{"state": "meets"}]}
+    assert standard_verdict(one) == ["T (2026): of 1 criterion 1 met."]
     plan = hr.Plan.load(people / "out/plan.json")
     assert {"kind": "k_anonymity", "k": 12} in [dict(p) for p in plan.promises]
     told = json.loads((people / "out/evidence.json").read_text())

@@ -74,7 +74,7 @@ def test_spread_median_and_tail_are_told_to_the_steward(made: tuple[str, hr.Rele
     assert guard["form"] == form
     before, exact = guard["columns"]["income"]["before"], people()["income"].drop_null().to_numpy()
     assert before["deviation"] == pytest.approx(exact.std())
-    assert before["median"] == np.sort(exact)[(len(exact) - 1) // 2]
+    assert before["median"] == np.median(exact)
     top = np.sort(exact)[-(len(exact) // 100) :].sum() / exact.sum()
     assert before["top_share"] == pytest.approx(top)
     assert guard["columns"]["income"]["largest"] > 0.9
@@ -163,3 +163,14 @@ def test_of_many_columns_those_are_told_that_changed_most() -> None:
     assert [line.partition(":")[0] for line in lines] == [*(f"c{i}" for i in range(14, 20)), "14 more columns"]
     assert lines[-1].endswith("changed by at most 13.0%.")
     assert len(shifts_in_words({"columns": dict(list(columns.items())[:6])})) == 6
+    same = shifts_in_words({"columns": {f"c{i}": {"before": side, "after": side} for i in range(8)}})
+    assert same[-1] == "2 more columns: no standard deviation changed."
+
+
+def test_codes_have_no_spread_and_no_total() -> None:
+    """A column of 1 and 2 had a standard deviation, a median and a share of its top hundredth."""
+    table = people().append_column("urban", pa.array(np.arange(len(people())) % 2 + 1))
+    schema = SCHEMA.replace(sensitive=[*SCHEMA.sensitive, "urban"])
+    columns = hr.protect(table, schema, hr.MART(k=10), guard="redraw", random_state=1).summary()["guard"]["columns"]
+    assert columns["urban"]["before"] is None
+    assert columns["income"]["before"]["deviation"] > 0

@@ -9,7 +9,10 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.measures.guarantees import Check
-from hedgerow.report.page import render
+from hedgerow.report.cards import _use
+from hedgerow.report.figures import attack_rows
+from hedgerow.report.page import _flags, render
+from hedgerow.report.pictures import attack_bars
 from hedgerow.report.svg import bars
 from hedgerow.report.text import summary
 from hedgerow.report.verdict import lines
@@ -82,6 +85,87 @@ def test_a_figure_stands_beside_the_line_and_not_in_it():
     assert all(x > line for x in places)
 
 
+def test_a_bar_below_0_is_drawn_on_the_other_side_of_the_line():
+    """It was drawn as 0, and the line of models that learn nothing was not to be seen."""
+    drawn = bars([("tree", 0.4, -0.035, 0.0), ("linear", 0.4, -9.0, 0.0)], "note", "alt", most=0.4)
+    boxes = re.findall(r'<rect x="([\d.]+)" y="[\d.]+" width="([\d.]+)"', drawn)
+    (_, _), (left, wide), _, (cut, widest) = [(float(x), float(width)) for x, width in boxes]
+    zero = {float(x) for x in re.findall(r'd="M([\d.]+) ', drawn)}
+    assert zero == {left + wide} == {cut + widest}
+    assert cut == 0.0
+    assert wide > 1
+    assert ">-0.035<" in drawn
+    assert ">-9.00<" in drawn
+
+
+def test_what_was_asked_of_nobody_has_no_figures():
+    """0.0% (0.0% to 100.0%), over control 0.0% (-100.0% to 100.0%), of 0 people."""
+    figures = {"success": 0.0, "interval": [0.0, 1.0], "control": 0.0, "over_control": 0.0}
+    attack = {"people": 0, "original": 1.0, "public_best": 0.0, "random_row": 0.1, **figures}
+    (row,) = attack_rows([{**attack, "over_control_interval": [-1.0, 1.0]}])
+    assert {row[name] for name in ("release", "interval", "control", "over_control")} == {"-"}
+
+
+def test_no_label_of_an_attack_is_longer_than_its_place():
+    attack = {
+        "attack": "membership", "learner": "exact value", "target": "whole record, most extreme 5%", "people": 9,
+        "original": 1.0, "success": 0.5, "interval": [0.4, 0.6], "control": 0.5, "public_best": 0.5,
+        "random_row": 0.5, "over_control": 0.0,
+    }  # fmt: skip
+    lines = re.findall(r"<tspan[^>]*>(.*?)</tspan>|<text[^>]*>(.*?)</text>", attack_bars([attack]).svg)
+    labels = [a or b for a, b in lines]
+    assert "membership: exact value, whole" in labels
+    assert max(map(len, labels)) <= 40
+
+
+def test_what_models_keep_is_rounded_and_how_it_is_counted_is_said():
+    """Five digits of a sum of capped gains, without the model that learns nothing: 99.942%."""
+
+    def row(name, original, release, constant):
+        return {"target": "pay", "estimator": name, **{
+            side: {"accuracy": value}
+            for side, value in (("original", original), ("release", release), ("constant", constant))
+        }}  # fmt: skip
+
+    learning = [row(f"tree {i}", 0.9, 0.9001 if i else 0.8997, 0.5) for i in range(9)]
+    learning.append(row("naive Bayes", 0.619, 0.7, 0.752))
+    nothing = {"range": {"median": None}}
+    use = {"learning": learning, "queries": nothing, "distributions": {"dependence": {"pairs": []}}, "loss": None}
+    card = _use({"utility": use, "table": {"alone": False}}, None)
+    assert "almost all (over 99%)" in card.say
+    (note,) = card.notes
+    assert note.startswith("Added up over 10 models")
+    assert "naive Bayes, pay" in note
+    assert "first 8" in note
+
+
+def test_no_line_breaks_inside_a_flag():
+    assert _flags("hide <it> (protect --guard redraw)") == (
+        'hide &lt;it&gt; (<span class="flag">protect --guard redraw</span>)'
+    )
+
+
+def test_a_page_names_the_parameters_and_measures_that_stand_on_it():
+    people = people_of(300, seed=3)
+    schema = hr.Schema(quasi=["age", "job"], sensitive=["ill"])
+    release = hr.protect(people, schema, hr.Mondrian(k=20))
+    page = render(hr.audit(people, release, **QUICK).to_dict(), plan=release.plan)
+    reading, repeat = page[page.index('id="reading"') :].split('id="repeat"')
+    assert "random_state" in repeat
+    assert ">None<" not in repeat
+    assert not any(f">{name}<" in repeat for name in ("key", "control", "people", "remakes", "others"))
+    assert all(name in reading for name in ("t-closeness", "total variation", "normalised certainty penalty"))
+    rest = (
+        "attack success",
+        "score",
+        "R squared",
+        "household risk",
+        "total variation of runs",
+        "average group size over k",
+    )
+    assert not any(f">{name}<" in reading for name in rest)
+
+
 def test_long_released_cells_may_break_where_values_are_joined():
     people = people_of(300, seed=3)
     schema = hr.Schema(quasi=["age", "job"], sensitive=["ill"])
@@ -125,7 +209,11 @@ def test_linkings_control_is_explained_only_where_somebody_was_linked():
     assert together.attacks
     assert "Linking's control" not in summary(together.to_dict())
     linked = hr.audit(people, one, people=20, learning=False, inference=False)
-    assert "Linking's control" in summary(linked.to_dict())
+    assert "are linked all the same, with somebody else's record; at 100% a link proves nothing" in (
+        summary(linked.to_dict())
+    )
+    unpaired = hr.audit(people, one, paired=False, people=20, learning=False)
+    assert "Linking by best match asks whether" in summary(unpaired.to_dict())
     assert isinstance(people, pd.DataFrame)
 
 

@@ -612,7 +612,7 @@ class Frontier:
         head = tuple(list(_SHOWN)[i] for i in used)
         marks = [", ".join(["dominated"] * p.dominated + ["learning collapses"] * p.collapsed) for p in self.points]
         rows = [(*(row[i] for i in used), m) for row, m in zip(cells, marks, strict=True)]
-        return (*head, ""), rows
+        return (*head, "remark"), rows
 
     @property
     def _stays(self) -> list[str]:

@@ -10,12 +10,14 @@ import numpy as np
 
 from ..columns.column import Column
 from ..columns.numbers import LARGEST
+from ..columns.roles import attacked_as
 from ..columns.table import Table
 from ..measures import Persons
 from ..measures.guarantees import Guarantee, KAnonymity, from_promise
 from ..notation import duration, figure, markdown, percent
 from ..plan import Guard, Plan
 from ..plan.records import RUNS
+from ..schema import Schema
 from ..texts import text, texts
 
 # share of a column's variance that one person may hold, and by how much its spread may change, unwarned
@@ -71,8 +73,11 @@ def _correlations(guard: Guard) -> list[str]:
     return [f"{b} and {a} {r:.2f}" for r, a, b in entries[:CORRELATIONS]]
 
 
-def figures(plan: Plan, original: Table, released: Table) -> dict[str, Any] | None:
-    """Return a guard in numbers, with spread, median and tail of each number before and after; private."""
+def figures(plan: Plan, schema: Schema, original: Table, released: Table) -> dict[str, Any] | None:
+    """Return a guard in numbers, with spread, median and tail of each number before and after; private.
+
+    Numbers that attacks take for codes have neither.
+    """
     guard = plan.guard
     if guard is None:
         return None
@@ -80,12 +85,12 @@ def figures(plan: Plan, original: Table, released: Table) -> dict[str, Any] | No
     columns = {}
     for record in guard.columns:
         column: dict[str, Any] = {"values": record.n_values, "withheld": record.withheld}
-        before = after = largest = None
-        if record.kind == "numeric" and column["values"]:
-            exact = original.like(record)
-            before, after = _shape(exact), _shape(released.column(record.name, kind="numeric"))
-            largest = _largest(exact, persons)
-        columns[record.name] = {**column, "before": before, "after": after, "largest": largest}
+        columns[record.name] = column | dict.fromkeys(("before", "after", "largest"))
+        exact = original.like(record)
+        if record.n_values and attacked_as(exact, schema) == "number":
+            drawn_column = released.column(record.name, kind="numeric")
+            columns[record.name] |= {"before": _shape(exact), "after": _shape(drawn_column)}
+            columns[record.name]["largest"] = _largest(exact, persons)
     weights = {}
     if plan.weight and plan.weight in plan.relations():
         both = (("before", original), ("after", released))
@@ -112,7 +117,7 @@ def _shape(column: Column) -> dict[str, float | None] | None:
         # records of each value that belong to the last hundredth
         last = np.clip(reached - (n - max(n // 100, 1)), 0, counts)
         top = float(values @ last) / total
-    middle = float(values[np.searchsorted(reached, (n + 1) // 2)])
+    middle = float(values[np.searchsorted(reached, [(n + 1) // 2, n // 2 + 1])].mean())
     return {"deviation": spread, "median": middle, "top_share": top}
 
 
@@ -123,9 +128,7 @@ def _largest(column: Column, persons: Persons | None) -> float | None:
         return None
     squares = (column.doubles - np.average(column.doubles, weights=counts)) ** 2
     total = float(squares @ counts)
-    if persons is None:
-        return float(squares.max()) / total if total else 0.0
-    by_person = np.bincount(persons.codes, np.append(squares, 0.0)[column.codes])
+    by_person = squares if persons is None else np.bincount(persons.codes, np.append(squares, 0.0)[column.codes])
     return float(by_person.max()) / total if total else 0.0
 
 
@@ -138,11 +141,13 @@ def shifts_in_words(numbers: Mapping[str, Any]) -> list[str]:
     # those that changed most, for of fifty columns most say the same
     most = sorted(columns, key=lambda name: -abs(_spread_change(columns[name])))
     for name in [name for name in columns if name in most[:SHIFTS]]:
-        before, after = ({part: figure(v) for part, v in columns[name][when].items()} for when in ("before", "after"))
+        two = (columns[name][when] for when in ("before", "after"))
+        before, after = ({p: (percent if p == "top_share" else figure)(v) for p, v in each.items()} for each in two)
         key = "shift" if columns[name]["before"]["top_share"] is None else "shift_top"
         lines.append(_say(key, name=name, before=before, after=after))
     if rest := most[SHIFTS:]:
-        lines.append(_say("shift_rest", columns=len(rest), most=percent(abs(_spread_change(columns[rest[0]])))))
+        change = abs(_spread_change(columns[rest[0]]))
+        lines.append(_say("shift_rest" if change else "no_shift", columns=len(rest), most=percent(change)))
     return lines
 
 

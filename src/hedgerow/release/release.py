@@ -301,7 +301,7 @@ class Release:
             rare_ends = extremes(self.plan, self.original, self.released)
             k = max((p["k"] for p in self.plan.promises if "k" in p), default=0)
             rare = [extremes_in_words(name, k, figures) for name, figures in rare_ends.items()]
-            guard = guard_words.figures(self.plan, self.original, self.released)
+            guard = guard_words.figures(self.plan, self.schema, self.original, self.released)
             rare += guard_words.warnings(self.plan, guard, self.pseudonyms, self.released.n_rows)
             self._summary = {
                 "method": self.plan.method,

@@ -22,7 +22,7 @@ FEW = 0.01
 # the second card changes colour if models keep less than this share of what they learn
 HALF = 0.5
 # the most figures and pairs of bars that fit on a card on a telephone
-MOST_FACTS, MOST_ROWS = 3, 6
+MOST_FACTS, MOST_ROWS = 3, 8
 # nouns for linkage learners whose names are no nouns
 LINKED = {"probabilistic": "probability"}
 
@@ -243,13 +243,8 @@ def _linked(linkage: Mapping[str, Any], table: Mapping[str, Any], says: str) -> 
         (f"linked by {LINKED.get(a['learner'], a['learner'])}", a["original"], a["success"], a["public_best"])
         for a in linkage["attacks"]
     ]
-    drawing = bars(
-        rows,
-        "grey: original, green: release, line: a blind guess",
-        "People linked with their own record: "
-        + "; ".join(f"{name} {percent(b)} before, {percent(a)} after" for name, b, a, _ in rows),
-        most=1.0,
-    )
+    each = "; ".join(f"{name} {percent(b)} before, {percent(a)} after" for name, b, a, _ in rows)
+    drawing = bars(rows, text("bars", "linked"), text("bars", "linked_in_words", each=each), most=1.0)
     scores, words = linkage["scores"], texts("scores")
     facts = [(percent(scores[key] / 100, 0), what) for key, what in words.items()] if scores else []
     return Card(answer, drawing, facts=facts)
@@ -278,20 +273,25 @@ def _use(audit: Mapping[str, Any], plan: Plan | None) -> Card:
         return Card("Not measured: no original was given to compare with.", title=title)
     rows = [_row(row) for row in use["learning"]]
     could = sum(max(before - floor, 0.0) for _, before, _, floor in rows)
-    answer, tone = "Models learn next to nothing from the original, and from the release.", "good"
+    answer, tone, notes = text("cards", "nothing_learned"), "good", []
     if rows and could > FEW * len(rows):
         # what a model learns beyond the original is chance, and makes up for nothing that others lose
         retained = sum(max(min(after, before) - floor, 0.0) for _, before, after, floor in rows if before > floor)
         share = retained / could
         tone = "good" if share >= HALF else "open"
-        answer = html("models", share=percent(share, 0))
+        # a sum of what is known to two digits
+        answer = html("models", share=texts("cards")["almost_all"] if 0.995 <= share < 1 else percent(share, 0))
+        useless = ", ".join(name for name, before, _, floor in rows if before <= floor)
+        without = text("cards", "models_without", names=useless) if useless else ""
+        hidden = text("cards", "models_hidden", shown=MOST_ROWS) if len(rows) > MOST_ROWS else ""
+        notes = [text("cards", "models_counted", n=len(rows), without=without, hidden=hidden)]
     elif not rows:
         counts = use["queries"]["range"]
         survey = percent(counts["new_survey"]["median"], 0)
         how = "counts" if counts["median"] else "counts_exact"
         answer = html(how, median=percent(counts["median"], 0), survey=survey)
     drawing = "" if plan and plan.in_rows and not rows else _drawing(use, rows)
-    return Card(answer, drawing, (), [*_utility_facts(use, plan)], title, tone)
+    return Card(answer, drawing, notes, [*_utility_facts(use, plan)], title, tone)
 
 
 def _row(learner: Mapping[str, Any]) -> tuple[str, float, float, float]:
@@ -306,24 +306,16 @@ def _row(learner: Mapping[str, Any]) -> tuple[str, float, float, float]:
 def _drawing(use: Mapping[str, Any], rows: Sequence[tuple[str, float, float, float]]) -> str:
     """Draw the scores of learners, or the detail that each column lost if no learner was trained."""
     if rows:
-        # a learner worse than the mean has a negative R2, and a bar has no negative length
-        positive = [(name, max(b, 0.0), max(a, 0.0), floor) for name, b, a, floor in rows[:MOST_ROWS]]
-        return bars(
-            positive,
-            "grey: original, green: release, line: no learning; R² or accuracy",
-            "What models reach on people left out: "
-            + "; ".join(f"{name} {figure(b)} from the original, {figure(a)} now" for name, b, a, _ in positive),
-            most=max(max(row[1:]) for row in positive) or 1.0,
-        )
+        rows = rows[:MOST_ROWS]
+        each = "; ".join(f"{name} {figure(b)} from the original, {figure(a)} now" for name, b, a, _ in rows)
+        words = text("bars", "models"), text("bars", "models_in_words", each=each)
+        return bars(rows, *words, most=max(max(row[1:]) for row in rows) or 1.0)
     if use["loss"] is None or use["loss"]["ncp"] is None:
         return ""
     by = sorted(use["loss"]["columns"].items(), key=lambda item: -(item[1]["ncp"] or 0.0))[:MOST_ROWS]
-    return bars(
-        [(name, None, column["ncp"], None) for name, column in by],
-        "detail lost by column (NCP; 0 none, 1 all)",
-        "Detail lost: " + "; ".join(f"{name} {percent(column['ncp'])}" for name, column in by),
-        most=1.0,
-    )
+    each = "; ".join(f"{name} {percent(column['ncp'])}" for name, column in by)
+    words = text("bars", "lost"), text("bars", "lost_in_words", each=each)
+    return bars([(name, None, column["ncp"], None) for name, column in by], *words, most=1.0)
 
 
 def _utility_facts(use: Mapping[str, Any], plan: Plan | None) -> Iterator[tuple[str, str]]:
@@ -333,16 +325,13 @@ def _utility_facts(use: Mapping[str, Any], plan: Plan | None) -> Iterator[tuple[
         usual, nine_in_ten = (percent(counts["new_survey"][name], 0) for name in ("median", "p90"))
         compared = html("counts_beside", p90=percent(counts["p90"], 0), median=usual, survey=nine_in_ten)
         yield percent(counts["median"], 0), compared
-    dependence = use["distributions"]["dependence"]
-    if dependence["largest_difference"] is not None:
-        pair = max(dependence["pairs"], key=lambda each: abs(each["before"] - each["after"]))
-        names = " and ".join(pair["columns"])
-        yield figure(dependence["largest_difference"]), f"the pair whose relationship changed most: {names}"
+    if pairs := use["distributions"]["dependence"]["pairs"]:
+        pair = max(pairs, key=lambda each: abs(each["before"] - each["after"]))
+        change = f"{figure(pair['before'])} to {figure(pair['after'])}"
+        yield change, text("cards", "changed_pair", names=" and ".join(pair["columns"]))
     columns = use["loss"]["columns"] if use["loss"] and not (plan and plan.in_rows) else {}
-    columns = {name: column for name, column in columns.items() if column["ncp"] is not None}
-    if columns:
-        name = max(columns, key=lambda n: columns[n]["ncp"])
-        lost = columns[name]["ncp"]
+    lost, name = max(((c["ncp"], name) for name, c in columns.items() if c["ncp"] is not None), default=(0.0, ""))
+    if name:
         most = plan.recoding.most_changed if plan is not None else "changed most"
         words = f"{most}: {percent(lost, 0)} of its detail is gone"
         yield (name, words) if lost else ("none", "of the columns lost any detail")

@@ -149,7 +149,13 @@ def score_rows(scores: Mapping[str, Any] | None) -> list[tuple[str, str]]:
 
 
 # the headings of `three_numbers` (long and short), of `together_rows` and of `criterion_rows`
-THREE, SHORT, TOGETHER, STANDARD_HEADS = (texts("heads")[name] for name in ("three", "short", "together", "standard"))
+_THREE, SHORT, TOGETHER, STANDARD_HEADS = (texts("heads")[name] for name in ("three", "short", "together", "standard"))
+
+
+def three_heads(table: Mapping[str, Any]) -> list[str]:
+    """Return the headings of `three_numbers`, which say by which values groups were measured if rows were drawn."""
+    values = texts("values")["drawn" if table["paired"] else "hidden"] if table["planned_groups"] else ""
+    return [head.format(values=values) for head in _THREE]
 
 
 def three_numbers(audit: Mapping[str, Any]) -> list[tuple[str, str, str, str]]:
@@ -202,7 +208,9 @@ def _together_row(one: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def attack_rows(attacks: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return the attacks with the shares of people that each is right about as text."""
+    """Return the attacks with the shares of people that each is right about as text; "-" if nobody was attacked."""
+    nobody = dict.fromkeys(("success", "interval", "control", "over_control", "over_control_interval"))
+    attacks = [attack if attack["people"] else {**attack, **nobody} for attack in attacks]
     return [
         {
             **attack,
@@ -256,7 +264,8 @@ def estimate_rows(estimates: Mapping[str, Any] | None) -> list[FigureRow]:
             change = percent(column["largest_change"])
             rows.append(FigureRow(f"{name}, largest change of a share", "-", change))
             continue
-        for key in ("total", "mean"):
+        # a total of codes says nothing
+        for key in () if column.get("codes") else ("total", "mean"):
             one, two = (written(column[key][side], "estimate") for side in ("original", "release"))
             rows.append(FigureRow(f"{name}, {key}", one, two))
     for name, error in estimates["group_by"]["by"].items():
@@ -285,8 +294,9 @@ def standard_verdict(profile: Mapping[str, Any] | None) -> list[str]:
     if not profile:
         return []
     states = [row["state"] for row in profile["criteria"]]
-    counts = [f"{states.count(state)} {words}" for state, words in texts("states").items() if state in states]
-    sentence = f"{profile['title']} ({profile['date']}): of {len(states)} criteria {', '.join(counts)}."
+    counts = ", ".join(f"{states.count(state)} {words}" for state, words in texts("states").items() if state in states)
+    criteria = f"{len(states)} {'criteria' if len(states) > 1 else 'criterion'}"
+    sentence = f"{profile['title']} ({profile['date']}): of {criteria} {counts}."
     homes = profile.get("households")
     if not homes:
         return [sentence]

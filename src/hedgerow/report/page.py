@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from collections.abc import Mapping, Sequence
 from functools import cache, partial
 from importlib import resources
 from typing import TYPE_CHECKING, Any
+
+from markupsafe import Markup, escape
 
 from ..measures.guarantees import cap_of
 from ..notation import figure, percent, words
@@ -24,6 +27,7 @@ from .verdict import Line, lines, not_bounded, verdict
 if TYPE_CHECKING:
     from jinja2 import Environment
 
+_FLAG = re.compile(r"(protect )?--[a-z][a-z-]*( redraw| runs| none)?")
 AUDIENCES = ("steward", "recipient")
 
 
@@ -76,14 +80,8 @@ def render(
     listed = plan if steward and plan and not isinstance(plan.recoding, Partition) else None
     template = _environment().get_template("template.html")
     page = template.render(
-        steward=steward,
-        audit=audit,
-        plan=plan,
-        checks=checks,
-        name=name,
-        about=_about(audit, plan, checks, steward),
-        done=_done(audit, plan, steward),
-        recoding=_recoding(listed, plan.guard if plan and steward else None),
+        steward=steward, audit=audit, plan=plan, checks=checks, name=name, about=_about(audit, plan, checks, steward),
+        done=_done(audit, plan, steward), recoding=_recoding(listed, plan.guard if plan and steward else None),
         # what is not promised would tell a reader where to look
         promised=[line for line in promised if steward or line[1] != "open"],
         cards=first,
@@ -91,7 +89,7 @@ def render(
         verdict=verdict(audit, plan, checks, loud, k=k, max_disclosure=max_disclosure),
         cap_of=partial(cap_of, plan.promises if plan else ()),
         **_people(examples if steward else None),
-    )
+    )  # fmt: skip
     return stacked(page)
 
 
@@ -100,10 +98,15 @@ def _environment() -> Environment:
     """Return the page's templates, compiled once per process."""
     environment = templates()
     # the same functions write a figure here and on the terminal
-    environment.filters |= {"percent": percent, "figure": figure, "words": words}
+    environment.filters |= dict[str, Any](percent=percent, figure=figure, words=words, flags=_flags)
     modules = {"figures": figures, "text": text, "pictures": pictures}
     environment.globals |= {**modules, "texts": texts}
     return environment
+
+
+def _flags(line: str) -> Markup:
+    """Return a sentence as HTML, in which no line breaks inside a flag of the command line."""
+    return Markup(_FLAG.sub(r'<span class="flag">\g<0></span>', str(escape(line))))
 
 
 def _people(examples: Any) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -77,7 +78,7 @@ def _margins(figure: Figure, axes: Axes, legend: float) -> None:
     """Set the margins from the lengths of the labels; a layout engine would draw every figure twice."""
     width, height = figure.get_size_inches()
     inch = 0.07  # of a character at 9 points
-    label_width = max((len(t.get_text()) for t in axes.get_yticklabels()), default=0) or 6
+    label_width = max((len(line) for t in axes.get_yticklabels() for line in t.get_text().split("\n")), default=0) or 6
     below = axes.get_xticklabels()
     turn = math.radians(max((t.get_rotation() for t in below), default=0.0))
     deep = max((len(t.get_text()) for t in below), default=0) * math.sin(turn)
@@ -206,12 +207,13 @@ def draw_attacks(axes: Axes, attacks: Sequence[Mapping[str, Any]]) -> None:
     """Draw one line per attack: its success with interval, control, public guess and original."""
     # attacks on a column are named by learner and column, others by what they try
     about = {a["target"] for a in attacks if a["attack"] in ("regression", "inference")}
-    names = []
+    names, attacks = [], [attack for attack in attacks if attack["people"]]
     for i, attack in enumerate(attacks):
         parts = ("learner", "target") if attack["target"] in about else ("attack", "learner")
         # the same learner asks who took part twice: by what neighbours know, and by all
         more = f", {attack['target']}" if attack["attack"] == "membership" else ""
-        names.append(": ".join(attack[part] for part in parts) + more)
+        # beyond this length a name takes a second line, for the axes need their width
+        names.append(fill(": ".join(attack[part] for part in parts) + more, 34, break_on_hyphens=False))
         # from top to bottom, as the table below has them
         y = len(attacks) - 1 - i
         low, high = attack["interval"]
@@ -241,7 +243,7 @@ def draw_attacks(axes: Axes, attacks: Sequence[Mapping[str, Any]]) -> None:
     axes.set_ylim(-0.6, len(attacks) - 0.4)
     axes.set_xlim(-0.02, 1.02)
     axes.grid(axis="x", color=_ink(axes, _GRID), linewidth=0.6)
-    axes.set_xlabel("people the attack is right about, 95% interval")
+    axes.set_xlabel("people it is right about (95% interval)")
     _percent_axis(axes.xaxis)
 
 
@@ -313,7 +315,7 @@ _MARKS = "os^Dvp*X"
 # width and height in inches
 _WIDTH, _HEIGHT = 7.0, 4.4
 _LABELS = _DRAWN["labels"]
-_FAINT = 0.35
+_FAINT, _MOST_LABELS = 0.35, 20
 # inverts the picture on dark screens, as style.css does for the pictures of a report
 _DARK = """<style>@media (prefers-color-scheme: dark) {
 .hedgerow-frontier {filter: invert(1) hue-rotate(180deg)}
@@ -358,8 +360,6 @@ def draw_frontier(axes: Axes, frontier: Mapping[str, Any]) -> int:
     int
         The number of releases under whose cap learning collapses.
     """
-    from matplotlib.ticker import PercentFormatter
-
     points = frontier["points"]
 
     def mark(some: Sequence[Mapping[str, Any]], **style: Any) -> None:
@@ -381,7 +381,6 @@ def draw_frontier(axes: Axes, frontier: Mapping[str, Any]) -> int:
     axes.set_xlabel(frontier["disclosure"])
     utility = frontier["utility"]  # a long one goes without its unit, to stay beside the axis
     axes.set_ylabel(utility if len(utility) < 60 else utility.partition(" (")[0])
-    axes.xaxis.set_major_formatter(PercentFormatter(1.0))
     if points:
         axes.legend(title=_legend_title(points), title_fontsize=8, alignment="left")
         _label(axes, points)
@@ -397,7 +396,7 @@ def _legend_title(points: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _label(axes: Any, points: Sequence[Mapping[str, Any]]) -> None:
-    """Draw labels at the points that no other one dominates, if they fit without covering anything."""
+    """Draw labels at the points that no other one dominates, and at those of a few, if nothing is covered."""
     inch = axes.figure.dpi
     # in points, so that a label has one size at every resolution
     places = axes.transData.transform([(p["disclosure"], p["utility"]) for p in points]) * 72 / inch
@@ -412,14 +411,15 @@ def _label(axes: Any, points: Sequence[Mapping[str, Any]]) -> None:
         for s in range(steps):  # the line, as dots
             at_x, at_y = x + (to_x - x) * s / steps, y + (to_y - y) * s / steps
             space.block(at_x, at_y, 0.5)
-    for point, (x, y) in zip(points, places, strict=True):
+    # those that are dominated come last, for the others need the space
+    for point, (x, y) in sorted(zip(points, places, strict=True), key=lambda each: each[0]["dominated"]):
         text = parameters_in_short(point["parameters"])
-        if point["dominated"] or not text:
+        if not text or (point["dominated"] and len(points) > _MOST_LABELS):
             continue
         place = space.place(x, y, (_LABELS["character"] * len(text), 0, _LABELS["line"]), _LABELS["places"])
         if place is not None:
             dx, dy, side = place
-            style: Any = {"ha": side, "fontsize": 7.5, "parse_math": False}
+            style: Any = {"ha": side, "fontsize": 7.5, "parse_math": False, "alpha": 0.6 if point["dominated"] else 1}
             at = point["disclosure"], point["utility"]
             axes.annotate(text, at, xytext=(dx, dy + 1.5), textcoords="offset points", **style)
 

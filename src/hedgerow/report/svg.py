@@ -70,20 +70,26 @@ def bars(
     most : float
         The value of the longest bar.
     """
-    wide, parts, y = _BARS_WIDTH - 48, list[str](), 12.0
+    parts, y = list[str](), 12.0
+    # a bar far below 0 is cut, and its figure says how far it goes
+    least = max(min([0.0, *(value for _, *row in rows for value in row if value is not None)]), -most / 4)
+
+    def place(value: float) -> float:
+        return (_BARS_WIDTH - 48) * (min(max(value, least), most) - least) / (most - least)
+
     for name, before, after, mark in rows:
         parts.append(_text(0, y, name, "start"))
         top = y + 5
         # -1: no mark, or one that lies beyond the picture
-        line = wide * mark / most if mark is not None and 0 < mark <= most else -1.0
+        line = max(place(mark), 1.0) if mark is not None and mark <= most else -1.0
         for value, kind in ((before, "grey"), (after, "leaf2")):
             if value is None:
                 continue
-            long = wide * min(max(value / most, 0.0), 1.0)
+            start, end = sorted((place(0.0), place(value)))
             y += 12
-            parts.append(f'<rect x="0" y="{y - 6:g}" width="{long:.1f}" height="9" class="{kind}"/>')
-            covered = long <= line < long + 36  # the figure stands beside the line, not in it
-            parts.append(_text((line if covered else long) + 5, y + 3, figure(value), "start"))
+            parts.append(f'<rect x="{start:.1f}" y="{y - 6:g}" width="{end - start:.1f}" height="9" class="{kind}"/>')
+            covered = end <= line < end + 36  # the figure stands beside the line, not in it
+            parts.append(_text((line if covered else end) + 5, y + 3, figure(value), "start"))
         if line >= 0:
             parts.append(f'<path d="M{line:.1f} {top - 2:g}V{y + 5:g}" class="mark"/>')
         y += 19

@@ -12,7 +12,6 @@ from ..notation import figure, number, percent
 from ..texts import text
 from .figures import (
     SHORT,
-    THREE,
     TOGETHER,
     FigureRow,
     at,
@@ -27,6 +26,7 @@ from .figures import (
     score_rows,
     special_rows,
     standard_lines,
+    three_heads,
     three_numbers,
     together_rows,
 )
@@ -72,7 +72,7 @@ def audit_face(audit: Mapping[str, Any]) -> str:
         lines.append(text("summary", "unpaired"))
     lines += others(audit)
     three = three_numbers(audit)
-    tables.append(("Disclosure: 0 gives away nothing, 1 everything", ("column", *THREE), three))
+    tables.append(("Disclosure: 0 gives away nothing, 1 everything", ("column", *three_heads(table)), three))
     heads = ("attack", "by", "about", "original", "release", "control", "public totals")
     columns = ("attack", "learner", "target", "original", "release", "control", "public")
     tried = [tuple(a[name] for name in columns) for a in attack_rows(attacks)]
@@ -256,7 +256,7 @@ def _together(composition: Mapping[str, Any] | None) -> Iterator[str]:
 
 
 def _attacks(audit: Mapping[str, Any]) -> Iterator[str]:
-    attacks, paired = audit["attacks"], audit["table"]["paired"]
+    attacks = audit["attacks"]
     if not attacks:
         return
     head = f"{'original':>9}{'release':>8}{'control':>8}{'public':>8}  over control"
@@ -269,16 +269,19 @@ def _attacks(audit: Mapping[str, Any]) -> Iterator[str]:
         over = "" if a["over_control"] == "-" else f"  {a['over_control']}"
         shares = f"{a['original']:>9}{a['release']:>8}{a['control']:>8}{a['public']:>8}"
         yield f"  {a['learner'][:18]:18}{shares}{over}"
-    # of tables without pairs the control of linking is as of every other attack
-    if any(attack["attack"] == "linking" for attack in attacks) and paired:
-        yield text("summary", "linking_control")
     if audit["risk"]["nearest"]:
         yield from nearest_in_words(audit["risk"]["nearest"])
     yield from attacks_in_words(attacks)
 
 
 def attacks_in_words(attacks: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield sentences on who is joined from two files, and on members found with few strangers among them."""
+    """Yield sentences on linking, on who is joined from two files, and on members found with few strangers."""
+    linked = next((a for a in attacks if a["attack"] == "linking"), None)
+    if linked and linked["learner"] == "best match":
+        yield text("summary", "unpaired_linking")
+    # of tables without pairs the control of linking is as of every other attack
+    elif linked and linked["learner"] in ("distance", "probabilistic"):
+        yield text("summary", "linking_control", control=percent(linked["control"], 0))
     for a in attacks:
         if a["learner"] == "two files" and a["success"]:
             shares = {part: percent(a[part]) for part in ("original", "success", "control")}

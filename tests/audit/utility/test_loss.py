@@ -124,6 +124,24 @@ def test_dependences_equal_their_definitions():
     assert found["c", "d"] == pytest.approx(2 * (a + b - ab) / (a + b))
 
 
+def test_released_sets_depend_by_what_they_count() -> None:
+    """Two groups of the same shares: cells as names said that their columns told everything of each other."""
+    people = pd.DataFrame({"town": list("aabbaabb"), "job": list("xyxyxyxy"), "pay": [1.0] * 4 + [3.0] * 4})
+    cells = people.assign(town=["a:2+b:2"] * 4 + ["b:2+a:2"] * 4, job=["x:2+y:2"] * 4 + ["y+x"] * 4)
+    pair = align(people, cells, Schema(quasi=["town", "job"], sensitive=["pay"]))
+    pairs = distributions.distribution_summary(pair)["dependence"]["pairs"]
+    assert {(*each["columns"], each["before"], each["after"]) for each in pairs} == {
+        ("town", "job", 0.0, 0.0), ("town", "pay", 0.0, 0.0), ("job", "pay", 0.0, 0.0),
+    }  # fmt: skip
+    moved = people.assign(town=list("aaabbbbb"))
+    pair = align(
+        moved, moved.assign(town=["a:3+b:1"] * 4 + ["b:4"] * 4), Schema(quasi=["town", "job"], sensitive=["pay"])
+    )
+    after = {tuple(p["columns"]): p["after"] for p in distributions.distribution_summary(pair)["dependence"]["pairs"]}
+    # 3 of town a have 1, and one of the 5 of b: the squares between the towns, of 8 in all
+    assert after["town", "pay"] == pytest.approx(np.sqrt((3 * 1 + 5 * (3 / 5) ** 2) / 8))
+
+
 def test_missing_values_leave_dependences_to_complete_rows():
     x = np.array([1.0, 2.0, 3.0, 4.0, np.nan, 6.0])
     y = np.array([2.0, 1.0, np.nan, 5.0, 9.0, 7.0])

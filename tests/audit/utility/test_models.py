@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import hedgerow as hr
 from hedgerow.audit.pairing import align
 from hedgerow.audit.utility.models import errors, learning
 from hedgerow.errors import ParameterError
+from tests.audit.conftest import people_of
 
 
 def test_errors_by_hand():
@@ -35,3 +37,15 @@ def test_a_release_teaches_less_than_the_original_and_more_than_nothing(people, 
 def test_folds_out_of_range(people, schema):
     with pytest.raises(ParameterError, match="folds"):
         learning(align(people, people, schema), folds=1)
+
+
+def test_a_control_is_the_test_whether_rows_are_paired_or_not(people, schema, release):
+    """Two releases of one table, with one control, gave two R2 of the same original."""
+    control = people_of(400, seed=9)
+    paired, unpaired = (
+        hr.audit(people, release, schema, paired=each, control=control, attacks=False).utility["learning"]
+        for each in (True, False)
+    )
+    linear = [row for rows in (paired, unpaired) for row in rows if row["estimator"] == "linear"]
+    assert [row["folds"] for row in linear] == [1, 1]
+    assert linear[0]["original"]["r2"] == pytest.approx(linear[1]["original"]["r2"])

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.sparse import csr_array, eye_array
 from scipy.special import entr
 
 from ...columns.column import Column
@@ -106,13 +107,15 @@ class Variable:
     """A column as input to `dependence`: the codes of its categories, or each row's number.
 
     The mean is subtracted from numbers, which changes no dependence; missing
-    ones are 0 and have a 0 in `present` (None if nothing is missing).
+    ones are 0 and have a 0 in `present` (None if nothing is missing). Where codes are cells that can stand for
+    several categories, `shares` has a sparse row for each, with the share of every category.
     """
 
     name: str
     codes: npt.NDArray[Any]
     numbers: Floats | None = None
     present: Floats | None = None
+    shares: Any = None
 
     @classmethod
     def of(cls, name: str, codes: npt.NDArray[Any], numbers: Floats | None = None) -> Variable:
@@ -131,10 +134,11 @@ class Variable:
         """Return the sum of the squared centred numbers; 0 for categories."""
         return float(self.numbers @ self.numbers) if self.numbers is not None else 0.0
 
-    @cached_property
-    def sizes(self) -> npt.NDArray[np.int64]:
-        """Return the number of rows in each category."""
-        return np.bincount(self.codes)
+    def by_category(self, weights: Floats | None = None) -> Floats:
+        """Return the number of rows in each category, or the sum of their weights."""
+        if self.shares is None:
+            return np.bincount(self.codes, weights).astype(np.float64)
+        return np.asarray(np.bincount(self.codes, weights, self.shares.shape[0]) @ self.shares)
 
 
 def dependence(a: Variable, b: Variable) -> float | None:
@@ -146,7 +150,7 @@ def dependence(a: Variable, b: Variable) -> float | None:
     table of two categories would be too large.
     """
     if a.numbers is None and b.numbers is None:
-        strength = _uncertainty(a.codes, b.codes)
+        strength = _uncertainty(a, b)
     elif a.numbers is None or b.numbers is None:
         strength = _correlation_ratio(*((a, b) if a.numbers is None else (b, a)))
     else:
@@ -177,21 +181,24 @@ def _correlation(a: Variable, b: Variable) -> float | None:
 def _correlation_ratio(a: Variable, b: Variable) -> float | None:
     if b.norm <= 0:
         return None
-    sizes = a.sizes if b.present is None else np.bincount(a.codes, b.present)
-    sums = np.bincount(a.codes, b.numbers)
+    sizes, sums = a.by_category(b.present), a.by_category(b.numbers)
     between = float((sums[sizes > 0] ** 2 / sizes[sizes > 0]).sum())
     return float(np.sqrt(min(between / b.norm, 1.0)))
 
 
-def _uncertainty(a: npt.NDArray[Any], b: npt.NDArray[Any]) -> float | None:
-    width = int(b.max()) + 1
-    space = (int(a.max()) + 1) * width
+def _uncertainty(a: Variable, b: Variable) -> float | None:
+    shares = [eye_array(int(v.codes.max()) + 1) if v.shares is None else v.shares for v in (a, b)]
+    (n, rows), (width, columns) = (each.shape for each in shares)
     # wide pairs would say little: nearly every combination is one record
-    if space > _TABLE:
+    if rows * columns > _TABLE:
         return None
-    joint = np.bincount(a.astype(np.int64) * width + b, minlength=space) / len(a)
-    table = joint.reshape(-1, width)
-    entropies = [float(entr(p).sum()) for p in (table.sum(axis=1), table.sum(axis=0), joint)]
+    if a.shares is None and b.shares is None:
+        table = np.bincount(a.codes.astype(np.int64) * width + b.codes, minlength=n * width).reshape(n, width)
+    else:  # as a reader draws: each column from its own cell
+        cells = csr_array((np.ones(len(a.codes)), (a.codes, b.codes)), (n, width))
+        table = (shares[0].T @ cells @ shares[1]).toarray()
+    joint = table / len(a.codes)
+    entropies = [float(entr(p).sum()) for p in (joint.sum(axis=1), joint.sum(axis=0), joint)]
     total = entropies[0] + entropies[1]
     if total <= 1e-12:
         return None
@@ -201,17 +208,19 @@ def _uncertainty(a: npt.NDArray[Any], b: npt.NDArray[Any]) -> float | None:
 def variables(pair: TablePair) -> tuple[list[Variable], list[Variable]]:
     """Return the original and the released columns as two lists of `Variable`, in the same order.
 
-    Released ranges count as their middle; a released set or generalised
-    category is a category of its own.
+    Released ranges count as their middle; a released set or generalised category counts as its categories,
+    by their shares.
     """
-    before: list[Variable] = []
-    after: list[Variable] = []
-    for column in pair.released_quasi:
-        before.append(_variable(column.whole))
-        after.append(Variable.of(column.name, column.codes, column.middle if column.is_number else None))
-    before += map(_variable, pair.unchanged.sensitive)
-    after += map(_variable, pair.released_sensitive)
-    return before, after
+    quasi = pair.released_quasi
+    before = map(_variable, (*(column.whole for column in quasi), *pair.unchanged.sensitive))
+    after = (*map(_released, quasi), *map(_variable, pair.released_sensitive))
+    return list(before), list(after)
+
+
+def _released(column: ReleasedColumn) -> Variable:
+    if column.is_number:
+        return Variable.of(column.name, column.codes, column.middle)
+    return Variable(column.name, column.codes, shares=column.shares if column.general else None)
 
 
 def _variable(column: Column) -> Variable:
@@ -243,5 +252,6 @@ def distribution_summary(pair: TablePair) -> dict[str, Any]:
     ):
         columns[a.name] = sensitive_distances(a, b)
         if pair.guard is not None:  # which tells hardly any number by its own value: records move between runs
-            columns[a.name]["total_variation"] = sensitive_distances(released_codes, b)["total_variation"]
+            runs = sensitive_distances(released_codes, b)
+            columns[a.name]["total_variation_of_runs"] = runs["total_variation"]
     return {"columns": columns, "dependence": dependences(*variables(pair))}

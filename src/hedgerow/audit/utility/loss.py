@@ -137,17 +137,9 @@ def changed_cells(pair: Pair, column: ReleasedColumn) -> dict[str, float]:
     return {"changed": 1 - float(same.sum()) / n, "suppressed": (hidden + pair.suppressed) / n}
 
 
-# every loss, and the figure of the columns that it is the mean of
-LOSSES = {
-    "ncp": "ncp",
-    "discernibility": None,
-    "average_class_size": None,
-    "c_avg": None,
-    "entropy_loss": "entropy_loss",
-    "cells_changed": "changed",
-    "cells_suppressed": "suppressed",
-    "rows_suppressed": None,
-}
+# every loss, and those that are means of a figure of the columns
+LOSSES = "ncp discernibility average_class_size c_avg entropy_loss cells_changed cells_suppressed rows_suppressed"
+_MEANS = {"ncp": "ncp", "entropy_loss": "entropy_loss", "cells_changed": "changed", "cells_suppressed": "suppressed"}
 
 
 def loss_summary(sides: TablePair, k: int | None = None) -> dict[str, Any]:
@@ -156,10 +148,8 @@ def loss_summary(sides: TablePair, k: int | None = None) -> dict[str, Any]:
     ``average_class_size`` is records over classes, ``c_avg`` the same over `k` (LeFevre et al. 2006,
     Mondrian; 1 is the best partition possible).
     """
-    out: dict[str, Any] = dict.fromkeys(LOSSES)
-    columns: dict[str, Any] = {
-        column.name: dict.fromkeys(filter(None, LOSSES.values())) for column in sides.released_quasi
-    }
+    out: dict[str, Any] = dict.fromkeys(LOSSES.split())
+    columns: dict[str, Any] = {column.name: dict.fromkeys(_MEANS.values()) for column in sides.released_quasi}
     if isinstance(sides, Pair):
         penalties = certainty_penalty(sides)
         for column in sides.released_quasi:
@@ -168,9 +158,8 @@ def loss_summary(sides: TablePair, k: int | None = None) -> dict[str, Any]:
                 "entropy_loss": entropy_loss(sides, column),
                 **changed_cells(sides, column),
             }
-        for name, figure in LOSSES.items():
-            if figure:
-                out[name] = float(np.mean([losses[figure] for losses in columns.values()]))
+        for name, figure in _MEANS.items():
+            out[name] = float(np.mean([losses[figure] for losses in columns.values()]))
         out["discernibility"] = discernibility(sides)
         out["rows_suppressed"] = sides.suppressed / sides.original.n_rows
     if sides.is_paired or sides.risk_model == "classes":

@@ -52,8 +52,8 @@ def learning(
     alone. The release was made with the test fold in view; cross-validating a
     pipeline that begins with the method anonymizes the training folds alone.
 
-    If rows are not paired, learners are trained on all released rows and tested on people who took
-    no part or, without any, on the members, one fold after the other.
+    If there are people who took no part, all rows teach and these people are the test, once. Otherwise, if rows
+    are not paired, all released rows teach, and the members are the test, one fold after the other.
 
     Parameters
     ----------
@@ -69,12 +69,12 @@ def learning(
     Returns
     -------
     list of dict
-        One per column and estimator: errors (numbers) or accuracy (categories)
-        for ``release``, ``original`` and ``constant``.
+        One per column and estimator: errors (numbers) or accuracy (categories) for ``release``, ``original``
+        and ``constant``, and the number of ``folds``: 1 if people who took no part are the test.
     """
     if folds < 2:
         raise ParameterError(f"folds must be at least 2, not {folds}")
-    quasi, members, strangers = sides.released_quasi, sides.members, None
+    quasi, members, strangers = sides.released_quasi, sides.members, sides.strangers
     if isinstance(sides, Pair):
         members = sides.unchanged.members
         rows, pairs = _people(sides)
@@ -82,7 +82,7 @@ def learning(
             raise InputError(**refusal("few_people", folds=folds, people=len(rows)))
         released = pairs[pairs >= 0]
     else:
-        rows, strangers = members.some(MAX_ROWS), sides.strangers
+        rows = members.some(MAX_ROWS)
         released = evenly(np.argsort(sides.records.labels, kind="stable"), MAX_ROWS)
     fold = np.random.default_rng(random_state).permutation(np.arange(len(rows)) % min(folds, len(rows)))
     every = slice(None)

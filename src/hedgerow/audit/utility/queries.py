@@ -14,6 +14,7 @@ from scipy.special import ndtri
 from ...columns.column import Column
 from ...measures import Counts, Floats, Groups
 from ..released_values import ReleasedColumn
+from ..success import AttackTarget
 from ..table_pair import Pair, TablePair
 from .distributions import places_inside
 
@@ -202,7 +203,7 @@ def estimates(pair: Pair, weights: str) -> dict[str, Any] | None:
     for original, released in zip(pair.unchanged.sensitive, pair.released_sensitive, strict=True):
         name, m = original.name, original.n_values + 1
         if original.is_number and released.is_number:
-            columns[name] = _numbers((original.numbers, before), (released.numbers, after))
+            columns[name] = _numbers((original.numbers, before), (released.numbers, after), pair.targets[name])
         elif not original.is_number:
             mass = np.bincount(released.codes_in(original, unknown=m - 1), after, m)
             columns[name] = _shares(original, before, mass, after)
@@ -211,7 +212,8 @@ def estimates(pair: Pair, weights: str) -> dict[str, Any] | None:
             continue
         if column.is_number:
             expected = _expected(column)[column.codes]
-            columns[column.name] = _numbers((column.whole.numbers, before), (expected, after))
+            target = AttackTarget.from_column(column.whole, pair.schema)
+            columns[column.name] = _numbers((column.whole.numbers, before), (expected, after), target)
         else:
             mass = np.bincount(column.codes, after, column.n_cells) @ column.shares
             columns[column.name] = _shares(column.whole, before, mass, after)
@@ -242,9 +244,9 @@ def _expected(column: ReleasedColumn) -> Floats:
     return np.where(np.isfinite(column.lo), np.where(end > first, mean, column.middle), np.nan)
 
 
-def _numbers(before: tuple[Floats, Floats], after: tuple[Floats, Floats]) -> dict[str, Any]:
-    """Return the weighted total and mean of numbers, before and after."""
-    out: dict[str, Any] = {"kind": "number", "total": {}, "mean": {}}
+def _numbers(before: tuple[Floats, Floats], after: tuple[Floats, Floats], target: AttackTarget) -> dict[str, Any]:
+    """Return the weighted total and mean of numbers, before and after, and whether attacks take them for codes."""
+    out: dict[str, Any] = {"kind": "number", "codes": not target.is_number, "total": {}, "mean": {}}
     for side, (y, w) in (("original", before), ("release", after)):
         present = np.isfinite(y)
         total, people = float((w[present] * y[present]).sum()), float(w[present].sum())

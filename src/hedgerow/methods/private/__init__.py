@@ -13,9 +13,9 @@ LEAST, MOST = 0.001, 1_000.0
 
 
 def meaning(epsilon: float) -> dict[str, str]:
-    """Return what epsilon means, as text: the factor of odds, and how many of 100 guesses can be right."""
+    """Return what epsilon means, as text: the factor of odds, and how many of 100 guesses can be right, rounded up."""
     factor = math.exp(min(epsilon, 700))
-    return {"epsilon": f"{epsilon:g}", "factor": f"{factor:,.3g}", "right": f"{100 * factor / (1 + factor):.3g}"}
+    return {"epsilon": f"{epsilon:g}", "factor": f"{factor:,.3g}", "right": f"{math.ceil(100 * factor / (1 + factor))}"}
 
 
 def depth_of(people: int, epsilon: Fraction) -> int:
