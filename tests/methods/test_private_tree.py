@@ -685,7 +685,7 @@ def test_a_report_of_the_folder_says_first_what_epsilon_means(
     said = " ".join(capsys.readouterr().out.split())
     assert "another table than this one" not in said
     assert "altered" not in said
-    assert ("of 100 guesses who took part at most 73.1 are right where a coin has 50" in said) != is_alone
+    assert ("of 100 guesses who took part at most 74 are right where a coin has 50" in said) != is_alone
     page = (tmp_path / "report.html").read_text()
     assert page.index("by a factor of at most <b>2.72</b>") < page.index("What is it still good for?")
     assert "<p>Not private: this compares the release with the original" in page
@@ -725,7 +725,7 @@ def test_the_report_says_what_epsilon_means_and_stays_with_the_steward(tmp_path:
     page = (tmp_path / "out" / "report.html").read_text()
     assert page.index("<p>Not private: this compares the release with the original") < page.index("<nav")
     assert "by a factor of at most <b>2.72</b>" in page
-    assert "<b>73.1</b><span>of 100 guesses who took part, the most that can be right; a coin has 50" in page
+    assert "<b>74</b><span>of 100 guesses who took part, the most that can be right; a coin has 50" in page
     assert (tmp_path / "out" / "audit.json").read_text().startswith('{\n  "private": "Not private:')
     assert hr.audit(frame, tmp_path / "out", attacks=False, learning=False).utility["queries"]["range"]["queries"]
 

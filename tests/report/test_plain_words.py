@@ -134,7 +134,7 @@ def test_what_models_keep_is_rounded_and_how_it_is_counted_is_said():
     card = _use({"utility": use, "table": {"alone": False}}, None)
     assert "almost all (over 99%)" in card.say
     (note,) = card.notes
-    assert note.startswith("Added up over 10 models")
+    assert note.startswith("Added up over 9 models")
     assert "naive Bayes, pay" in note
     assert "first 8" in note
 

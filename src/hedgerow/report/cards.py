@@ -281,10 +281,10 @@ def _use(audit: Mapping[str, Any], plan: Plan | None) -> Card:
         tone = "good" if share >= HALF else "open"
         # a sum of what is known to two digits
         answer = html("models", share=texts("cards")["almost_all"] if 0.995 <= share < 1 else percent(share, 0))
-        useless = ", ".join(name for name, before, _, floor in rows if before <= floor)
-        without = text("cards", "models_without", names=useless) if useless else ""
+        useless = [name for name, before, _, floor in rows if before <= floor]
+        without = text("cards", "models_without", names="; ".join(useless)) if useless else ""
         hidden = text("cards", "models_hidden", shown=MOST_ROWS) if len(rows) > MOST_ROWS else ""
-        notes = [text("cards", "models_counted", n=len(rows), without=without, hidden=hidden)]
+        notes = [text("cards", "models_counted", n=len(rows) - len(useless), without=without, hidden=hidden)]
     elif not rows:
         counts = use["queries"]["range"]
         survey = percent(counts["new_survey"]["median"], 0)
