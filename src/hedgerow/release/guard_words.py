@@ -86,8 +86,8 @@ def figures(plan: Plan, schema: Schema, original: Table, released: Table) -> dic
     for record in guard.columns:
         column: dict[str, Any] = {"values": record.n_values, "withheld": record.withheld}
         columns[record.name] = column | dict.fromkeys(("before", "after", "largest"))
-        exact = original.like(record)
-        if record.n_values and attacked_as(exact, schema) == "number":
+        exact = original.like(record) if record.kind == "numeric" and record.n_values else None
+        if exact is not None and attacked_as(exact, schema) == "number":
             drawn_column = released.column(record.name, kind="numeric")
             columns[record.name] |= {"before": _shape(exact), "after": _shape(drawn_column)}
             columns[record.name]["largest"] = _largest(exact, persons)
