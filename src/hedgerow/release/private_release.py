@@ -214,10 +214,8 @@ class PrivateRelease:
             write_private(inside / RECIPIENT, "\n".join(notes))
             figures = {} if measured is None else measured.to_dict()
             record = {"private": text("private", "stays"), "hedgerow_audit": 1}
-            record |= {
-                "release": {"file": file_facts(file), "plan": file_facts(inside / PLAN), **self.summary()},
-                **figures,
-            }
+            written = {"file": file_facts(file), "plan": file_facts(inside / PLAN)}
+            record |= {"release": {**written, **self.summary()}, **figures}
             write_private(inside / AUDIT, json.dumps(record, indent=2, allow_nan=False) + "\n")
             if measured is not None:
                 rest = {"checks": self.checks, "cautions": self.cautions, "name": file.name}

@@ -92,12 +92,9 @@ def of_release(
         if points and datetime.fromisoformat(points[0]).tzinfo is None:
             yield _say("grid_zone", name=name, zone=zone)
     declared = {*schema.kinds, *schema.categories}
-    for role, check, declared_names in (
-        ("sensitive", _texts, declared),
-        ("quasi", _dates, declared | {*schema.hierarchies}),
-    ):
+    for role, check, stated in (("sensitive", _texts, declared), ("quasi", _dates, declared | {*schema.hierarchies})):
         for name in plan.names(role):
-            if original.kind(name) == "categorical" and name not in declared_names:
+            if original.kind(name) == "categorical" and name not in stated:
                 yield from check(original.column(name, kind="categorical"))
     yield from _other_types(plan, original)
     for column in judged.sensitive.values():
@@ -113,10 +110,9 @@ def of_release(
     for name, column in judged.sensitive.items():
         if name not in recoding.relations() and not grouped(plan.risk_model, plan.promises):
             yield from _uniform_groups(name, classes.sizes, column)
-    if isinstance(recoding, Mask) and not all(column.is_unchanged for column in recoding.columns):
-        same = _unmoved(recoding, original, released, rows)
-        if same * 2 > released.n_rows:
-            yield _say("unmoved", same=same, records=released.n_rows)
+    is_changed = isinstance(recoding, Mask) and not all(column.is_unchanged for column in recoding.columns)
+    if is_changed and (same := _unmoved(recoding, original, released, rows)) * 2 > released.n_rows:
+        yield _say("unmoved", same=same, records=released.n_rows)
 
 
 def not_bounded(plan: Plan, classes: Classes, judged: Classes, original: Table, released: Table) -> list[str]:
@@ -134,9 +130,8 @@ def not_bounded(plan: Plan, classes: Classes, judged: Classes, original: Table, 
 def one_pseudonym(plan: Plan, released: Table) -> Iterator[str]:
     """Warn of groups in which all records have the same pseudonym although k counts records."""
     quasi = [released.column(name, kind="categorical").codes for name in plan.names("quasi")]
-    for name in plan.names("identifier") if plan.unit is None and quasi else ():
-        if name not in released.names:
-            continue
+    names = [name for name in plan.names("identifier") if name in released.names]
+    for name in names if plan.unit is None and quasi else ():
         groups = group(quasi, released.n_rows)
         column = released.column(name, kind="categorical")
         alone = (distinct(Counts.from_codes(groups, column.codes, column.n_values + 1)) == 1) & (groups.sizes > 1)
@@ -147,8 +142,7 @@ def one_pseudonym(plan: Plan, released: Table) -> Iterator[str]:
 
 def _people(persons: Persons, plan: Plan) -> Iterator[str]:
     """Warn of people with several records, and of protection that several records weaken."""
-    joined = persons.caution()
-    if joined is not None:
+    if joined := persons.caution():
         yield joined
     records = np.bincount(persons.codes, minlength=persons.n)
     if plan.unit is None and persons.unit is not None and records.max() > 1:
