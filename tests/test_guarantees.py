@@ -200,7 +200,7 @@ def test_groups_are_those_of_the_released_text() -> None:
         (KAnonymity(5, None, "home"), "at least 5 people of 5 households (told apart by home)"),
         (Together("home"), "all members of a household have the same"),
         (Disclosure(0.4), "gives away more than 0.4 of any sensitive column"),
-        (Disclosure(0.4), "loses at most this share of the error"),
+        (Disclosure(0.4), "makes a forecast of a member's value at most this much better"),
         (LDiversity(2.5, columns=("y",)), "2.5-diverse (entropy) in y"),
         (LDiversity(3, "recursive", c=0.5), "3-diverse (recursive, c = 0.5)"),
         (TCloseness(0.2, columns=("a", "b")), "the values of a, b are distributed"),

@@ -40,7 +40,7 @@ def told(method: Any, roles: hr.Schema = ROLES, people: pd.DataFrame = PEOPLE) -
 
 
 def test_groups_of_one_value_are_counted() -> None:
-    words = "ill: in 2 of 3 groups everybody has the same value, which the group reveals (6 records)"
+    words = "in 2 of 3 groups everybody has the same value of ill, which the group reveals (6 records)"
     assert told(hr.Mondrian(k=3), ROLES.replace(sensitive=["ill"])) == [words]
 
 
@@ -56,7 +56,7 @@ def test_a_group_that_gives_away_all_without_being_of_one_value() -> None:
     people = PEOPLE.assign(pay=[10, 10, None, 13, 14, 15, 16, 17, 18])
     said = told(hr.Mondrian(k=3), ROLES.replace(sensitive=["pay"]), people)
     assert said == [
-        "pay: 2 of 3 groups give away more than half of it, the worst 1.000 of 1 (6 records), and no cap was promised"
+        "2 of 3 groups give away more than half of pay, the worst 1.000 of 1 (6 records), and no cap was promised"
     ]
 
 
@@ -168,7 +168,7 @@ def test_altered_records_that_tell_one_value_together_are_counted() -> None:
     roles = ROLES.replace(sensitive=["ill"])
     people = PEOPLE.assign(age=[20, 21, 22, 30, 31, 32, 40, 41, 42])
     said = told(Microaggregation(3), roles, people)
-    assert said == ["ill: in 2 of 3 groups everybody has the same value, which the group reveals (6 records)"]
+    assert said == ["in 2 of 3 groups everybody has the same value of ill, which the group reveals (6 records)"]
 
 
 def test_records_that_masking_hardly_moves_are_counted() -> None:
@@ -224,7 +224,7 @@ def test_terminal_report_json_session_and_python_say_the_same(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     PEOPLE.to_csv("people.csv", index=False)
-    words = "ill: in 2 of 3 groups everybody has the same value, which the group reveals (6 records)"
+    words = "in 2 of 3 groups everybody has the same value of ill, which the group reveals (6 records)"
     roles = ["--quasi", "age", "--sensitive", "ill,pay"]
     command = ["protect", "people.csv", *roles, "--method", "mondrian", "-k", "3"]
     assert run([*command, "--out", "out", "--json"]) == 0

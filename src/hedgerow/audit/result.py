@@ -137,10 +137,12 @@ class Audit:
 
     def _not_measured(self) -> list[str]:
         """Return the questions that this audit does not answer."""
-        capped = any(promise["kind"] == Disclosure.kind for promise in self.promises)
+        named = {name for role in ("quasi", "sensitive", "identifiers") for name in self.table[role]}
         answered = {
             **self.risk,
-            "knows_method": self.risk.get("knows_method") or not capped,
+            # no such column, no such question
+            "other": self.risk.get("other") or named.issuperset(self.table["released_columns"]),
+            "knows_method": self.risk.get("knows_method") or all(p["kind"] != Disclosure.kind for p in self.promises),
             "membership": any(attack["attack"] == "membership" for attack in self.attacks),
         }
         return [line for name, line in texts("not_measured").items() if not answered.get(name)]
@@ -256,8 +258,7 @@ class Audit:
         >>> Audit.json_schema()["title"]
         'Hedgerow audit'
         """
-        text = resources.files(__package__).joinpath("schema.json").read_text(encoding="utf-8")
-        return json.loads(text)
+        return json.loads(resources.files(__package__).joinpath("schema.json").read_text(encoding="utf-8"))
 
     def __repr__(self) -> str:
         return f"Audit({self.table['rows']:,} rows, judged by {self.table['yardstick']}, {len(self.attacks)} attacks)"

@@ -110,8 +110,9 @@ def of_release(
     for name, column in judged.sensitive.items():
         if name not in recoding.relations() and not grouped(plan.risk_model, plan.promises):
             yield from _uniform_groups(name, classes.sizes, column)
-    is_changed = isinstance(recoding, Mask) and not all(column.is_unchanged for column in recoding.columns)
-    if is_changed and (same := _unmoved(recoding, original, released, rows)) * 2 > released.n_rows:
+    if not isinstance(recoding, Mask) or all(column.is_unchanged for column in recoding.columns):
+        return
+    if (same := _unmoved(recoding, original, released, rows)) * 2 > released.n_rows:
         yield _say("unmoved", same=same, records=released.n_rows)
 
 
