@@ -90,7 +90,8 @@ def test_a_first_release_from_the_command_line(here: Path, capsys: pytest.Captur
     loud, said = err.splitlines()
     assert "age ranges end on a value that fewer than 5 records have" in said
     assert "no cap was promised" in loud
-    assert out.startswith("Share with care: it meets what was asked, but not everything is bounded.\n- not bounded: ")
+    assert out.startswith("Share with care, because ")
+    assert "\n- also: " in out
 
 
 def test_json_and_apply(here: Path, capsys: pytest.CaptureFixture[str]) -> None:

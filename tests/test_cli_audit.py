@@ -45,7 +45,7 @@ class TestAudit:
             == 0
         )
         out = capsys.readouterr().out
-        assert out.startswith("Share with care: no threshold was chosen")  # as the page begins
+        assert out.startswith("Share with care, because no limit was chosen")  # as the page begins
         assert "k (smallest group)" in out
         assert "regression: pay (right: within 10% of the value)\n  tree " in out
         assert Path("r.html").read_text().startswith("<!DOCTYPE html>")

@@ -147,6 +147,9 @@ def test_the_demo_says_in_three_sentences_what_was_reached(
         assert ("compiles the fast parts" in err) == is_first
     sentences, _, files = out.partition("\n\n")
     assert [s.split()[0] for s in sentences.replace("\n", " ").split(". ")] == [
+        "Share:",
+        "No",
+        "Of",
         "Promised:",
         "People",
         "Reached,",

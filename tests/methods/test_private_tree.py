@@ -640,7 +640,7 @@ def test_a_folder_that_was_altered_is_said_to_be(tmp_path: Any, capsys: pytest.C
     assert "spends more epsilon than it promises" in said
     assert "plan.json makes another table than this one" in said
     page = (tmp_path / "report.html").read_text()
-    assert "Do not share: it does not meet what was asked." in page
+    assert "Do not share, because " in page
     assert "whatever anybody concludes" not in page
     for wrong in ({"epsilon": "1e999999999"}, {"epsilon": "1/0"}, {"row_key": "xyz"}, {"epsilon": None}):
         (tmp_path / "out/plan.json").write_text(json.dumps({**plan, **wrong}))
@@ -692,7 +692,10 @@ def test_a_report_of_the_folder_says_first_what_epsilon_means(
     assert "Share: it meets what was asked." in page
     assert "It was made again from its public plan" in page
     assert "There was no plan" not in page
-    assert "epsilon: asked at most 1" in page.lower()
+    assert "met: epsilon (asked at most 1" in page.lower()
+    # it cannot be private and not private, and attacks that were not tried are compared with nothing
+    assert "private: for the steward" not in page
+    assert "are compared with the same attacks" not in page
 
 
 def test_rows_that_are_nobodys_find_nobody(tmp_path: Path) -> None:

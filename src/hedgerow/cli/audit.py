@@ -94,18 +94,16 @@ def audit(options: Options, source: str | None = None, release: str | None = Non
         write_private(options["evidence"], heavy.evidence(result.to_dict(), files))
     if result.per_person is not None:
         result.per_person.save(options["per_person"])
+    found = result.to_dict()
+    judged = heavy.verdict(found, plan, (), heavy.reasons(found, plan), **limits)
     if options.get("json"):
-        as_json(result.to_dict())
+        as_json(found)
     else:
-        found = result.to_dict()
-        loud = heavy.not_bounded(found, plan)
-        say(heavy.verdict(found, plan, (), loud, **limits)["says"])
-        for text in loud:
-            say(f"- not bounded: {text}")
-        say(f"\n{result}")
+        say("\n- also: ".join([judged["says"], *judged["reasons"]]) + f"\n\n{result}")
         for target in targets:
             say(f"written    {target}")
-    broken = result.broken(**limits)
+    # limits that nobody gave are the plan's, which the verdict alone knows
+    broken = result.broken(**limits) or judged["broken"]
     to_stderr(*broken)
     return 1 if broken else 0
 

@@ -18,10 +18,12 @@ from ..release.folder import check_apart as check_apart
 from ..release.folder import check_target as check_target
 from ..release.records import evidence as evidence
 from ..report.figures import standard_verdict as standard_verdict
-from ..report.verdict import not_bounded as not_bounded
+from ..report.text import equal_in_words as equal_in_words
+from ..report.verdict import reasons as reasons
 from ..report.verdict import verdict as verdict
 from ..workflow.inspection import beforehand as beforehand
 from ..workflow.outcome import counts_off as counts_off
 from ..workflow.outcome import outcome as outcome
+from ..workflow.outcome import verdict_lines as verdict_lines
 from ..workflow.protect import stronger as stronger
 from ..workflow.session import Session as Session

@@ -73,7 +73,9 @@ def demo(options: Options) -> None:
     if options.get("json"):
         as_json({"folder": str(folder), **session.release.summary()})
         return
-    for sentence in _sentences(session, heavy.counts_off(session.result("measure"))):
+    measured = session.result("measure")
+    head = [*heavy.verdict_lines(session.release, measured), *heavy.equal_in_words(measured.risk["equal"])]
+    for sentence in [*head, *_sentences(session, heavy.counts_off(measured))]:
         say(fill(sentence, 80))
     say()
     # where the shell would not find hedgerow, lines to copy name the file that runs now

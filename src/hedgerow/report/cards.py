@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import ceil
 from typing import Any
 
 from markupsafe import Markup
@@ -16,6 +17,7 @@ from ..texts import text, texts
 from .figures import at, standard_verdict
 from .svg import bars, shares_by_group
 from .text import others
+from .verdict import surest_attack
 
 # a learner that explains at most this share of the original counts as having learned nothing
 FEW = 0.01
@@ -73,23 +75,21 @@ def cards(audit: Mapping[str, Any], plan: Plan | None, broken: bool) -> list[Car
         True if a promise does not hold.
     """
     table, risk, profile = audit["table"], audit["risk"], audit.get("profile")
-    most = _surest_attack(audit["attacks"])
-    notes = [*_surest(audit, most), *others(audit, 0)]
+    most, notes = surest_attack(audit["attacks"]), [*others(audit, 0)]
     if table["yardstick"] == "linkage":
         card = _altered(audit, plan)
     elif table["alone"] and plan is not None and plan.risk_model == "linkage":
-        card, notes = Card(f"Not measured: {text('note', 'altered')}."), [*others(audit, 0)]
-    elif table["yardstick"] == "classes":
+        card = Card(f"Not measured: {text('note', 'altered')}.")
+    elif table["yardstick"] == "classes" or (table["planned_groups"] and not audit["attacks"]):
         card = _grouped(audit, plan)
     else:
-        card, notes = _unpaired(audit["attacks"], most), [*others(audit, 0)]
+        card = _unpaired(audit["attacks"], most)
     if epsilon := table.get("epsilon"):
         measured = [Markup(card.say).striptags()] if most else []
         card, notes = _private(epsilon), [*measured, *notes]
-    missed = profile is not None and profile["state"] == "does not meet"
     # a standard comes first: somebody chose it
     notes = [*standard_verdict(profile), *card.notes, *(_guessed_near(risk) if table["paired"] else ()), *notes]
-    tone = "bad" if broken or missed else "open"
+    tone = "bad" if broken or (profile and profile["state"] == "does not meet") else "open"
     return [replace(card, tone=tone, notes=notes, facts=card.facts[:MOST_FACTS]), _use(audit, plan)]
 
 
@@ -112,60 +112,32 @@ def _private(epsilon: float) -> Card:
     return Card(html("private", **means), notes=[text("cards", "adds", **means)], facts=facts)
 
 
-def _surest_attack(attacks: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
-    """Return the attack with the highest lower confidence limit of its gain over the control, or None.
-
-    Of the membership attacks only the one that was chosen on other people counts.
-    """
-    controlled = [
-        a
-        for a in attacks
-        if a["over_control"] is not None and (a["attack"] != "membership" or a["learner"] == "strongest")
-    ]
-    return max(controlled, key=lambda a: a["over_control_interval"][0], default=None)
-
-
-def _surest(audit: Mapping[str, Any], most: Mapping[str, Any] | None) -> Iterator[str]:
-    """Yield a sentence on the attack that most surely succeeds more often on members; no cap bounds it."""
-    if most is None or most["over_control_interval"][0] <= 0:
-        return
-    name = "surest_membership" if most["attack"] == "membership" else "surest"
-    if (most["attack"], most["learner"]) == ("predicate singling out", "group and value"):
-        name = "exact_value"
-    parts = {part: most[part] for part in ("attack", "learner", "target")}
-    parts |= {share: percent(most[share], 0) for share in ("success", "control")}
-    columns = " or ".join(audit["table"]["sensitive"])
-    yield text("cards", name, tried=len(audit["attacks"]), columns=columns, **parts)
-
-
 def _grouped(audit: Mapping[str, Any], plan: Plan | None) -> Card:
     """Return the card for groups of equal cells: what the worst group reveals."""
-    risk, after = audit["risk"], audit["risk"]["release"]
-    people, sensitive, prosecutor = (
-        after["classes"]["people"], after["sensitive"], after["reidentification"]["prosecutor"],
-    )  # fmt: skip
+    risk, after, grouped = audit["risk"], audit["risk"]["release"], audit["table"]["yardstick"] == "classes"
+    people, sensitive, finding = after["classes"]["people"], after["sensitive"], after["reidentification"]["prosecutor"]
     # where people have several records, k records may be one person
     smallest = people or after["classes"]["k"]
     one, many = ("record", "records") if people is None else ("person", "people")
     facts = [(f"{smallest:,}", f"{one if smallest == 1 else many} in the smallest group")]
-    drawing, notes = "", []
+    answer, drawing, notes = html("no_sensitive", highest=percent(finding["highest"], 0)), "", []
     if sensitive:
         name = max(sensitive, key=lambda n: sensitive[n]["disclosure"]["worst"])
         disclosed, cap = sensitive[name]["disclosure"], cap_of(plan.promises if plan else (), name)
         promised = f"Promised: at most {percent(cap, None)}." if cap else "No cap on this was promised."
-        answer = html("worst_group", worst=percent(disclosed["worst"], 0), name=name, cap=promised)
-        half = percent(disclosed["median_over_records"], 0)
-        words = text("cards", "shares_picture", name=name, half=half)
-        drawing = shares_by_group(disclosed["shares"], cap, words)
+        worst, half = (percent(disclosed[part], 0) for part in ("worst", "median_over_records"))
+        answer = html("worst_group" if grouped else "planned_group", worst=worst, name=name, cap=promised)
+        drawing = shares_by_group(disclosed["shares"], cap, text("cards", "shares_picture", name=name, half=half))
         who = "people" if people is None else "records"  # of a person with several, each may be elsewhere
-        at_cap = cap and half == percent(cap, 0)
-        notes = [f"Half of the {who} " + ("sit at the cap." if at_cap else f"are in groups that take {half} or less.")]
+        notes = [text("cards", "half", who=who, half=half)]
+        if cap and half == percent(cap, 0):
+            bins, first = disclosed["shares"], ceil(len(disclosed["shares"]) * cap) - 1
+            share, least = percent(sum(bins[first:]), 0), percent(first / len(bins), 0)
+            notes = [text("cards", "at_cap", who=who, share=share, least=least, cap=percent(cap, None))]
         facts += _learned(risk, name)
-    else:
-        answer = html("no_sensitive", highest=percent(prosecutor["highest"], 0))
-    facts.append((percent(prosecutor["average"], 0), "average chance to pick a person's record"))
-    left_out = audit["table"]["suppressed"]
-    if left_out is not None:
+    # drawn rows are nobody's record
+    facts += [(percent(finding["average"], 0), "average chance to pick a person's record")] if grouped else []
+    if (left_out := audit["table"]["suppressed"]) is not None:
         facts.append((f"{left_out:,}", "records that could not be protected: left out"))
     return Card(answer, drawing, notes, facts)
 
@@ -179,14 +151,10 @@ def _learned(risk: Mapping[str, Any], name: str) -> Iterator[tuple[str, str]]:
     if strangers is None:
         yield figure(members), f"share of {name} that a learner infers about people in the table"
         return
-    yield (
-        f"{figure(members)} | {figure(strangers['explained'])}",
-        f"share of {name} that a learner infers about members | about strangers (1: all)",
-    )
-    low, high = inferred["advantage"]["interval"]
-    words = "what the table betrays of its own people" if high > 0 else "members are inferred no better"
-    advantage = f"{inferred['advantage']['explained']:+.3f}"
-    yield advantage, f"member advantage ({figure(low)} to {figure(high)}): {words}"
+    yield f"{figure(members)} | {figure(strangers['explained'])}", text("cards", "inferred", name=name)
+    low, high = map(figure, inferred["advantage"]["interval"])
+    key = "advantage" if inferred["advantage"]["interval"][1] > 0 else "no_advantage"
+    yield f"{inferred['advantage']['explained']:+.3f}", text("cards", key, low=low, high=high)
 
 
 def _altered(audit: Mapping[str, Any], plan: Plan | None) -> Card:
@@ -202,12 +170,8 @@ def _altered(audit: Mapping[str, Any], plan: Plan | None) -> Card:
     if not inferred:
         return card
     name = max(inferred, key=lambda n: inferred[n]["members"]["explained"])
-    hardest = max(inferred, key=lambda n: inferred[n]["worst_tenth"]["explained"])
-    share = percent(inferred[hardest]["worst_tenth"]["explained"], 0)
-    tenth = text("cards", "worst_tenth", share=share, name=hardest)
     # learners before the scores of numbers, for only three figures have space
-    facts = [*card.facts[:1], *_learned(risk, name), *card.facts[1:]]
-    return replace(card, notes=[*card.notes, tenth], facts=facts)
+    return replace(card, facts=[*card.facts[:1], *_learned(risk, name), *card.facts[1:]])
 
 
 def _guessed(guess: Mapping[str, Any], name: str, plan: Plan | None, linked: str) -> Card:
@@ -226,10 +190,8 @@ def _guessed(guess: Mapping[str, Any], name: str, plan: Plan | None, linked: str
     )
     words = text("cards", "guesses_picture", name=name, right=right)
     drawing = shares_by_group(column["shares"], cap, words, ("0% guessed right", "100%"))
-    groups, least = guess["groups"], guess["least"]
-    s = "s" if groups > 1 else ""
-    average = text("cards", "guessed_on_average", groups=groups, s=s, least=least, right=right)
-    return Card(answer, drawing, [average, linked])
+    groups = {"groups": guess["groups"], "s": "s" if guess["groups"] > 1 else "", "least": guess["least"]}
+    return Card(answer, drawing, [text("cards", "guessed_on_average", **groups, right=right), linked])
 
 
 def _linked(linkage: Mapping[str, Any], table: Mapping[str, Any], says: str) -> Card:
@@ -255,15 +217,12 @@ def _unpaired(tried: Sequence[Any], most: Mapping[str, Any] | None) -> Card:
     if most is None:
         why = text("cards", "untold", tried=len(tried)) if tried else "No attack was tried."
         return Card(Markup("<b>Not known. </b>{}").format(why))
-    low, high = most["over_control_interval"]
-    share = percent(most["over_control"], 0)
-    answer = html("over_control", attack=most["attack"], learner=most["learner"], share=share)
-    facts = [
-        (percent(most["success"], 0), f"of the members; {most['success_means']}"),
-        (percent(most["control"], 0), "of people who took no part"),
-        (f"{percent(low, 0)} to {percent(high, 0)}", "95% interval of the difference"),
-    ]
-    return Card(answer, facts=facts)
+    is_coin = most["attack"] == "membership"
+    key, tile = ("over_coin", "over_coin_tile") if is_coin else ("over_control", "over_control_tile")
+    low, high = (percent(end, 0) for end in most["interval" if is_coin else "over_control_interval"])
+    shares = {share: percent(most[share], 0) for share in ("success", "control")}
+    facts = [(f"{low} to {high}", text("cards", tile))]
+    return Card(html(key, attack=most["attack"], learner=most["learner"], **shares), facts=facts)
 
 
 def _use(audit: Mapping[str, Any], plan: Plan | None) -> Card:
@@ -322,9 +281,9 @@ def _utility_facts(use: Mapping[str, Any], plan: Plan | None) -> Iterator[tuple[
     """Yield (figure, meaning) pairs: error of counts, most changed pair of columns, column that lost most detail."""
     counts = use["queries"]["range"]
     if counts["median"] is not None:
-        usual, nine_in_ten = (percent(counts["new_survey"][name], 0) for name in ("median", "p90"))
-        compared = html("counts_beside", p90=percent(counts["p90"], 0), median=usual, survey=nine_in_ten)
-        yield percent(counts["median"], 0), compared
+        # without learners the answer has the median
+        part, key = ("median", "counts_beside") if use["learning"] else ("p90", "counts_most")
+        yield percent(counts[part], 0), text("cards", key, survey=percent(counts["new_survey"][part], 0))
     if pairs := use["distributions"]["dependence"]["pairs"]:
         pair = max(pairs, key=lambda each: abs(each["before"] - each["after"]))
         change = f"{figure(pair['before'])} to {figure(pair['after'])}"

@@ -22,7 +22,7 @@ from ..validation import check_one_of
 from . import figures, pictures, text
 from .cards import Card, cards
 from .tables import stacked, templates
-from .verdict import Line, lines, not_bounded, verdict
+from .verdict import Line, lines, reasons, verdict
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -74,7 +74,7 @@ def render(
         The same text for the same audit, plan and library versions.
     """
     check_one_of("audience", audience, AUDIENCES)
-    steward, loud = audience == "steward", not_bounded(audit, plan)
+    steward, loud = audience == "steward", reasons(audit, plan)
     promised, first = answers(audit, plan, checks)
     # the rows of a tree would be too many
     listed = plan if steward and plan and not isinstance(plan.recoding, Partition) else None
@@ -130,11 +130,9 @@ def _about(audit: Mapping[str, Any], plan: Plan | None, checks: Sequence[Any], s
         parts.append(", ".join([plan.method, *chosen]))
     parts += [f"measured {date}"] if date else []
     parts += ["checked on the written file"] if checks else []
-    parts += ["private: for the steward and the auditor"] if steward else []
-    line = " · ".join(parts) + "."
     if steward and "epsilon" in table:
-        line = f"{texts('private')['stays']} {line}"
-    return line
+        return f"{texts('private')['stays']} {' · '.join(parts)}."
+    return " · ".join([*parts, *(["private: for the steward and the auditor"] if steward else [])]) + "."
 
 
 def answers(audit: Mapping[str, Any], plan: Plan | None, checks: Sequence[Any]) -> tuple[list[Line], list[Card]]:
@@ -156,7 +154,8 @@ def _done(audit: Mapping[str, Any], plan: Plan | None, steward: bool) -> list[st
     if plan is None:
         return ["There was no plan: the release was measured as it is, whoever made it."]
     lines = [f"Method {plan.method}, fitted on {plan.n_rows:,} rows."]
-    lines += [form_in_words(plan.guard)] if plan.guard else []
+    # the steward's page has it with the columns
+    lines += [form_in_words(plan.guard)] if plan.guard and not steward else []
     if steward:
         parameters = ", ".join(f"{k} = {v}" for k, v in plan.parameters.items() if v is not None)
         lines.append(f"Parameters: {parameters}.")

@@ -43,12 +43,7 @@ def _stacked(table: str) -> str:
     names = [name.replace('"', "&quot;") for name in names]
 
     def row(match: re.Match[str]) -> str:
-        heads = iter(names)
-
-        def cell(tag: re.Match[str]) -> str:
-            name = next(heads, "")
-            return f'{tag[0]} data-head="{name}"' if name else tag[0]
-
-        return f"<tr>{_CELL.sub(cell, match[1])}</tr>"
+        heads = iter(f' data-head="{name}"' if name else "" for name in names)
+        return f"<tr>{_CELL.sub(lambda tag: tag[0] + next(heads, ''), match[1])}</tr>"
 
     return head.replace("<table>", '<table class="stack">', 1) + begins + _ROW.sub(row, body)

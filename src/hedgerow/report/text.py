@@ -69,7 +69,7 @@ def audit_face(audit: Mapping[str, Any]) -> str:
         tables.append(("", head, linkage_rows(risk["linkage"])))
         tables.append(("", ("score", "release"), score_rows(risk["linkage"]["scores"])))
     else:
-        lines.append(text("summary", "unpaired"))
+        lines += [text("summary", "unpaired"), *([text("summary", "compared")] if attacks else [])]
     lines += others(audit)
     three = three_numbers(audit)
     tables.append(("Disclosure: 0 gives away nothing, 1 everything", ("column", *three_heads(table)), three))
@@ -106,8 +106,8 @@ def _unpaired(audit: Mapping[str, Any]) -> Iterator[str]:
     if epsilon := audit["table"].get("epsilon"):
         yield text("summary", "private", **meaning(epsilon))
     yield text("summary", "unpaired")
-    if not audit["attacks"] and not epsilon:
-        yield "No attacks were run (--attacks), so nothing is known of its risk."
+    if audit["attacks"] or not epsilon:
+        yield text("summary", "compared" if audit["attacks"] else "untried")
 
 
 def _classes(audit: Mapping[str, Any]) -> Iterator[str]:
@@ -125,12 +125,7 @@ def others(audit: Mapping[str, Any], digits: int = 1) -> Iterator[str]:
     risk = audit["risk"]
     if risk.get("found"):
         yield found_in_words(risk["found"], audit["table"]["paired"], digits)
-    if equal := risk.get("equal"):
-        who = {"equal_members": equal["members"], "equal_strangers": equal["strangers"]}
-        unique = {key: percent(share, digits) for key, share in who.items() if share is not None}
-        comparison = "; ".join(text("summary", key, share=share) for key, share in unique.items())
-        comparison = f" ({comparison})" if comparison else ""
-        yield text("summary", "equal", share=percent(equal["rows"], digits), comparison=comparison)
+    yield from equal_in_words(risk.get("equal"), digits)
     if exposed := risk.get("most_exposed"):
         shares = {key: percent(exposed[key]) for key in ("auc", "found", "worst")}
         ends = {key: interval(exposed[key]) for key in ("auc_interval", "found_interval")}
@@ -144,6 +139,16 @@ def others(audit: Mapping[str, Any], digits: int = 1) -> Iterator[str]:
         many = f"{percent(unique, digits)} of the records" if unique else "no record"
         columns, together = ", ".join(other["columns"]), percent(other["together"], digits)
         yield text("summary", "other_columns", columns=columns, many=many, together=together)
+
+
+def equal_in_words(equal: Mapping[str, Any] | None, digits: int = 1) -> Iterator[str]:
+    """Yield a sentence on the released rows that equal a person's, if that was measured."""
+    if equal:
+        who = {"equal_members": equal["members"], "equal_strangers": equal["strangers"]}
+        unique = {key: percent(share, digits) for key, share in who.items() if share is not None}
+        comparison = "; ".join(text("summary", key, share=share) for key, share in unique.items())
+        comparison = f" ({comparison})" if comparison else ""
+        yield text("summary", "equal", share=percent(equal["rows"], digits), comparison=comparison)
 
 
 def found_in_words(found_record: Mapping[str, Any] | None, paired: bool, digits: int = 1) -> str:

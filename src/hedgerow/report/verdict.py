@@ -6,16 +6,23 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..measures.disclosure import SLACK
-from ..measures.guarantees import Check, from_promise, unbounded
+from ..measures.guarantees import Check, cap_of, from_promise, unbounded
 from ..notation import figure, number, percent, words
 from ..plan import Plan
 from ..release.guard_words import promise_in_words
+from ..release.warnings import extremes_in_words
 from ..texts import text, texts
+from .figures import at
 
 # the checks of a method itself that bound a figure
 BOUNDED = ("suppressed rows", "largest share of a value in a group", "inference (measured)")
-# the share of people that exact values may find beyond strangers or chance before care is advised
+# the share of people that exact values may find beyond strangers or chance before care is advised; the same of people
+# whose row nobody shares and who have an equal row in the release (a row that many people share singles nobody out)
 FOUND = 0.05
+# the median error of counts from which on a table answers few questions
+OFF = 0.5
+# promises that an audit measures again
+AGAIN = ("k_anonymity", "disclosure")
 
 
 class Verdict(NamedTuple):
@@ -26,18 +33,36 @@ class Verdict(NamedTuple):
     reached: str
     meets: bool
 
+    def against(self) -> str:
+        """Return the reason why a threshold that is missed speaks against sharing, as somebody would say it."""
+        kind, _, column = self.name.partition(" of ")
+        key = kind if kind in texts("against") and (column or kind != "disclosure") else "other"
+        return text("against", key, **self._asdict(), column=column, number=self.limit.rpartition(" ")[2])
 
-def not_bounded(audit: Mapping[str, Any], plan: Plan | None) -> list[str]:
-    """Return sentences on an audit's findings that no promise bounds, and on columns that a plan left unchanged."""
+
+def reasons(audit: Mapping[str, Any], plan: Plan | None) -> list[str]:
+    """Return what asks for care before sharing, each as a clause after "because", the weightiest first.
+
+    These are an audit's findings that no promise bounds, and columns that a plan left unchanged.
+    """
     # only where values are altered: a grouping may leave a column as it is and still protect
     altered = plan is not None and plan.risk_model == "linkage"
     unchanged = plan.in_name_only if plan and altered else []
-    sentences = [*unbounded((), {}, records=0, unchanged=unchanged), *audit.get("unbounded", ())]
-    return list(dict.fromkeys([*sentences, *_exact(audit, plan)]))
+    by_value, equal = list(_exact(audit, plan)), at(audit, "risk", "equal")
+    clauses = [*by_value, *_attacked(audit, bool(by_value))]
+    if equal and (equal["members"] or 0) - (equal["strangers"] or 0) > FOUND:
+        clauses.append(text("verdict", "equal", share=percent(equal["members"], 0)))
+    clauses += [*unbounded((), {}, records=0, unchanged=unchanged), *audit.get("unbounded", ())]
+    k = _promised_k(plan.promises if plan else ()) or at(audit, "parameters", "k") or 0
+    clauses += [extremes_in_words(name, k, ends) for name, ends in audit["table"].get("extremes", {}).items()]
+    counts = at(audit, "utility", "queries", "range") or {"median": None}
+    if (counts["median"] or 0) > OFF:
+        clauses.append(text("verdict", "counts", **{part: percent(counts[part], 0) for part in ("median", "p90")}))
+    return list(dict.fromkeys(clauses))
 
 
 def _exact(audit: Mapping[str, Any], plan: Plan | None) -> Iterator[str]:
-    """Yield a sentence if released values of sensitive columns find more people than strangers or chance."""
+    """Yield a clause if released values of sensitive columns find more people than strangers or chance."""
     by_value = audit.get("risk", {}).get("found") or {"columns": {}, "together": None}
     # one column alone finds more than all of them where others were altered
     alone = {name: column for name, column in by_value["columns"].items() if column["role"] == "sensitive"}
@@ -45,34 +70,69 @@ def _exact(audit: Mapping[str, Any], plan: Plan | None) -> Iterator[str]:
     rates = [(r["found"] - (r["control"] or 0), name, r["found"]) for name, r in every.items() if r]
     beyond, columns, share = max(rates, default=(0.0, "", 0.0))
     if beyond > FOUND:
-        yield text("verdict", "hidden" if plan and plan.guard else "exact", columns=columns, share=percent(share, 0))
+        who = {0: "it is", 1: "both are"}.get(columns.count(" and "), "all are")
+        guarded = "hidden" if plan and plan.guard else "exact"
+        yield text("verdict", guarded, columns=columns, share=percent(share, 0), who=who)
+
+
+def surest_attack(attacks: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
+    """Return the attack with the highest lower confidence limit of its gain over the control, or None.
+
+    Of the membership attacks only the one that was chosen on other people counts.
+    """
+    counted = [a for a in attacks if a["attack"] != "membership" or a["learner"] == "strongest"]
+    controlled = [a for a in counted if a["over_control"] is not None]
+    return max(controlled, key=lambda a: a["over_control_interval"][0], default=None)
+
+
+def _attacked(audit: Mapping[str, Any], is_said: bool) -> Iterator[str]:
+    """Yield a clause on the attack that most surely takes something from members; no cap bounds it.
+
+    `is_said`: exact values are named as a reason already.
+    """
+    attacks = audit.get("attacks", ())
+    most = surest_attack(attacks)
+    if most and most["over_control_interval"][0] > 0:
+        by_value = (most["attack"], most["learner"]) == ("predicate singling out", "group and value")
+        shares = {share: percent(most[share], 0) for share in ("success", "control")}
+        columns = " or ".join(audit["table"]["sensitive"])
+        key = "attack_value" if by_value else {"membership": "attack_membership"}.get(most["attack"], "attack")
+        if not (by_value and is_said):
+            yield text("verdict", key, **{**most, **shares}, tried=len(attacks), columns=columns)
 
 
 def verdict(
     audit: Mapping[str, Any], plan: Plan | None, checks: Sequence[Any], loud: Sequence[str], **thresholds: Any
 ) -> dict[str, Any]:
-    """Return the verdict shown by terminal, report and studio, from the thresholds and what is not bounded.
+    """Return the verdict shown by terminal, report and studio, from the thresholds and the `reasons` for care.
 
     `thresholds` are `k` and `max_disclosure`, as in `verdicts`.
 
     Returns
     -------
     dict
-        ``says``: one sentence; ``kept``: True where all thresholds are met and nothing is unbounded;
-        ``thresholds``: each with its limit and what was reached; ``unbounded``: the sentences of `loud`.
+        ``says``: one sentence with the first reason; ``kept``: True where all thresholds are met and there is no
+        reason for care; ``thresholds``: each that is met, with its limit and what was reached; ``broken``: a clause on
+        each that is not; ``reasons``: those that the sentence does not name.
     """
     judged = verdicts(audit, plan, checks, **thresholds)
-    unjudged = "not_again" if plan is not None and plan.promises else "no_threshold"
-    met = unjudged if not judged else "unbounded" if loud else "kept"
-    state = met if all(each.meets for each in judged) else "broken"
-    texts = [
-        f"{name}: asked {limit}, reached {reached}" + ("" if meets else ", does not meet")
-        for name, limit, reached, meets in judged
-    ]
-    if texts and texts[0][1] != "-":  # k-anonymity and the like begin small
-        texts[0] = texts[0][:1].upper() + texts[0][1:]
-    says = text("share_or_not", state)
-    return {"says": says, "kept": state == "kept", "thresholds": texts, "unbounded": list(loud)}
+    broken = [each.against() for each in judged if not each.meets]
+    care = [*loud, *_unjudged(plan, checks, judged, any(limit is not None for limit in thresholds.values()))]
+    state = "broken" if broken else "care" if care else "kept"
+    says = text("share_or_not", state, why=", and ".join(broken) or "".join(care[:1]))
+    if not broken and not audit.get("attacks"):
+        says += text("share_or_not", "linking_only" if at(audit, "risk", "linkage") else "untried")
+    met = [f"{name} (asked {limit}, reached {reached})" for name, limit, reached, meets in judged if meets]
+    further = care if broken else care[1:]
+    return {"says": says, "kept": state == "kept", "thresholds": met, "broken": broken, "reasons": further}
+
+
+def _unjudged(plan: Plan | None, checks: Sequence[Any], judged: Sequence[Verdict], is_chosen: bool) -> Iterator[str]:
+    """Yield a clause if nothing was judged, or not all that the plan promises."""
+    promises = plan.promises if plan is not None else ()
+    others = any(each["kind"] not in AGAIN or each.get("household") for each in promises)
+    if not judged or (others and not checks and not is_chosen):
+        yield text("share_or_not", "not_again" if promises else "no_limit")
 
 
 def verdicts(
@@ -91,7 +151,8 @@ def verdicts(
     return [
         *_promise_verdicts(plan, data),
         *_method_verdicts(data),
-        *_measured(audit, k, max_disclosure),
+        # what was checked is judged already
+        *_measured(audit, k, max_disclosure, None if checks else plan),
         *_standard(audit.get("profile")),
         *(Verdict("files of the folder", "as verified", text, False) for text in audit["table"].get("altered", ())),
     ]
@@ -143,23 +204,34 @@ def _method_verdicts(checks: Sequence[Mapping[str, Any]]) -> Iterator[Verdict]:
             yield Verdict(check["name"], limit, figure(reached), holds)
 
 
-def _measured(audit: Mapping[str, Any], k: int | None, max_disclosure: float | None) -> Iterator[Verdict]:
-    """Yield verdicts on `k` and `max_disclosure`; none if the audit judges no groups."""
-    if epsilon := audit["table"].get("epsilon"):
+def _promised_k(promises: Sequence[Mapping[str, Any]]) -> int | None:
+    return max((p["k"] for p in promises if "k" in p), default=None)
+
+
+def _measured(
+    audit: Mapping[str, Any], k: int | None, max_disclosure: float | None, plan: Plan | None
+) -> Iterator[Verdict]:
+    """Yield verdicts on `k` and `max_disclosure`, or else on those of a plan; none if the audit judges no groups."""
+    table = audit["table"]
+    if epsilon := table.get("epsilon"):
         yield Verdict("epsilon", f"at most {_exactly(epsilon)}", _exactly(epsilon), True)
     # of drawn rows the groups of the plan are judged
-    if audit["table"]["yardstick"] != "classes" and not audit["table"].get("planned_groups"):
+    if table["yardstick"] != "classes" and not table.get("planned_groups"):
         return
     release = audit["risk"]["release"]
+    # limits that nobody gave are the plan's, which promises nothing of what is beyond a release's own totals
+    promises = plan.promises if plan and not table["alone"] else ()
+    k = _promised_k(promises) if k is None else k
     if k is not None:
         smallest = release["classes"]["people"] or release["classes"]["k"]
-        yield Verdict("smallest group", f"at least {k:,}", f"{smallest:,}", smallest >= k)
-    if max_disclosure is not None:
-        for name, column in release["sensitive"].items():
+        who = "records" if release["classes"]["people"] is None else "people"
+        yield Verdict("smallest group", f"at least {k:,}", f"{smallest:,} {who}", smallest >= k)
+    for name, column in release["sensitive"].items():
+        cap = max_disclosure or cap_of(promises, name)
+        if cap is not None:
             worst = column["disclosure"]["worst"]
             # as the guarantee itself compares: sums of doubles differ in their last bits
-            meets = worst <= max_disclosure + SLACK
-            yield Verdict(f"disclosure of {name}", f"at most {number(max_disclosure)}", figure(worst), meets)
+            yield Verdict(f"disclosure of {name}", f"at most {number(cap)}", figure(worst), worst <= cap + SLACK)
 
 
 def _exactly(limit: Any) -> str:
@@ -196,7 +268,7 @@ def _of_groups(plan: Plan | None, checks: Sequence[Mapping[str, Any]]) -> Iterat
     for guarantee, check in _promised(plan, checks):
         promised.add(check["name"])
         assert plan is not None
-        sentence = promise_in_words(plan, guarantee).split(": somebody ")[0]  # the rest stands in RECIPIENT.md
+        sentence = promise_in_words(plan, guarantee).split(": knowing ")[0]  # the rest stands in RECIPIENT.md
         reached = f"reached: {_digits(check['reached'])}, {check['detail']}".removesuffix(", ")
         yield f"{sentence[:1].upper()}{sentence[1:]} ({reached}).", _holds(check)
     for check in checks:

@@ -36,7 +36,7 @@ from ..release.making import open_checked
 from ..report import pictures
 from ..report.figures import risk_rows
 from ..report.page import answers
-from ..report.verdict import not_bounded, verdict
+from ..report.verdict import reasons, verdict
 from ..schema import ROLE_FIELDS, UNSAID, Schema
 from ..texts import text
 from ..workflow import methods
@@ -315,7 +315,7 @@ def comparison(session: Session) -> dict[str, Any]:
     release, measured = session.release, session.result("measure")
     audit = measured.to_dict()
     plan = _plan_of_groups(release)
-    loud = not_bounded(audit, plan)
+    loud = reasons(audit, plan)
     promised, cards = answers(audit, plan, release.checks)
     risk, grouped = audit["risk"], audit["table"]["yardstick"] == "classes"
     plots = {"group sizes": pictures.class_sizes(risk)} if grouped else {}

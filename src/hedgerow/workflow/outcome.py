@@ -12,8 +12,8 @@ from ..release import Release
 from ..release.guard_words import form_in_words, shifts_in_words
 from ..release.private_release import PrivateRelease
 from ..release.warnings import shares_alone
-from ..report.text import found_in_words
-from ..report.verdict import FOUND, not_bounded, verdict
+from ..report.text import equal_in_words, found_in_words
+from ..report.verdict import FOUND, reasons, verdict
 from ..texts import text
 
 _say = partial(text, "outcome")
@@ -28,41 +28,47 @@ def outcome(release: Release | PrivateRelease, measured: Audit | None = None) ->
     measured : Audit, optional
         The audit of the release, which adds the results of linkage and learners.
     """
+    head = verdict_lines(release, measured)
     if isinstance(release, PrivateRelease):
-        return [*release.in_words(), *counts_off(measured), *_inferred(release, measured)]
+        return [*head, *release.in_words(), *counts_off(measured), *_inferred(release, measured)]
     recoding, numbers = release.plan.recoding, release.summary()
-    audit = measured.to_dict() if measured else {"table": {"yardstick": ""}}
-    # an audit saw the whole table; without one the release's own figures have to do
-    loud = not_bounded(audit, release.plan) if measured else [*numbers["unbounded"], *_exact(release)]
-    says = verdict(audit, release.plan, release.checks, loud)["says"]
-    head = [says, *(f"- not bounded: {text}" for text in loud)]
     shifted = shifts_in_words(numbers["guard"]) if "guard" in numbers else []
     groups, disclosure = numbers["groups"], numbers["disclosure"]
     records, checks = f"{numbers['rows']:,} records", f"{len(release.checks)} checks hold"
     guard = release.plan.guard
-    rows = [form_in_words(guard)] if guard is not None and guard.rows else []
+    equal = equal_in_words(measured.risk.get("equal")) if measured else ()
+    rows = [form_in_words(guard), *equal] if guard is not None and guard.rows else []
     if not rows and (release.plan.risk_model == "linkage" or recoding.second_file):
         # classes of equal cells say nothing here: the recoding tells what was done
-        altered = _say("altered", records=records, checks=checks)
-        lines = [*head, altered, release.recoding_in_words(), *shifted]
+        lines = [*head, _say("altered", records=records, checks=checks), release.recoding_in_words(), *shifted]
         return lines + _linked(measured) + _inferred(release, measured)
     counts = {"groups": groups["groups"], "smallest": groups["smallest"], "people": _who(numbers)}
     lines = [*head, *rows, _say("groups", **counts, records=records, checks=checks)]
     if disclosure is not None:
-        columns = len(release.schema.sensitive)
-        # one figure for several columns says that it is their mean
-        meant = [f"means of {columns} columns"] * (columns > 1) + ["by the released values"] * (guard is not None)
-        figures = {name: figure(disclosure[name]) for name in ("mean_over_groups", "mean_over_records", "worst")}
-        lines.append(_say("disclosure", **figures, meant=f" ({', '.join(meant)})" if meant else ""))
+        figures = {name: figure(disclosure[name]) for name in ("mean_over_records", "worst")}
+        lines.append(_say("disclosure", **figures, meant=", by the released values" if guard is not None else ""))
     if by_value := found_in_words(measured.risk.get("found"), measured.table["paired"]) if measured else "":
         shifted.append(by_value)
     return lines + shifted + counts_off(measured) + _inferred(release, measured)
 
 
-def _exact(release: Release) -> list[str]:
-    """Return a sentence on each column whose values are released exactly and are often unique."""
-    shares = shares_alone(release.plan, release.released).items()
-    return [text("verdict", "exact_alone", name=name, share=percent(s, 0)) for name, s in shares if s > FOUND]
+def verdict_lines(release: Release | PrivateRelease, measured: Audit | None) -> list[str]:
+    """Return the verdict on a release, with its reasons, as lines for the terminal."""
+    plan = None if isinstance(release, PrivateRelease) else release.plan
+    audit = measured.to_dict() if measured else _unaudited(release)
+    judged = verdict(audit, plan, release.checks, reasons(audit, plan))
+    return [judged["says"], *(f"- also: {text}" for text in judged["reasons"])]
+
+
+def _unaudited(release: Release | PrivateRelease) -> dict[str, Any]:
+    """Return what a verdict needs of a release that was not audited, from the release's own figures."""
+    figures, clauses = release.summary(), list[str]()
+    if not isinstance(release, PrivateRelease):
+        # columns whose values are released exactly and are often unique
+        alone = {name: s for name, s in shares_alone(release.plan, release.released).items() if s > FOUND}
+        clauses = [text("verdict", "exact_alone", name=name, share=percent(s, 0)) for name, s in alone.items()]
+    table = {name: figures.get(name, {}) for name in ("epsilon", "extremes")}
+    return {"table": {"yardstick": "", **table}, "unbounded": [*figures.get("unbounded", ()), *clauses]}
 
 
 def _who(numbers: dict[str, Any]) -> str:
@@ -88,12 +94,8 @@ def counts_off(measured: Audit | None) -> list[str]:
     if not queries or not queries["range"]["queries"]:
         return []
     counts, survey = queries["range"], queries["range"]["new_survey"]
-    figures = {
-        "median": percent(counts["median"]),
-        "p90": percent(counts["p90"], 0),
-        "survey": percent(survey["median"]),
-        "survey_p90": percent(survey["p90"], 0),
-    }
+    figures = {"median": percent(counts["median"]), "survey": percent(survey["median"])}
+    figures |= {"p90": percent(counts["p90"], 0), "survey_p90": percent(survey["p90"], 0)}
     return [_say("counts" if counts["median"] else "counts_exact", **figures)]
 
 
