@@ -45,7 +45,8 @@ class TestAudit:
             == 0
         )
         out = capsys.readouterr().out
-        assert out.startswith("Share with care, because no limit was chosen")  # as the page begins
+        assert out.startswith("Share with care, because whoever knows a person's exact")  # as the page begins
+        assert "\n- also: no limit was chosen" in out
         assert "k (smallest group)" in out
         assert "regression: pay (right: within 10% of the value)\n  tree " in out
         assert Path("r.html").read_text().startswith("<!DOCTYPE html>")
