@@ -331,8 +331,7 @@ def plan_of(released: Any, path: str | Path | None = None) -> Plan | None:
 
 def check_order(original: Any, released: Any) -> None:
     """Raise InputError if the original is a release and the release is none."""
-    folder = folder_of(original)
-    if folder is not None and (folder / PLAN).exists() and folder_of(released) is None:
+    if (folder := folder_of(original)) and (folder / PLAN).exists() and folder_of(released) is None:
         raise InputError(**refusal("swapped", original=released, released=original))
 
 
