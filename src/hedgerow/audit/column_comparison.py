@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import facade
+from ..columns.column import Column
 from ..display import aligned, cell, notebook_html
 from ..errors import SchemaError, did_you_mean
 from ..measures import Floats, Ints
@@ -20,7 +21,7 @@ from .released_values import ReleasedColumn, unchanged
 from .subject import Subject, UnreadCells
 from .subject import subject as subject_of
 from .table_pair import TablePair
-from .utility.distributions import value_shares
+from .utility.distributions import category_shares, sensitive_shares, value_shares
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,35 +30,45 @@ BINS = 20
 TOP = 12
 POINTS = 1000
 _WHOLE = 2.0**53
-# labels, and the shares before and after
-Bins = tuple[list[str], list[float], list[float]]
 
 
 def histograms(pair: TablePair) -> dict[str, dict[str, Any]]:
-    """Return binned shares of every quasi-identifier before and after protection, by column."""
-    return {e.name: histogram(e) for e in pair.released_quasi}
+    """Return binned shares before and after protection: of quasi-identifiers, and of sensitive columns that changed."""
+    both = zip(pair.unchanged.sensitive, pair.released_sensitive, strict=True)
+    shares = ((a, sensitive_shares(a, b)) for a, b in both)
+    changed = {a.name: _binned(a, *each) for a, each in shares if (each[1] != each[2]).any()}
+    return {e.name: histogram(e) for e in pair.released_quasi} | changed
 
 
 def histogram(column: ReleasedColumn) -> dict[str, Any]:
     """Return a column's shares before and after protection, in a few bins or by its most frequent categories."""
-    kind, bins = ("numbers", _number_bins) if column.is_number else ("categories", _category_bins)
-    labels, before, after = bins(column)
-    return {"kind": kind, "labels": labels, "before": before, "after": after}
+    if column.is_number:
+        return _binned(column.whole, *value_shares(column))
+    return _binned(column.whole, np.zeros(0), *category_shares(column))
 
 
-def _number_bins(column: ReleasedColumn) -> Bins:
-    values, *shares = value_shares(column)
+def _binned(column: Column, values: Floats, before: Floats, after: Floats) -> dict[str, Any]:
+    return _number_bins(column, values, before, after) if column.is_number else _category_bins(column, before, after)
+
+
+def _number_bins(column: Column, values: Floats, *shares: Floats) -> dict[str, Any]:
     if not len(values):
-        return [], [], []
-    edges, labels = _bins(column, values)
+        return {"kind": "numbers", "labels": [], "before": [], "after": []}
+    # of a few people far off, as of incomes, only the number is shown
+    middle = values[np.searchsorted(np.cumsum(shares[0] + shares[1]) / 2, [0.01, 0.99])]
+    is_long = values[-1] / 2 - values[0] / 2 > middle[1] - middle[0] > 0
+    edges, labels = _bins(column, values[(values >= middle[0]) & (values <= middle[1])] if is_long else values)
+    if is_long and len(labels) > 1:
+        first, last = (labels[i].split(" to ")[0] for i in (1, -1))
+        labels[0], labels[-1] = f"below {first}", f"{last} and more"
     place = np.clip(np.searchsorted(edges, values, "right") - 1, 0, len(labels) - 1)
     before, after = (np.bincount(place, share, len(labels)).tolist() for share in shares)
-    return labels, before, after
+    return {"kind": "numbers", "labels": labels, "before": before, "after": after}
 
 
-def _bins(column: ReleasedColumn, values: Floats) -> tuple[Floats, list[str]]:
+def _bins(column: Column, values: Floats) -> tuple[Floats, list[str]]:
     """Return the left edges and the labels of the bins; whole numbers and days get whole edges."""
-    unit, domain = column.original.unit, column.whole.values
+    unit, domain = column.unit, column.values
     first, last = float(values[0]), float(values[-1])
     if not np.isfinite(last - first):  # no double says how far apart they are
         return values[:1], [f"{first:.6g} to {last:.6g}"]
@@ -75,11 +86,8 @@ def _bins(column: ReleasedColumn, values: Floats) -> tuple[Floats, list[str]]:
     return edges, [a if a == b else f"{a} to {b}" for a, b in pairs]
 
 
-def _category_bins(column: ReleasedColumn) -> Bins:
-    original = column.whole
-    before = original.counts() / max(len(original.codes), 1)
-    after = column.counts @ column.shares / max(len(column.codes), 1)
-    names = [*original.values, "(missing)"]
+def _category_bins(column: Column, before: Floats, after: Floats) -> dict[str, Any]:
+    names = [*column.values, "(missing)", "(others)"][: len(before)]
     used = [i for i in range(len(names)) if before[i] > 0 or after[i] > 1e-12]
     most, rest = used, []
     if len(used) > TOP:
@@ -89,8 +97,8 @@ def _category_bins(column: ReleasedColumn) -> Bins:
     def shares(of: Floats) -> list[float]:
         return [*map(float, of[most]), *([float(of[rest].sum())] if rest else [])]
 
-    others = [f"({len(rest)} others)"] if rest else []
-    return [*(names[i] for i in most), *others], shares(before), shares(after)
+    labels = [*(names[i] for i in most), *([f"({len(rest)} others)"] if rest else [])]
+    return {"kind": "categories", "labels": labels, "before": shares(before), "after": shares(after)}
 
 
 def scatter(sizes: Ints, disclosure: Floats) -> dict[str, Any]:

@@ -20,11 +20,8 @@ _NUMBER = re.compile(r"\s*([-+]?\d+([.,/]\d+)*|\d{4}-\d\d-\d\d([T ].*)?)\s*$")
 def table_notes(before: Table, after: Table, schema: Schema) -> list[str]:
     """Return notes on the people and columns of a release."""
     notes = numbers_as_text(before, schema)
-    persons = Persons.from_table(before, schema.person, schema.household)
-    if persons is not None:
-        notes += filter(None, [persons.caution()])
-    if persons is not None and persons.unit is not None:
-        notes.append(text("note", "people", person=schema.person))
+    if (persons := Persons.from_table(before, schema.person, schema.household)) is not None:
+        notes += filter(None, [persons.caution(), persons.unit and text("note", "people", person=schema.person)])
     notes += released_identifiers(after, schema)
     # a guard may have changed the weights, which figures of their own are about
     weight = None if schema.weight in schema.other else schema.weight
@@ -55,14 +52,9 @@ def numbers_as_text(table: Table, schema: Schema) -> list[str]:
 
 def left_open(sensitive: Sequence[Column], released_as: Sequence[Column]) -> list[str]:
     """Return a note on sensitive categories that the release suppresses or merges."""
-    faults = []
-    for original, released in zip(sensitive, released_as, strict=True):
-        if original.is_number:
-            continue
-        out = int((released.codes_in(original, unknown=-1) < 0).sum())
-        if out:
-            faults.append(f"{original.name} ({out:,} rows)")
-    return _note("left_open", faults)
+    categories = [both for both in zip(sensitive, released_as, strict=True) if not both[0].is_number]
+    rows = {original.name: (released.codes_in(original, unknown=-1) < 0).sum() for original, released in categories}
+    return _note("left_open", [f"{name} ({out:,} rows)" for name, out in rows.items() if out])
 
 
 def out_of_range(columns: Sequence[tuple[Column, Floats]]) -> list[str]:
@@ -80,15 +72,13 @@ def out_of_range(columns: Sequence[tuple[Column, Floats]]) -> list[str]:
 
 def exchanged(columns: Sequence[tuple[Column, Floats]]) -> list[str]:
     """Return a note on released numbers that equal those of another original column."""
-    faults = []
-    for original, released in columns:
-        if 2 * np.count_nonzero(released == original.numbers) > len(released):
-            continue
-        faults += [
-            f"{original.name} has those of {other.name}"
-            for other, _ in columns
-            if other is not original and np.count_nonzero(released == other.numbers) > 0.9 * len(released)
-        ]
+    faults = [
+        f"{original.name} has those of {other.name}"
+        for original, released in columns
+        if 2 * np.count_nonzero(released == original.numbers) <= len(released)
+        for other, _ in columns
+        if other is not original and np.count_nonzero(released == other.numbers) > 0.9 * len(released)
+    ]
     return _note("exchanged", faults)
 
 

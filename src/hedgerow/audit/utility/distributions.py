@@ -80,26 +80,40 @@ def column_distances(column: ReleasedColumn) -> dict[str, float]:
     """Return the distances of one released quasi-identifier from the original column."""
     if column.is_number:
         return number_distances(*value_shares(column))
+    return {"total_variation": _total_variation(*category_shares(column))}
+
+
+def category_shares(column: ReleasedColumn) -> tuple[Floats, Floats]:
+    """Return the original and the released share of each category, missing last."""
     before = column.whole.counts() / max(len(column.whole.codes), 1)
-    after = column.counts @ column.shares / max(len(column.codes), 1)
-    return {"total_variation": _total_variation(before, after)}
+    return before, column.counts @ column.shares / max(len(column.codes), 1)
 
 
 def sensitive_distances(before: Column, after: Column) -> dict[str, float]:
     """Return the distances of one released sensitive column from the original one."""
+    values, *shares = sensitive_shares(before, after)
+    if before.is_number:
+        return number_distances(values, *shares)
+    return {"total_variation": _total_variation(*shares)}
+
+
+def sensitive_shares(before: Column, after: Column) -> tuple[Floats, Floats, Floats]:
+    """Return a sensitive column's numbers, or its original codes, with their original and released shares.
+
+    Missing numbers are left out; of categories, missing has the last code but one, and whatever the original lacks
+    the last.
+    """
     if before.is_number:
         values = np.union1d(before.values, after.values)
-        shares = []
-        for column in (before, after):
-            counts = np.zeros(len(values))
+        both: list[Any] = [np.zeros(len(values)) for _ in range(2)]
+        for counts, column in zip(both, (before, after), strict=True):
             counts[np.searchsorted(values, column.values)] = column.counts()[:-1]
-            shares.append(counts / max(counts.sum(), 1.0))
-        return number_distances(values, *shares)
-    # one code for all categories that the original lacks: they add up to the same distance
-    m = before.n_values + 1
-    released = np.bincount(after.codes_in(before, unknown=m), minlength=m + 1)
-    one, other = (each / max(each.sum(), 1) for each in (np.append(before.counts(), 0), released))
-    return {"total_variation": _total_variation(one, other)}
+    else:  # categories that the original lacks add up to the same distance
+        m = before.n_values + 1
+        values = np.arange(m + 1.0)
+        both = [np.append(before.counts(), 0), np.bincount(after.codes_in(before, unknown=m), minlength=m + 1)]
+    one, other = (counts / max(counts.sum(), 1.0) for counts in both)
+    return values, one, other
 
 
 @dataclass(frozen=True, eq=False)
