@@ -30,6 +30,7 @@ OPENED = {
     "unit": "",
     "household": "",
     "weight": "",
+    "labels": {},
     "preview": [["31", "nurse", "2100", "Ann"]],
 }
 METHOD = {

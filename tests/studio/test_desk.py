@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from hedgerow.errors import ParameterError
 from hedgerow.studio import forms, state
 from hedgerow.studio.state import Choices
 from hedgerow.studio.state import StudioState as Desk
@@ -221,19 +222,16 @@ def test_what_was_written_is_not_written_twice_and_that_is_said(desk: Desk, tmp_
     out.mkdir()
     desk.work.answer({"folder": str(out)})
     asked = names(desk)
-    desk.write(str(out), False)
+    with pytest.raises(ParameterError, match=f"Already written to {out}, and nothing was changed since."):
+        desk.write(str(out), False)
     assert names(desk) == asked
     assert desk.results["write"] == {"folder": str(out)}
-    assert desk.notice is not None
-    assert desk.notice.startswith(f"Already written to {out}, and nothing was changed since.")
-    desk.notice = None
     desk.write(str(out), True)  # to replace it is something else
     assert names(desk) == [*asked, "write"]
     desk.work.answer({"folder": str(out)})
     out.rmdir()
     desk.write(str(out), False)  # somebody moved it away
     assert names(desk) == [*asked, "write", "write"]
-    assert desk.notice is None
 
 
 def test_a_picture_belongs_to_its_table(desk: Desk) -> None:
@@ -298,6 +296,63 @@ def test_another_method_gets_only_the_options_that_it_has() -> None:
     form["method"] = "mondrian"
     after = forms.settings(form, before, {"k": 10, "max_disclosure": None}, {})
     assert after.options == {"k": 10, "max_disclosure": 0.5}
+
+
+def test_what_was_chosen_of_a_method_comes_back_with_it() -> None:
+    groups = {"k": 10, "max_disclosure": None}
+    defaults = {"hedge": groups, "mart": groups, "rr": {"l": 3.0}, "datafly": {"k": 5}}
+
+    def turned(before: Choices, *path: str, **more: str) -> Choices:
+        for method in path:
+            # as the page of the method before sends it
+            form = {f"option-{n}": str(v) for n, v in before.options.items()} | {"guard": before.guard, **more}
+            before = forms.settings({**form, "method": method}, before, defaults[method], {})
+        return before
+
+    chosen = Choices(options={"k": 25, "max_disclosure": 0.3}, guard="redraw")
+    away = turned(chosen, "rr", "datafly")
+    assert (away.options, away.guard) == ({"k": 25}, "auto")
+    for path in (["rr"], ["datafly"], ["rr", "datafly"], ["mart", "rr"], ["rr", "mart", "rr"]):
+        back = turned(chosen, *path, "hedge")
+        assert (back.options, back.guard) == (chosen.options, "redraw"), path
+    # another k is meant of every method, and what one method alone has stays with it
+    other = turned(replace(away, options={"k": 40}), "hedge")
+    assert other.options == {"k": 40, "max_disclosure": 0.3}
+    means = replace(chosen, options={**chosen.options, "cells": "means"})
+    assert turned(means, "rr", "hedge").options["cells"] == "means"
+
+
+def test_undo_returns_to_the_table_before_with_its_roles(desk: Desk) -> None:
+    take(desk, k=30)
+    desk.choose(forms.leave_out("job", desk.choices))
+    chosen, opened = desk.choices, desk.results["open"]
+    desk.open("other.csv")
+    assert not desk.can_undo  # while it is read
+    desk.undo()
+    desk.work.answer({**OPENED, "name": "other.csv", "columns": OPENED["columns"][:2]})
+    assert list(desk.choices.roles) == ["age", "job"]
+    take(desk, k=7)
+    desk.need("risk")
+    desk.undo()
+    desk.undo()
+    assert (desk.path, desk.choices) == ("people.csv", chosen)
+    assert desk.results["open"] is opened
+    desk.work.answer({"attacks": None, "rows": 3})  # of the table that was left
+    assert "today" not in desk.results
+    desk.undo()
+    assert desk.choices.roles["job"] == "quasi"
+    desk.undo()
+    assert not desk.can_undo
+
+
+def test_figures_of_another_reading_of_the_same_file_are_dropped(desk: Desk) -> None:
+    desk.open("people.csv", missing=["-"])
+    desk.work.answer(dict(OPENED))
+    desk.need("risk")
+    desk.undo()
+    assert desk.missing == []
+    desk.work.answer({"attacks": None})
+    assert "today" not in desk.results
 
 
 @pytest.mark.parametrize("kind", ["InputError", "Cancelled"])

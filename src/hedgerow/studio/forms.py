@@ -29,6 +29,8 @@ MOST = 1_000_000
 MOST_OF_HIERARCHY = 20_000_000
 # a group that may tell all; a command line can say this, and not "none"
 NO_CAP = 1.0
+# what is meant of every method that has it
+LASTING = ("k", "max_disclosure", "l")
 # what a page that is typed into must not take; the methods know more
 LIMITS = {"k": (1, 1e18), "max_disclosure": (0, 1), "epsilon": (LEAST, MOST_EPSILON), "records": (1, 1e18)}
 
@@ -105,8 +107,6 @@ def settings(
     options = {name: value for name, value in values.items() if value is not None}
     if beyond := [n for n, (least, most) in LIMITS.items() if not least <= options.get(n, least) <= most]:
         raise ParameterError(WORDS["numbers"][beyond[0]])
-    if method != before.method:  # what both have is kept: k, the cap
-        options = {n: v for n, v in options.items() if n in ("k", "max_disclosure", "l") and n in defaults}
     utility = form.get("utility", before.utility)
     if utility not in WORDS["utilities"]:
         raise ParameterError("there is no such meaning of use")
@@ -120,19 +120,28 @@ def settings(
         profile = str(_file(typed, MOST)) if typed.endswith(".toml") else typed
     choices = replace(
         before,
-        method=method,
         options=options,
         utility=utility,
         grid={name: _points(name, text) for name, text in texts.items() if text},
-        # another method may have no groups
-        guard=guard if method == before.method else "auto",
+        guard=guard,
         guard_people=_number(form, "guard_people", int, before.guard_people, lambda least: least >= 2),
         max_inference=_number(form, "max_inference", float, before.max_inference, lambda most: 0 < most < 1),
         profile=profile,
     )
-    if "public-0" in form and method == before.method:
+    if method != before.method:
+        choices = another(method, choices, defaults)
+    elif "public-0" in form:
         choices = replace(choices, public=_public(form, proposed), confirmed=bool(form.get("confirmed")))
     return _with_k_of_profile(choices, before, defaults)
+
+
+def another(method: str, before: Choices, defaults: Mapping[str, Any]) -> Choices:
+    """Return the choices with another method: its own settings come back, and k and cap are those said last."""
+    left = {name: each for name, each in before.earlier.items() if name != before.method}
+    left[before.method] = {"options": dict(before.options), "guard": before.guard}
+    own = left.get(method, {"options": {}, "guard": "auto"})  # the usual guard, for a method may have no groups
+    last = {n: v for each in left.values() for n, v in each["options"].items() if n in LASTING and n in defaults}
+    return replace(before, method=method, options={**own["options"], **last}, guard=own["guard"], earlier=left)
 
 
 def _public(form: Mapping[str, str], proposed: Mapping[str, Any]) -> dict[str, dict[str, list[Any]]]:
@@ -202,9 +211,9 @@ def hierarchies(form: Mapping[str, str], before: Choices, folder: Path) -> Choic
     return replace(before, hierarchies=files)
 
 
-def fresh(folder: Path) -> Path:
-    """Return a new folder for one hierarchy, so that a corrected file counts as a new choice."""
-    return Path(tempfile.mkdtemp(prefix="hierarchy-", dir=folder))
+def fresh(folder: Path, prefix: str = "hierarchy-") -> Path:
+    """Return a new folder for one hierarchy or upload, so that a corrected file counts as a new choice."""
+    return Path(tempfile.mkdtemp(prefix=prefix, dir=folder))
 
 
 def check_hierarchy(file: Path) -> None:

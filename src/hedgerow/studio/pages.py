@@ -54,25 +54,27 @@ ASSETS |= {path.name: path for path in (_HERE / "assets").iterdir()}
 
 # what every page can say of the state, and of its results: None for what is not there
 _OF_STATE = (
-    "job", "free", "version", "turn", "notice", "choices", "ready", "private", "sensitive", "missing", "encoding",
-    "refused", "reason", "is_sampled",
+    "job", "free", "version", "turn", "choices", "ready", "private", "sensitive", "missing", "encoding", "refused",
+    "reason", "is_sampled", "draws",
 )  # fmt: skip
 _OF_RESULTS = ("open", "today", "methods", "reasons", "sample", "frontier", "shares", "measure", "write", "script")
 
 
-def page(state: StudioState, step: str) -> str:
-    """Return the page of one step as HTML."""
+def page(state: StudioState, step: str, notice: str | None = None) -> str:
+    """Return the page of one step as HTML, with what its window is told."""
     results, at = state.results, STEPS.index(step)
     context: dict[str, Any] = {
         **{name: getattr(state, name) for name in _OF_STATE},
         **{name: results.get(name) for name in _OF_RESULTS},
         "step": step,
+        "notice": notice,
         "steps": [(name, i, text) for i, (name, text) in enumerate(_progress(state).items(), 1)],
         "after": STEPS[min(at + 1, len(STEPS) - 1)],
         "before": STEPS[max(at - 1, 0)],
-        "undo": len(state.past),
+        "undo": state.can_undo,
         "failed": results.get("failed", {}).get(step),
         "cautions": results.get("cautions", []),
+        "names": [*state.choices.roles, Path(state.refused or "").name],
         "identifiers": [n for n, role in state.choices.roles.items() if role == "identifier"],
     }
     if step in _OF_STEP:
@@ -101,7 +103,8 @@ def _progress(state: StudioState) -> dict[str, str]:
 def _table(state: StudioState) -> dict[str, Any]:
     """Return the table files in the current folder, which can be picked by name, for the first step's page."""
     nearby = sorted(p.name for p in Path.cwd().iterdir() if p.suffix in SUFFIXES and p.is_file())
-    return {"nearby": nearby[:_MOST_FILES]}
+    refused = state.refused or ""
+    return {"nearby": nearby[:_MOST_FILES], "typed": "" if refused.startswith(str(state.folder)) else refused}
 
 
 def _risk(state: StudioState) -> dict[str, Any]:
@@ -156,6 +159,8 @@ def _protect(state: StudioState) -> dict[str, Any]:
     k, cap, epsilon = settings.get("k"), settings.get("max_disclosure"), settings.get("epsilon") or 1.0
     points = frontier["points"] if frontier else []
     point = points[at] if at is not None else None
+    # nobody is advised to go below the k that was asked for
+    kept = frontier and {**frontier, "points": [p for p in points if (p["k"] or 0) >= (k or 0)]}
     return {
         "cap": cap if cap is not None and cap < forms.NO_CAP else None,
         "main": [o for o in options if o.name in MAIN and (o.name != "records" or chosen.unit not in ("", "none"))],
@@ -166,11 +171,10 @@ def _protect(state: StudioState) -> dict[str, Any]:
         "listed": _listed(points, state.title, at),
         "point": point,
         "impossible": impossible,
-        "advice": advise(results.get("today"), frontier, point, results.get("shares")),
+        "advice": advise(results.get("today"), kept, point, results.get("shares")),
         "profiles": _profiles(),
         "standard": _standard(chosen.profile),
         "key_file": chosen.key or str(Path.cwd() / "hedgerow.key"),
-        "draws": method["draws"] or (method["usual_guard"] if chosen.guard == "auto" else chosen.guard) == "redraw",
         "guardable": method["guardable"],
         "public": [(i, *each) for i, each in enumerate(_public(proposed["columns"], chosen.public))],
         "to_do": proposed["to_do"],

@@ -17,13 +17,13 @@ import uvicorn
 from fastapi import FastAPI, Request
 from fastapi.responses import FileResponse, HTMLResponse, JSONResponse, RedirectResponse, Response
 
-from ..errors import HedgerowError, InputError, OutputError, UnsupportedError
+from ..errors import HedgerowError, InputError, OutputError, ParameterError, UnsupportedError
 from ..files import SUFFIXES, sweep, temporary_folder
 from ..profiles import Profile
 from ..workflow.options import split
 from . import WORDS, forms, pages
 from .security import Listening, OwnersOnly, is_welcome
-from .state import STEPS, Choices, StudioState
+from .state import STEPS, UPLOAD, Choices, StudioState
 from .worker_client import in_sentences
 
 # bytes of an upload; a larger table is opened by its path, and not copied
@@ -86,31 +86,27 @@ async def _refused(request: Request, error: Exception) -> Response:
 
 
 async def _uploaded(request: Request, folder: Path, most: int, endings: Iterable[str]) -> Path:
-    """Copy an uploaded file block by block to a private file under its own name."""
+    """Copy an uploaded file block by block to a new folder, under its own name; the folder goes if that fails."""
     name = PurePath(unquote(request.headers.get("x-name", ""))).name
-    if PurePath(name).suffix.lower() not in endings:
-        raise _Refused(f"Not a table: its name must end in {', '.join(endings)}.", 415)
-    if len(os.fsencode(name)) > LONGEST or "\0" in name:
-        raise _Refused("No file can have this name here: give it a short one.", 400)
-    target, size = folder / name, 0
-    # until it is whole it has no name that anybody opens
-    part = target.with_name(target.name + ".part")
     try:
-        with open(part, "wb") as file:
+        if PurePath(name).suffix.lower() not in endings:
+            raise _Refused(f"{name} cannot be read: its name must end in {', '.join(endings)}.", 415)
+        if len(os.fsencode(name)) > LONGEST or "\0" in name:
+            raise _Refused("No file can have this name here: give it a short one.", 400)
+        size = 0
+        with open(folder / name, "wb") as file:
             async for block in request.stream():
                 size += len(block)
                 if size > most:
-                    text = f"More than {most // 1_000_000} MB: give the path of the file instead"
-                    raise _Refused(f"{text}, then nothing is copied.", 413)
+                    raise _Refused(WORDS["refused"]["too_large"].format(most=most // 1_000_000), 413)
                 # a slow disk does not stop the pages
                 await asyncio.to_thread(file.write, block)
-        part.replace(target)
-    except OSError:
-        text = "There is no room for a copy of the file: give its path instead."
-        raise _Refused(text, 507) from None
-    finally:
-        part.unlink(missing_ok=True)
-    return target
+    except BaseException as error:  # also a window that is closed, or an upload that is stopped
+        shutil.rmtree(folder, ignore_errors=True)
+        if isinstance(error, OSError):
+            raise _Refused(WORDS["refused"]["no_room"], 507) from None
+        raise
+    return folder / name
 
 
 def _reading(app: FastAPI, state: StudioState) -> None:
@@ -154,12 +150,10 @@ def _reading(app: FastAPI, state: StudioState) -> None:
         state.need(step)
         await _settle(state)
         state.need(step)
+        # a notice is said once, to the window that asked and not to a page that only looks for news
+        tab = request.headers.get("x-tab", "") if "x-poll" not in request.headers else None
         # what has ended meanwhile may be what the next job waited for
-        text = pages.page(state, step)
-        # a notice is said once, and not to a page that only looks for news: another window waits for it
-        if "x-poll" not in request.headers:
-            state.notice = None
-        return HTMLResponse(text)
+        return HTMLResponse(pages.page(state, step, state.notices.pop(tab, None)))
 
 
 async def _form(request: Request) -> dict[str, str]:
@@ -169,14 +163,21 @@ async def _form(request: Request) -> dict[str, str]:
         # read piece by piece: a form of gigabytes is not taken into memory
         if len(body) > forms.MOST:
             raise _Refused("The form is too large.", 413)
-    return forms.fields(bytes(body))
+    return {**forms.fields(bytes(body)), "tab": request.headers.get("x-tab", "")}
 
 
-def _is_stale(state: StudioState, turn: str | None, tab: str = "") -> bool:
+def _named(form: dict[str, str], field: str) -> str:
+    """Return the path in a form's field; raise ParameterError if it is empty."""
+    if text := form.get(field, "").strip():
+        return str(forms.path(text))
+    raise ParameterError(WORDS["refused"][f"no_{field}"])
+
+
+def _is_stale(state: StudioState, turn: str | None, tab: str) -> bool:
     """Return whether a page's choices have been changed elsewhere in the meantime; if so, set a notice."""
     changed = turn != str(state.turn) and (not tab or tab != state.tab)
     if changed:
-        state.notice = WORDS["refused"]["stale"]
+        state.notices[tab] = WORDS["refused"]["stale"]
     return changed
 
 
@@ -199,18 +200,18 @@ def _posting(app: FastAPI, state: StudioState) -> None:
 
         @app.post(path)
         async def answer(request: Request) -> Response:
-            form, tab = await _form(request), request.headers.get("x-tab", "")
+            form = await _form(request)
             target = _to(form["to"] if form.get("to") in STEPS else step)
-            if is_checked and _is_stale(state, form.get("turn"), tab):
+            if is_checked and _is_stale(state, form.get("turn"), form["tab"]):
                 return target
             if is_checked and not waits:
-                state.tab = tab
+                state.tab = form["tab"]
             try:
                 choices = act(form)
                 if choices is not None:
                     state.choose(choices)
             except HedgerowError as error:
-                state.notice = in_sentences(error.message, error.hint)
+                state.notices[form["tab"]] = in_sentences(error.message, error.hint, state.choices.roles)
             if waits:
                 await _settle(state)
             return target
@@ -224,7 +225,7 @@ def _posting(app: FastAPI, state: StudioState) -> None:
             title = Profile.load(choices.profile).title
             k = choices.options.get("k")  # some methods have none
             if k is not None and str(k) != form.get("option-k"):
-                state.notice = f"k was raised to {k}: {title} requires it."
+                state.notices[form["tab"]] = f"k was raised to {k}: {title} requires it."
         return choices
 
     def take(form: dict[str, str]) -> Choices | None:
@@ -235,25 +236,22 @@ def _posting(app: FastAPI, state: StudioState) -> None:
         point, choices = points[int(at)], state.choices
         titles = {m["title"]: name for name, m in state.results["methods"].items()}
         if point["method"] != state.title and point["method"] in titles:
-            choices = replace(choices, method=titles[point["method"]], options={})
+            method = titles[point["method"]]
+            choices = forms.another(method, choices, state.results["methods"][method]["defaults"])
         return forms.take(point["parameters"], choices)
 
     def read_again(form: dict[str, str]) -> None:
         words = list(dict.fromkeys(split(form.get("missing", ""))))
         if path := state.refused if form.get("refused") else state.path:
+            if sheet := form.get("sheet", "").strip():
+                path = f"{path.partition('::')[0]}::{sheet}"
             state.open(path, missing=words, encoding=form.get("encoding", "").strip())
 
     def write(form: dict[str, str]) -> None:
-        if folder := form.get("folder", "").strip():
-            state.write(str(forms.path(folder)), bool(form.get("force")))
-        else:
-            state.notice = "Say which folder the release goes to."
+        state.write(_named(form, "folder"), bool(form.get("force")))
 
     def open_table(form: dict[str, str]) -> None:
-        if path := form.get("path", "").strip():
-            state.open(str(forms.path(path)))
-        else:
-            state.notice = "Say which file: its path on this machine."
+        state.open(_named(form, "path"))
 
     on("/roles", "table", lambda form: forms.roles(form, state.choices))
     on("/settings", "protect", settings)
@@ -278,7 +276,8 @@ def _files(app: FastAPI, state: StudioState) -> None:
 
     @app.post("/upload")
     async def upload(request: Request) -> Response:
-        state.open(str(await _uploaded(request, state.folder, MOST, SUFFIXES)))
+        # a folder each: undo may return to an upload of the same name
+        state.open(str(await _uploaded(request, forms.fresh(state.folder, UPLOAD), MOST, SUFFIXES)))
         return JSONResponse({"to": "/table"})
 
     @app.post("/hierarchy")
@@ -290,15 +289,12 @@ def _files(app: FastAPI, state: StudioState) -> None:
         if not at.isdecimal() or int(at) >= len(names):
             raise _Refused("There is no such column.", 400)
         folder = forms.fresh(state.folder)
+        path = await _uploaded(request, folder, forms.MOST_OF_HIERARCHY, (".csv", ".txt"))
         try:
-            path = await _uploaded(request, folder, forms.MOST_OF_HIERARCHY, (".csv", ".txt"))
             await asyncio.to_thread(forms.check_hierarchy, path)
-        except (_Refused, HedgerowError) as error:
+        except HedgerowError as error:
             shutil.rmtree(folder, ignore_errors=True)
-            if isinstance(error, _Refused):
-                raise
-            text = in_sentences(error.message.replace(f"{folder}/", ""), error.hint)
-            raise _Refused(text, 400) from None
+            raise _Refused(in_sentences(error.message.replace(f"{folder}/", ""), error.hint), 400) from None
         if _is_stale(state, turn, tab):  # it may be of another table by now
             shutil.rmtree(folder, ignore_errors=True)
         else:

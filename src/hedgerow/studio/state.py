@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections import deque
 from collections.abc import Mapping, Sequence
@@ -9,18 +10,22 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from ..errors import ParameterError
 from ..workflow.methods import DEFAULT
 from . import WORDS
 from .worker_client import Job, WorkerClient
 
 UNDO = 20
+# how the name of an upload's own folder begins
+UPLOAD = "upload-"
 # example people of the demonstration
 PEOPLE = 10_000
 STEPS = tuple(WORDS["steps"])
 # in place of a cap, where a method has none
 _NO_CAP = "none"
 _OF_CHOICES = ("today", "reasons", "proposed", "frontier", "shares", "measure", "write", "failed", "script", "cautions")
-_OF_TABLE = ("path", "missing", "encoding", "choices", "past", "results")
+_READING = ("path", "missing", "encoding")
+_OF_TABLE = (*_READING, "choices", "results")
 _VARIED = ("k", "max_disclosure")
 # the settings that the picture shows besides the chosen one; a cap of 1 is none
 MORE = (10, 5, 20, 50)
@@ -50,6 +55,8 @@ class Choices:
     method: str = DEFAULT
     options: Mapping[str, Any] = field(default_factory=lambda: {"k": 10, "max_disclosure": 0.5})
     guard: str = "auto"
+    # the options and the guard of methods that were left, the last one last, for when they are chosen again
+    earlier: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     guard_people: int | None = None
     max_inference: float | None = None
     profile: str = ""
@@ -93,14 +100,16 @@ class StudioState:
         self.missing: list[str] = []
         self.encoding = ""
         self.choices = Choices()
-        self.past: deque[Choices] = deque(maxlen=UNDO)
+        # earlier choices, and tables with all that was chosen and found of them
+        self.past: deque[Choices | dict[str, Any]] = deque(maxlen=UNDO)
         self.results: dict[str, Any] = {}
         # the table before one that is being opened, to return to if that cannot be read
         self._before: dict[str, Any] = {}
         self.turn = 0
         self.version = 0
         self.tab = ""
-        self.notice: str | None = None
+        # what is to be said, by the window that asked
+        self.notices: dict[str, str] = {}
         self.work = WorkerClient(self._finished)
         # a job may end, in its own thread, while a request looks at the state
         self._lock = threading.RLock()
@@ -113,18 +122,17 @@ class StudioState:
     def open(self, path: str, demo: bool = False, missing: Sequence[str] = (), encoding: str = "") -> None:
         """Open another table, or the same with other reading options; choices and results start afresh.
 
-        If it cannot be read, or its reading is stopped, everything is as it was before.
+        If it cannot be read, or its reading is stopped, everything is as it was before; else undo can return to it.
         """
         with self._lock:
-            if self.job is not None and self.job.name != "hello":
-                self.work.stop()
+            self._leave_table()
             if "open" in self.results:
                 self._before = {name: getattr(self, name) for name in _OF_TABLE}
-            self.path, self.refused = path, None
+            # no window may go on with a page of the table before
+            self.path, self.refused, self.tab = path, None, ""
             self.results = {n: v for n, v in self.results.items() if n == "methods"}
             self.missing, self.encoding = list(missing), encoding
-            self.choices, self.notice = Choices(), None
-            self.past = deque(maxlen=UNDO)
+            self.choices = Choices()
             self._changed()
             self._next = ("demo", {"people": PEOPLE}, "table") if demo else ("open", {}, "table")
             self.need("table")
@@ -139,10 +147,25 @@ class StudioState:
             self._replace(choices)
 
     def undo(self) -> None:
-        """Return to the previous choices."""
+        """Return to the previous choices, or to the table before with what was chosen for it."""
         with self._lock:
-            if self.past:
-                self._replace(self.past.pop())
+            before = self.past.pop() if self.can_undo else None
+            if isinstance(before, Choices):
+                self._replace(before)
+            elif before is not None:
+                self._leave_table()
+                vars(self).update(before, tab="", _next=None)
+                self._changed()
+
+    @property
+    def can_undo(self) -> int:
+        """Return how many choices can be undone; none while a table is being opened."""
+        return len(self.past) if "open" in self.results else 0
+
+    def _leave_table(self) -> None:
+        """Stop the work on the present table."""
+        if self.job is not None and self.job.name != "hello":
+            self._stop_trial()
 
     def _replace(self, choices: Choices) -> None:
         before, self.choices = self.choices, choices
@@ -250,6 +273,12 @@ class StudioState:
         return bool(self.results.get("methods", {}).get(self.choices.method, {}).get("private"))
 
     @property
+    def draws(self) -> bool:
+        """Return whether the chosen release draws values at random, so that only a key makes it again."""
+        method, guard = self.results.get("methods", {}).get(self.choices.method, {"draws": True}), self.choices.guard
+        return bool(method["draws"] or (method["usual_guard"] if guard == "auto" else guard) == "redraw")
+
+    @property
     def reason(self) -> str | None:
         """Return why the chosen method cannot run with these roles; None if it can, or as long as nobody knows."""
         return self.results.get("reasons", {}).get(self.choices.method)
@@ -332,13 +361,13 @@ class StudioState:
             self._request("measure", {"attacks": True}, "compare")
 
     def write(self, folder: str, force: bool) -> None:
-        """Check every promise, and write the release to a folder."""
+        """Check every promise, and write the release to a folder; raise ParameterError if it was written there."""
         with self._lock:
             # what was written may have been moved away since
             written, target = self.results.get("write", {}).get("folder"), Path(folder).resolve()
             if not force and written == str(target) and target.is_dir():
-                self.notice = WORDS["refused"]["written"].format(folder=target)
-            elif self.free:
+                raise ParameterError(WORDS["refused"]["written"].format(folder=target))
+            if self.free:
                 self.again("release")
                 self.results.pop("write", None)
                 self._request("write", {"folder": folder, "force": force}, "release")
@@ -351,19 +380,23 @@ class StudioState:
             self.work.stop()
 
     def _begin(self, name: str, more: Mapping[str, Any], step: str) -> None:
-        reading = {"path": self.path, "missing": self.missing, "encoding": self.encoding}
         # the answer may come when the steward has gone on, so what it is about is remembered
-        self._requested = self.turn, step, self.choices, self.path, more
+        self._requested = self.turn, step, self.choices, self._reading, more
         self.version += 1
-        self.work.ask(name, WORDS["jobs"][name], {**reading, **vars(self.choices), **more})
+        self.work.ask(name, WORDS["jobs"][name], {**self._reading, **vars(self.choices), **more})
+
+    @property
+    def _reading(self) -> dict[str, Any]:
+        """Return which table is open, and how it was read."""
+        return {name: getattr(self, name) for name in _READING}
 
     def _finished(self, job: Job) -> None:
         with self._lock:
-            turn, step, choices, path, more = self._requested
+            turn, step, choices, reading, more = self._requested
             if job is not self.work.job or (job is self._stopped_for and job.error is not None):
                 return
             self.version += 1
-            if turn != self.turn and not (path == self.path and self._holds_for(choices, job.name)):
+            if turn != self.turn and not (reading == self._reading and self._holds_for(choices, job.name)):
                 return  # the steward has gone on
             if job.error is None:
                 assert job.result is not None
@@ -389,12 +422,12 @@ class StudioState:
             self.results["methods"] = result["methods"]
             return
         if "script" in result:  # an upload is called by its own name, wherever its copy lies
-            folder, file = f"{self.folder}/", Path(self.path or "").name
-            prefix = "./" if file.startswith("-") else ""  # else it would be taken for an option
-            texts = result.pop("script").items()
-            self.results["script"] = {n: text.replace(folder, prefix) for n, text in texts}
+            prefix = "./" if Path(self.path or "").name.startswith("-") else ""  # else it would be taken for an option
+            folder, texts = rf"{re.escape(str(self.folder))}/({UPLOAD}[^/]+/)?", result.pop("script").items()
+            self.results["script"] = {n: re.sub(folder, prefix, text) for n, text in texts}
             self.results["cautions"] = result.pop("cautions")
         if name in ("open", "demo"):
+            self.past.extend([self._before] if self._before else [])
             self.results["open"], self._before = result, {}
             roles = {c["column"]: c["role"] for c in result["columns"]}
             people = {name: result[name] for name in ("unit", "household", "weight")}

@@ -115,6 +115,7 @@ class Worker:
             "unit": "" if schema.unit is UNSAID else schema.person or "none",
             "household": schema.household or "",
             "weight": schema.weight or "",
+            "labels": {c.name: session.table.layout.labels.label(c.name) for c in inspection.columns},
             "preview": [["" if v is None else str(v) for v in row.values()] for row in rows],
         }
 
@@ -151,7 +152,7 @@ class Worker:
     def _choose(self, ask: Ask) -> Session:
         session = self._opened(ask)
         # what use means matters to the frontier alone
-        choices = {each.name: ask[each.name] for each in fields(Choices) if each.name != "utility"}
+        choices = {each.name: ask[each.name] for each in fields(Choices) if each.name not in ("utility", "earlier")}
         if ask["profile"]:  # a file of one's own may have been changed since
             choices["profile"] = Profile.load(ask["profile"])
         if choices != self._choices:
@@ -200,7 +201,7 @@ class Worker:
                     # what a guard that could be chosen allows is no reason
                     open_checked(table, schema, method, guarding(method, REDRAW if method.guardable else None))
             except HedgerowError as error:
-                reasons[name] = in_sentences(error.message, error.hint)
+                reasons[name] = in_sentences(error.message, error.hint, table.names)
         return reasons
 
     def _sample(self, ask: Ask) -> dict[str, Any]:
@@ -217,9 +218,10 @@ class Worker:
             with cautions():
                 release = protect(people, choice.schema, method, progress=self._progress, **guard)
         except (InfeasibleError, ParameterError, SchemaError, UnsupportedError) as error:
-            return {"rows": len(sample), "reason": in_sentences(error.message, error.hint)}
-        roles, hiding = (*choice.schema.quasi, *choice.schema.sensitive), release.plan.guard
-        names = [name for name in table.names if name in roles and name in release.released.names]
+            return {"rows": len(sample), "reason": in_sentences(error.message, error.hint, table.names)}
+        hiding, (one, two, *rest) = release.plan.guard, (*choice.schema.quasi, "", "")
+        # what must not be inferred is in sight beside columns that tell whose row it is
+        names = [n for n in (one, two, *choice.schema.sensitive, *rest) if n in release.released.names]
         rows = evenly(np.arange(len(sample)), EXAMPLES)
         return {
             "rows": len(sample),

@@ -9,12 +9,14 @@ import subprocess
 import sys
 import threading
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 from ..errors import Cancelled, HedgerowError, no_memory
+from ..texts import read_toml
 from . import WORDS
 
 # seconds after which a worker that does not stop by itself is killed
@@ -128,7 +130,9 @@ class WorkerClient:
             if job is None or message["id"] != job.number:
                 continue
             if "step" in message:
-                job.step, job.share = message["step"], message["share"]
+                # what only repeats the title is not said
+                job.step = "" if message["step"] == job.title.lower() else message["step"]
+                job.share = message["share"]
             else:
                 job.result, job.error = message.get("result"), message.get("error")
                 self._end(job)
@@ -178,8 +182,10 @@ def describe(error: BaseException) -> dict[str, Any]:
     return _failure("Unexpected", name=type(error).__name__, where=where)
 
 
-def in_sentences(message: str, hint: str | None = None) -> str:
+def in_sentences(message: str, hint: str | None = None, names: Collection[str] = ()) -> str:
     """Return a message and its hint as sentences of a page; a name at the beginning keeps its spelling.
+
+    The message may begin with one of `names`, of columns or files; others show it by a sign, such as a dot.
 
     Examples
     --------
@@ -191,13 +197,22 @@ def in_sentences(message: str, hint: str | None = None) -> str:
     sentences = []
     for text in map(with_controls, filter(None, (message, hint))):
         first = text.split(maxsplit=1)[0]
-        plain = first.isalpha() and len(first) > 1
+        plain = first.isalpha() and len(first) > 1 and (sentences or first not in names)
         sentences.append(f"{text[:1].upper() if plain else text[:1]}{text[1:].rstrip('.')}.")
     return " ".join(sentences)
 
 
 def with_controls(text: str) -> str:
     """Return a text with the page's controls in place of flags and names of the schema."""
-    for flag, control in WORDS["controls"].items():
+    for flag, control in _controls().items():
         text = re.sub(flag, control, text)
     return text
+
+
+@cache
+def _controls() -> dict[str, str]:
+    """Return the controls by the pattern that they replace, with the options that there are in place of OPTION."""
+    groups = read_toml("hedgerow.workflow", "options.toml").values()
+    names = {name.replace("_", "-") for group in groups for panel in group.values() for name in panel}
+    known = rf"(?:no-)?(?:{'|'.join(names)})(?![\w-])"
+    return {flag.replace("OPTION", known): control for flag, control in WORDS["controls"].items()}

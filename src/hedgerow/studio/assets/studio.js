@@ -4,9 +4,10 @@
 (() => {
   const tab = crypto.randomUUID();
   const byId = id => document.getElementById(id);
-  let sending = null, timer = 0, dirty = false;
+  let sending = null, copying = null, timer = 0, dirty = false;
 
   function gone(is) {
+    document.body.classList.toggle("gone", is);  // nothing is running or coming then
     const told = byId("gone");
     if (told) told.hidden = !is;
   }
@@ -27,9 +28,9 @@
     const opened = new Map([...document.querySelectorAll("details[id]")].map(d => [d.id, d.open]));
     const at = place(document.activeElement);
     const top = window.scrollY;
-    const aside = new Map([...document.querySelectorAll(".scroll[id]")].map(e => [e.id, e.scrollLeft]));
+    const aside = [...document.querySelectorAll(".scroll[id], #live")].map(e => [e.id, e.scrollLeft, e.scrollTop]);
     change();
-    for (const [id, left] of aside) if (byId(id)) byId(id).scrollLeft = left;
+    for (const [id, left, down] of aside) if (byId(id)) Object.assign(byId(id), { scrollLeft: left, scrollTop: down });
     for (const [id, open] of opened) if (byId(id)) byId(id).open = open;
     const again = at && at();
     if (again && again !== document.activeElement) again.focus({ preventScroll: true });
@@ -46,7 +47,14 @@
       && [turn, shut, heading].every(of => of(document) === of(page));
   }
 
-  function show(text, whole, polled) {
+  // what was filled in and not sent yet
+  function unsent(sent) {
+    return [...document.querySelectorAll("main form [id]:not([type=radio])")].filter(field => field.form !== sent
+      && (field.checked !== field.defaultChecked
+        || (field.defaultValue !== undefined && field.type !== "file" && field.value !== field.defaultValue)));
+  }
+
+  function show(text, whole, polled, sent) {
     const page = new DOMParser().parseFromString(text, "text/html");
     const heading = from => (from.querySelector("h1") || {}).textContent;
     // something may have been filled in since the page was asked for
@@ -54,6 +62,7 @@
     // a notice stays until the reader acts, and another window's is not for this one
     if (polled) page.getElementById("said").replaceWith(byId("said").cloneNode(true));
     const other = whole && heading(document) !== heading(page);
+    const typed = whole && page.title === document.title ? unsent(sent) : [];
     keeping(() => {
       const parts = whole ? ["steps", "main", "bar"]
         : ["steps", "said", "work", "failed", "bar", ...[...document.querySelectorAll("[data-live]")].map(e => e.id)];
@@ -64,12 +73,16 @@
         else if (now && id === "failed") byId("work").after(document.adoptNode(now));
       }
     });
+    if (whole) dirty = false;
+    for (const old of typed) {
+      const field = byId(old.id);
+      if (!field || field.type !== old.type || field.defaultValue !== old.defaultValue) continue;
+      if (old.type === "checkbox") field.checked = old.checked;
+      else field.value = old.value;
+      dirty = true;
+    }
     document.title = page.title;
     document.body.dataset.version = page.body.dataset.version;
-    // forms beside the live parts speak of the choices as they are now
-    const turn = page.querySelector("input[name=turn]");
-    if (turn) for (const field of document.querySelectorAll("input[name=turn]")) field.value = turn.value;
-    if (whole) dirty = false;
     if (other) {  // the page is about something else now, such as the release that was written
       window.scrollTo(0, 0);
       byId("main").focus({ preventScroll: true });
@@ -77,7 +90,7 @@
     watch();
   }
 
-  async function ask(url, options, whole, polled) {
+  async function ask(url, options, whole, polled, sent) {
     let answer, text;
     try {
       answer = await fetch(url, options);
@@ -94,7 +107,7 @@
     } else if (here.pathname !== location.pathname) {
       location.assign(here.pathname);
     } else {
-      show(text, whole, polled);
+      show(text, whole, polled, sent);
     }
   }
 
@@ -106,7 +119,7 @@
     clearTimeout(timer);
     ask(form.getAttribute("action"), {
       method: "POST", body: data, headers: { "X-Tab": tab }, signal: sending.signal,
-    }, true);
+    }, true, false, form);
   }
 
   // work that is running, and what another window changed
@@ -139,9 +152,13 @@
 
   function upload(file, column) {
     if (!file) return;
-    const bar = byId("sent") || document.createElement("progress");
-    bar.hidden = false;
-    const request = new XMLHttpRequest();  // fetch does not say how much was sent
+    const copied = share => {  // the page may come anew meanwhile
+      for (const part of [byId("sent"), byId("cancel")]) if (part) part.hidden = share === null;
+      if (byId("sent")) byId("sent").value = share || 0;
+    };
+    copied(0);
+    if (copying) copying.abort();
+    const request = copying = new XMLHttpRequest();  // fetch does not say how much was sent
     request.open("POST", column ? "/hierarchy" : "/upload");
     if (column) {
       request.setRequestHeader("X-Column", column);
@@ -150,24 +167,26 @@
     }
     request.setRequestHeader("X-Name", encodeURIComponent(file.name));
     request.setRequestHeader("Content-Type", "application/octet-stream");
-    request.upload.onprogress = event => { bar.value = event.loaded / (event.total || 1); };
+    request.upload.onprogress = event => copied(event.loaded / (event.total || 1));
     request.onerror = () => gone(true);
+    request.onloadend = () => copied(null);
     request.onload = () => {
-      bar.hidden = true;
       let told = {};
       try { told = JSON.parse(request.responseText); } catch { /* the guard refuses in plain words */ }
-      if (told.to) return ask(told.to, {}, true);
+      if (told.to) return ask(told.to, { headers: { "X-Tab": tab } }, true);
       const said = document.createElement("p");
       said.className = "alert";
       said.textContent = told.fault || request.responseText;
       byId("said").replaceChildren(said);
+      if (byId("failed")) byId("failed").remove();  // it is about the file before
     };
     request.send(file);
   }
 
   document.addEventListener("submit", event => {
     const form = event.target;
-    if (form.method !== "post" || form.getAttribute("action") === "/quit") return;
+    // a field may be called "method", and hide the form's own
+    if (form.getAttribute("method") !== "post" || form.getAttribute("action") === "/quit") return;
     event.preventDefault();
     send(form, event.submitter);
   });
@@ -180,11 +199,13 @@
   document.addEventListener("change", event => {
     const field = event.target;
     if (field.type === "file") return upload(field.files[0], field.dataset.column);
+    if (field.name === "method") byId("ways").open = false;  // the settings below come beside the rows
     if (field.id === "uncapped") byId("option-max_disclosure").disabled = field.checked;
     const form = field.closest("form[data-auto]");
     if (form) send(form);
   });
   document.addEventListener("click", event => {
+    if (event.target.id === "cancel" && copying) copying.abort();
     const point = event.target.closest("[data-point]");
     const form = byId("take");
     if (!point || !form) return;
