@@ -167,6 +167,85 @@ def test_two_windows_show_one_state(studio: Served) -> None:
     page.locator('output:text-is("10")').wait_for()
 
 
+def test_what_was_typed_on_an_outdated_page_is_refused_and_that_is_said(studio: Served) -> None:
+    page = studio.go("protect", "#chosen b")
+    studio.rest()
+    second = studio.window()
+    second.goto(f"{studio.home}/protect")
+    second.locator("#chosen b").first.wait_for()
+    people = page.get_by_label("People who share a value, at least")
+    people.press_sequentially("22")
+    version = page.evaluate("document.body.dataset.version")
+    second.locator("#option-k").fill("25")
+    second.locator('output:text-is("25")').wait_for()
+    # it has seen that there is something new
+    page.wait_for_function("old => document.body.dataset.version !== old", arg=version)
+    people.press("Tab")
+    page.get_by_text("changed in another window").wait_for()
+    assert (page.locator("#option-k").input_value(), people.input_value()) == ("25", "")
+    second.wait_for_timeout(3000)  # it looks again, and is told nothing of what it did not ask
+    assert second.locator("#option-k").input_value() == "25"
+    assert second.get_by_text("changed in another window").count() == 0
+    second.get_by_role("button", name="Undo").click()
+    second.locator('output:text-is("10")').wait_for()
+    second.close()
+
+
+def test_what_is_typed_stays_when_something_else_is_chosen(studio: Served) -> None:
+    page = studio.go("table", "#roles")
+    page.get_by_label("Which words mean").press_sequentially("k.A.")
+    page.get_by_label("Role of sex").select_option("other")
+    page.locator("td.say", has_text="you chose it").first.wait_for()
+    assert page.get_by_label("Which words mean").input_value() == "k.A."
+    page.get_by_role("button", name="Undo").click()
+    page.locator("td.say", has_text="you chose it").wait_for(state="detached")
+    # Enter in a field of the settings, one of which is called "method", sends them and leads nowhere else
+    studio.go("protect", "#chosen b")
+    studio.rest()
+    page.evaluate("window.same = true")
+    page.get_by_label("People who share a value, at least").fill("22")
+    page.evaluate("document.getElementById('settings').requestSubmit()")
+    page.locator('#guard_people[value="22"]').wait_for()
+    assert page.evaluate("window.same")
+    page.get_by_role("button", name="Undo").click()
+    page.locator('#guard_people[value=""]').wait_for()
+
+
+def test_rows_stay_beside_the_settings(studio: Served) -> None:
+    page = studio.go("protect", "#sample .sides")
+    studio.rest()
+    page.locator("#ways summary").click()
+    page.locator("#method-lirop").scroll_into_view_if_needed()
+    box = page.locator("#sample").bounding_box()
+    assert 0 <= box["y"] < 200
+    page.locator("#method-local-suppression").check()
+    page.locator("#method-now", has_text="Local suppression").wait_for()
+    assert not page.locator("#ways").evaluate("e => e.open")
+    page.get_by_role("button", name="Undo").click()
+    page.locator("#method-now", has_text="Hedge").wait_for()
+    # what has the focus is not behind the bar
+    page.locator("#sample:not(.old)").wait_for()
+    studio.rest()
+    page.evaluate("scrollTo(0, 0)")
+    page.locator("#option-k").focus()
+    at = "const at = document.activeElement, bar = document.getElementById('bar');"
+    rect = "getBoundingClientRect()"
+    for _ in range(12):
+        page.keyboard.press("Tab")
+        assert page.evaluate(f"(() => {{ {at} return bar.contains(at) || at.{rect}.bottom <= bar.{rect}.top }})()")
+
+
+def test_long_names_do_not_widen_the_first_step(chromium: Any, tmp_path: Path) -> None:
+    name = "answer_to_question_" * 9
+    rows = {"age": list(range(30, 50)), name: ["a", "b"] * 10, "income": [1000.5 + i for i in range(20)]}
+    pq.write_table(pa.table(rows), tmp_path / "long.parquet")
+    with serving(chromium, tmp_path, tmp_path / "long.parquet") as studio:
+        page = studio.go("table", "#roles")
+        wide = "[...document.querySelectorAll('.scroll')].map(e => e.scrollWidth - e.clientWidth)"
+        assert page.evaluate(wide) == [0, 0]
+        assert not page.locator("#cancel").is_visible()
+
+
 def test_by_keyboard_alone(studio: Served) -> None:
     page = studio.go("protect", "#chosen b")
     studio.rest()
@@ -280,11 +359,18 @@ def test_what_is_wrong_is_told_where_it_is(studio: Served, chromium: Any, tmp_pa
     (tmp_path / "notes.docx").write_text("hello")
     (tmp_path / "broken.csv").write_text("age,job\n31,nurse\n44,cook,clerk\n")
     page.locator("#file").set_input_files(tmp_path / "notes.docx")
-    page.get_by_text("Not a table").wait_for()
+    page.get_by_text("notes.docx cannot be read: its name must end in").wait_for()
     page.locator("#file").set_input_files(tmp_path / "broken.csv")
     page.locator("#failed").wait_for()
     assert "This table cannot be read." in page.inner_text("#failed")
     assert "clerk" not in page.inner_text("main")
+    page.locator("#file").set_input_files(tmp_path / "notes.docx")
+    page.get_by_text("notes.docx cannot be read").wait_for()
+    assert page.locator("#failed").count() == 0  # it was about the file before
+    page.get_by_label("Or its path on this machine").fill("none.csv")
+    page.get_by_role("button", name="Open").click()
+    page.locator("#failed", has_text="none.csv").wait_for()
+    assert page.get_by_label("Or its path on this machine").input_value() == "none.csv"
     few = pa.table({"age": list(range(30, 38)), "job": ["nurse", "cook"] * 4, "shoe": list(range(8))})
     pq.write_table(few, tmp_path / "few.parquet")
     page.get_by_label("Or its path on this machine").fill(str(tmp_path / "few.parquet"))
@@ -313,4 +399,5 @@ def test_a_studio_that_is_gone_is_told(chromium: Any, tmp_path: Path) -> None:
         studio.process.send_signal(signal.SIGINT)
         studio.process.wait(30)
         page.locator("#gone").wait_for(state="visible")
+        assert not page.locator("#work").is_visible()
         assert not private.exists()
