@@ -284,9 +284,9 @@ def test_an_impossible_setting_is_told_and_not_tried_for_ever(desk: Desk) -> Non
 
 def test_the_script_names_an_upload_as_its_owner_does(desk: Desk) -> None:
     desk.need("release")
-    desk.work.answer({"script": {"command": f"hedgerow protect {desk.folder}/people.csv"},
-                      "cautions": []})  # fmt: skip
-    assert desk.results["script"]["command"] == "hedgerow protect people.csv"
+    desk.path = f"{desk.folder}/upload-x1/people.csv"
+    desk.work.answer({"script": {"command": f"hedgerow protect {desk.path} --out {desk.folder}/out"}, "cautions": []})
+    assert desk.results["script"]["command"] == "hedgerow protect people.csv --out out"
 
 
 def test_another_method_gets_only_the_options_that_it_has() -> None:

@@ -68,7 +68,7 @@ def uploaded(address: str, name: str, body: bytes) -> None:
 @pytest.mark.skipif(os.name != "posix", reason="this system has no such locks")
 def test_what_a_killed_studio_left_goes_when_the_next_one_starts(tmp_path: Path) -> None:
     pytest.importorskip("uvicorn", reason="the extra studio is not installed")
-    ours = "*/people.csv"
+    ours = "*/upload-*/people.csv"
     with studio(tmp_path) as (first, address), studio(tmp_path) as (_, other):
         uploaded(address, "people.csv", b"age,job\n41,cook\n")
         uploaded(other, "people.csv", b"age,job\n29,nurse\n")

@@ -16,10 +16,12 @@ from typing import Any
 import nbformat
 import pytest
 
+from hedgerow.errors import Cancelled
 from hedgerow.studio import WORDS, forms
 from hedgerow.studio.state import STEPS, UNDO
 from hedgerow.studio.state import StudioState as Desk
 from hedgerow.studio.worker import _described
+from hedgerow.studio.worker_client import describe
 from hedgerow.workflow.methods import MASKING
 from hedgerow.workflow.methods import METHODS as METHODS_BY_NAME
 
@@ -151,6 +153,32 @@ def test_a_table_is_read_again_with_other_words_for_missing(browser: Browser, de
     assert (name, told["path"], told["missing"]) == ("open", "people.csv", ["k.A.", "-"])
     browser("POST", "/open", data={"path": "other.csv"})
     assert desk.missing == []
+
+
+def test_an_upload_that_is_stopped_leaves_nothing(browser: Browser, desk: Desk) -> None:
+    async def body() -> AsyncIterator[bytes]:
+        yield b"a,b\n" * 1000
+        raise ConnectionResetError
+
+    browser("GET", "/table")
+    browser("POST", "/upload", content=body(), headers={"x-name": "people.csv"})
+    assert list(desk.folder.iterdir()) == []
+    assert desk.path == "people.csv"
+
+
+def test_stopped_is_said_once(browser: Browser, desk: Desk) -> None:
+    desk.results["failed"] = {"compare": describe(Cancelled(""))}
+    assert "Stopped.</strong> Nothing was changed or written.<" in browser("GET", "/compare").text
+
+
+def test_a_point_of_another_method_is_taken_with_the_settings_it_had(browser: Browser, desk: Desk) -> None:
+    point = {"method": "Mondrian (median)", "parameters": {"k": 20, "max_disclosure": 0.4}, "k": 20}
+    desk.results["frontier"] = {"points": [point], "infeasible": [], "base": {}, "asked": []}
+    desk.choose(dataclasses.replace(desk.choices, guard="runs", earlier={
+        "mondrian": {"options": {"k": 8, "numeric": "mean"}, "guard": "none"}}))  # fmt: skip
+    browser("POST", "/take", data={"turn": str(desk.turn), "point": "0"})
+    assert (desk.choices.method, desk.choices.guard) == ("mondrian", "none")
+    assert desk.choices.options == {"k": 20, "max_disclosure": 0.4, "numeric": "mean"}
 
 
 def test_an_upload_takes_no_place_of_another_of_its_name(browser: Browser, desk: Desk) -> None:

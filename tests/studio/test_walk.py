@@ -396,8 +396,10 @@ def test_a_studio_that_is_gone_is_told(chromium: Any, tmp_path: Path) -> None:
         page.locator("#roles").wait_for()
         (private,) = (p for p in tmp_path.iterdir() if p.name.startswith(".hedgerow"))
         assert private.stat().st_mode & 0o777 == 0o700
+        studio.go("protect", "#stop")
         studio.process.send_signal(signal.SIGINT)
         studio.process.wait(30)
         page.locator("#gone").wait_for(state="visible")
-        assert not page.locator("#work").is_visible()
+        # nothing is running, and nothing comes
+        assert not page.locator("#work, .coming").filter(visible=True).all()
         assert not private.exists()

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from importlib import resources
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pyarrow.csv
@@ -19,7 +22,7 @@ from hedgerow.key import Key
 from hedgerow.progress import compiling
 from hedgerow.studio import worker as worker_module
 from hedgerow.studio.worker import Worker
-from hedgerow.studio.worker_client import WorkerClient, describe, in_sentences, with_controls
+from hedgerow.studio.worker_client import Job, WorkerClient, describe, in_sentences, with_controls
 from hedgerow.texts import read_toml
 from hedgerow.workflow.methods import make
 
@@ -134,7 +137,7 @@ def test_a_grey_method_says_what_protect_would_say(people: Path, more: dict[str,
     for name, reason in reasons.items():
         with pytest.raises(hr.HedgerowError) as refused:
             hr.protect(table, schema, make(name, {}))
-        assert reason == in_sentences(refused.value.message, refused.value.hint)
+        assert reason == in_sentences(refused.value.message, refused.value.hint, table.column_names)
 
 
 def test_sample_rows_are_the_same_people_at_every_setting(people: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -155,6 +158,9 @@ def test_sample_rows_are_the_same_people_at_every_setting(people: Path, monkeypa
     rows = worker.do({**ask(people, method="hedge"), "do": "sample"})
     assert rows["drawn"] == ["age", "education", "income"]
     assert rows["after"] == worker.do({**ask(people, method="hedge"), "do": "sample"})["after"]
+    known = dict.fromkeys(("job", "region", "smoker"), "quasi")
+    many = worker.do({**ask(people, roles={**ROLES, **known}), "do": "sample"})
+    assert many["names"] == ["age", "education", "income", "job", "region", "smoker"]  # the sensitive one is in sight
     few = worker.do({**ask(people, options={"k": 400}), "do": "sample"})
     assert few["reason"].startswith("K is 400") or "300 rows" in few["reason"]
 
@@ -320,6 +326,27 @@ def test_a_guard_takes_the_key_and_is_repeated_by_the_command(people: Path, tmp_
     assert f"--cells means --key-file {key}" in worker.do({**rows, "do": "say"})["script"]["command"]
 
 
+def test_a_step_that_repeats_the_title_is_not_said() -> None:
+    client, seen = WorkerClient(lambda job: None), []
+    client.job = Job(1, "frontier", "Trying settings")
+
+    def lines() -> Iterator[str]:
+        for step in ("trying settings", "trying settings, 3 of 7"):
+            yield json.dumps({"id": 1, "step": step, "share": 0.5})
+            seen.append(client.job and client.job.step)
+
+    client._listen(SimpleNamespace(stdout=lines(), wait=lambda: 0))  # type: ignore[arg-type]
+    assert seen == ["", "trying settings, 3 of 7"]
+
+
+def test_labels_of_columns_are_seen(tmp_path: Path) -> None:
+    pyreadstat = pytest.importorskip("pyreadstat")
+    people = hr.datasets.make_people(50, seed=1).to_pandas()[["age", "sex", "income"]]
+    pyreadstat.write_sav(people, tmp_path / "people.sav", column_labels=["", "Sex of the respondent", ""])
+    seen = Worker(lambda message: None).do({"path": str(tmp_path / "people.sav"), "missing": [], "do": "open"})
+    assert seen["labels"] == {"age": "", "sex": "Sex of the respondent", "income": ""}
+
+
 def test_compiling_is_said_instead_of_standing_still(monkeypatch: pytest.MonkeyPatch) -> None:
     """A first preview on a machine stood at "fitting" for 20 seconds."""
     sent: list[dict[str, Any]] = []
@@ -379,7 +406,7 @@ def test_no_text_of_a_page_names_a_flag() -> None:
         ("release them as they are (guard=None, --guard none)", "as they are (Exact sensitive values, in step 3)."),
         ("leave out follows (--follows)", "Leave “Goes with” (step 1) empty."),
         ("people of 2 files [--x y] (a --b) are (as they are)", "2 files [--x y] (a --b) are (as they are)."),
-        ("a hierarchy helps (Schema(other=[\"a (b)\"]), protect --other 'a (b)')", "A hierarchy helps."),
+        ("round them (Schema(other=...), protect --other 'my job')", "Round them."),
         ('declare their kind as "categorical", or leave them out',
          "Choose “categorical” for them under “Kind”, or another role (step 1)."),
         ('give y to fit, or response="income" (--response income)',

@@ -137,11 +137,11 @@ def settings(
 
 def another(method: str, before: Choices, defaults: Mapping[str, Any]) -> Choices:
     """Return the choices with another method: its own settings come back, and k and cap are those said last."""
-    left = {name: each for name, each in before.earlier.items() if name != before.method}
-    left[before.method] = {"options": dict(before.options), "guard": before.guard}
-    own = left.get(method, {"options": {}, "guard": "auto"})  # the usual guard, for a method may have no groups
-    last = {n: v for each in left.values() for n, v in each["options"].items() if n in LASTING and n in defaults}
-    return replace(before, method=method, options={**own["options"], **last}, guard=own["guard"], earlier=left)
+    earlier = {name: each for name, each in before.earlier.items() if name != before.method}
+    earlier[before.method] = {"options": dict(before.options), "guard": before.guard}
+    saved = earlier.get(method, {"options": {}, "guard": "auto"})  # the usual guard, for a method may have no groups
+    last = {n: v for each in earlier.values() for n, v in each["options"].items() if n in LASTING and n in defaults}
+    return replace(before, method=method, options={**saved["options"], **last}, guard=saved["guard"], earlier=earlier)
 
 
 def _public(form: Mapping[str, str], proposed: Mapping[str, Any]) -> dict[str, dict[str, list[Any]]]:

@@ -31,6 +31,7 @@ EPSILONS = (0.1, 0.5, 1.0, 2.0, 4.0)
 # the beginnings of the names of files that the recipient gets
 PUBLIC = ("release.", "sensitive.", "RECIPIENT.md", "MASKING.md", "model.json", "public.json")
 _MOST_FILES = 40
+_BARS = WORDS["bars"]
 
 
 @cache
@@ -115,23 +116,12 @@ def _risk(state: StudioState) -> dict[str, Any]:
         # what the table betrays beyond what holds for everybody
         most = max(today["attacks"], key=lambda a: (a["success"] - a["control"], a["target"]))
         rows = [(a["target"], a["control"], a["success"], a["public_best"]) for a in today["attacks"]]
-        drawing = bars(
-            rows,
-            "grey: strangers, green: people of the table, line: public totals",
-            "Named by a regression tree: "
-            + "; ".join(f"{n} {percent(s, 0)} of the table's people, {percent(c, 0)} of strangers, "
-                        f"{percent(p, 0)} by public totals" for n, c, s, p in rows),
-            most=1.0,
-        )  # fmt: skip
+        texts = [_BARS["attack"].format(name, *(percent(x, 0) for x in (s, c, p))) for name, c, s, p in rows]
+        drawing = bars(rows, _BARS["attacks"], f"{_BARS['named']}: {'; '.join(texts)}", most=1.0)
     if today:
         rows = [(_between(b), None, b["records"] / today["rows"], None) for b in today["classes"]["histogram"]]
-        sizes = bars(
-            rows,
-            "share of the records by how many share their quasi-identifiers",
-            "Share of the records by group size: "
-            + "; ".join(f"{name} {percent(share, 0)}" for name, _, share, _ in rows if share is not None),
-            most=1.0,
-        )
+        texts = [f"{name} {percent(share, 0)}" for name, _, share, _ in rows if share is not None]
+        sizes = bars(rows, _BARS["sizes"], f"{_BARS['shares']}: {'; '.join(texts)}", most=1.0)
     return {"drawing": drawing, "sizes": sizes, "most": most, "advice": advise(today)}
 
 
@@ -160,7 +150,7 @@ def _protect(state: StudioState) -> dict[str, Any]:
     points = frontier["points"] if frontier else []
     point = points[at] if at is not None else None
     # nobody is advised to go below the k that was asked for
-    kept = frontier and {**frontier, "points": [p for p in points if (p["k"] or 0) >= (k or 0)]}
+    allowed = frontier and {**frontier, "points": [p for p in points if (p["k"] or 0) >= (k or 0)]}
     return {
         "cap": cap if cap is not None and cap < forms.NO_CAP else None,
         "main": [o for o in options if o.name in MAIN and (o.name != "records" or chosen.unit not in ("", "none"))],
@@ -171,7 +161,7 @@ def _protect(state: StudioState) -> dict[str, Any]:
         "listed": _listed(points, state.title, at),
         "point": point,
         "impossible": impossible,
-        "advice": advise(results.get("today"), kept, point, results.get("shares")),
+        "advice": advise(results.get("today"), allowed, point, results.get("shares")),
         "profiles": _profiles(),
         "standard": _standard(chosen.profile),
         "key_file": chosen.key or str(Path.cwd() / "hedgerow.key"),

@@ -32,6 +32,8 @@ MOST = 500_000_000
 LONGEST = 200
 # seconds that an answer waits for work: what takes less is not seen to run
 AT_ONCE = 0.7
+# carries out the request of a form, or returns what it chooses
+Act = Callable[[dict[str, str]], Choices | None]
 
 
 def application(state: StudioState, port: int, leave: Callable[[], None] = lambda: None) -> OwnersOnly:
@@ -149,11 +151,11 @@ def _reading(app: FastAPI, state: StudioState) -> None:
             return HTMLResponse(pages.refusal("No such page", "The studio has five steps."), 404)
         state.need(step)
         await _settle(state)
+        # what has ended meanwhile may be what the next job waited for
         state.need(step)
         # a notice is said once, to the window that asked and not to a page that only looks for news
-        tab = request.headers.get("x-tab", "") if "x-poll" not in request.headers else None
-        # what has ended meanwhile may be what the next job waited for
-        return HTMLResponse(pages.page(state, step, state.notices.pop(tab, None)))
+        notice = None if "x-poll" in request.headers else state.notices.pop(request.headers.get("x-tab", ""), None)
+        return HTMLResponse(pages.page(state, step, notice))
 
 
 async def _form(request: Request) -> dict[str, str]:
@@ -184,14 +186,7 @@ def _is_stale(state: StudioState, turn: str | None, tab: str) -> bool:
 def _posting(app: FastAPI, state: StudioState) -> None:
     """Add the routes that handle the forms of the pages."""
 
-    def on(
-        path: str,
-        step: str,
-        act: Callable[[dict[str, str]], Choices | None],
-        *,
-        is_checked: bool = True,
-        waits: bool = False,
-    ) -> None:
+    def on(path: str, step: str, act: Act, *, is_checked: bool = True, waits: bool = False) -> None:
         """Add a route that carries out a form's request or adopts its choices, and then shows a step.
 
         A checked form counts only if its page showed the current choices; a waiting form gives a
@@ -377,8 +372,7 @@ def serve(path: str | None, *, port: int = 0, ready: Callable[[str], None]) -> N
 
         guard = application(state, port, leave)
         # neither addresses nor what is in them go to a log
-        silent: dict[str, Any] = {"access_log": False, "log_level": "critical"}
-        silent |= {"server_header": False, "date_header": False}
+        silent: Any = {"access_log": False, "log_level": "critical", "server_header": False, "date_header": False}
         # other loops accept past `Listening`
         settings = uvicorn.Config(
             guard, **silent, lifespan="off", timeout_graceful_shutdown=2, ws="none", loop="asyncio"

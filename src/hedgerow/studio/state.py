@@ -452,19 +452,15 @@ def _joined(before: Mapping[str, Any] | None, after: dict[str, Any], line: Any, 
     earlier_line = before["base"].get(title, line)
     # a setting that was tried again replaces its earlier point
     new = {_identity(each) for each in (*after["points"], *after["infeasible"])}
-    earlier = {
-        part: [
-            each
-            for each in before[part]
-            # one title stands for one method at a time
-            if (earlier_line == line or each["method"] != title) and _identity(each) not in new
-        ]
-        for part in ("points", "infeasible")
-    }
+
+    def is_valid(each: Mapping[str, Any]) -> bool:
+        # one title stands for one method at a time
+        return (earlier_line == line or each["method"] != title) and _identity(each) not in new
+
     valid = [each for each in before["asked"] if earlier_line == line or each[0] != earlier_line]
     return {
         **after,
-        **{part: [*earlier[part], *after[part]] for part in earlier},
+        **{part: [*filter(is_valid, before[part]), *after[part]] for part in ("points", "infeasible")},
         "base": {**before["base"], title: line},
         "asked": [*valid, *tried],
     }

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
 import sys
 import threading
 import traceback
@@ -13,6 +12,7 @@ from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
+from subprocess import DEVNULL, PIPE, Popen
 from typing import Any
 
 from ..errors import Cancelled, HedgerowError, no_memory
@@ -59,7 +59,7 @@ class WorkerClient:
     def __init__(self, finished: Callable[[Job], None]) -> None:
         self._finished = finished
         self._lock = threading.Lock()
-        self._process: subprocess.Popen[str] | None = None
+        self._process: Popen[str] | None = None
         self._number = 0
         self.job: Job | None = None
 
@@ -104,22 +104,17 @@ class WorkerClient:
             process.kill()
             process.wait()
 
-    def _started(self) -> subprocess.Popen[str]:
+    def _started(self) -> Popen[str]:
         if self._process is None or self._process.poll() is not None:
-            self._process = subprocess.Popen(
-                # -P: a module in the current folder is not imported in place of a library
-                [sys.executable, "-P", "-m", "hedgerow.studio.worker"],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                # a library's message may quote a person's value
-                stderr=None if os.environ.get("HEDGEROW_DEBUG") else subprocess.DEVNULL,
-                text=True,
-                encoding="utf-8",
-            )
+            # -P: a module in the current folder is not imported in place of a library
+            command = [sys.executable, "-P", "-m", "hedgerow.studio.worker"]
+            # a library's message may quote a person's value
+            errors = None if os.environ.get("HEDGEROW_DEBUG") else DEVNULL
+            self._process = Popen(command, stdin=PIPE, stdout=PIPE, stderr=errors, encoding="utf-8")
             threading.Thread(target=self._listen, args=(self._process,), daemon=True).start()
         return self._process
 
-    def _listen(self, process: subprocess.Popen[str]) -> None:
+    def _listen(self, process: Popen[str]) -> None:
         assert process.stdout is not None
         for line in process.stdout:
             try:
@@ -148,7 +143,7 @@ class WorkerClient:
         job.done.set()
 
 
-def _send(process: subprocess.Popen[str], message: Mapping[str, Any]) -> None:
+def _send(process: Popen[str], message: Mapping[str, Any]) -> None:
     assert process.stdin is not None
     process.stdin.write(json.dumps(message) + "\n")
     process.stdin.flush()
@@ -194,7 +189,7 @@ def in_sentences(message: str, hint: str | None = None, names: Collection[str] =
     >>> in_sentences("people.csv is empty")
     'people.csv is empty.'
     """
-    sentences = []
+    sentences: list[str] = []
     for text in map(with_controls, filter(None, (message, hint))):
         first = text.split(maxsplit=1)[0]
         plain = first.isalpha() and len(first) > 1 and (sentences or first not in names)
@@ -214,5 +209,5 @@ def _controls() -> dict[str, str]:
     """Return the controls by the pattern that they replace, with the options that there are in place of OPTION."""
     groups = read_toml("hedgerow.workflow", "options.toml").values()
     names = {name.replace("_", "-") for group in groups for panel in group.values() for name in panel}
-    known = rf"(?:no-)?(?:{'|'.join(names)})(?![\w-])"
-    return {flag.replace("OPTION", known): control for flag, control in WORDS["controls"].items()}
+    options = rf"(?:no-)?(?:{'|'.join(names)})(?![\w-])"
+    return {flag.replace("OPTION", options): control for flag, control in WORDS["controls"].items()}
