@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import datetime as dt
+import random
 import struct
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -241,12 +243,71 @@ _SHEET = (
 def packed(path: Path, inside: bytes) -> Path:
     """A workbook whose sheet has one cell, and more."""
     book(path, [["a"]])
+    return altered(path, "xl/worksheets/sheet1.xml", lambda _: _SHEET % inside)
+
+
+def altered(path: Path, part: str, change: Callable[[bytes], bytes]) -> Path:
+    """A workbook with one of its parts changed."""
     with zipfile.ZipFile(path) as source:
         parts = {name: source.read(name) for name in source.namelist()}
+    parts[part] = change(parts[part])
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as target:
         for name, content in parts.items():
-            target.writestr(name, _SHEET % inside if name.endswith("sheet1.xml") else content)
+            target.writestr(name, content)
     return path
+
+
+_DAMAGED = "not an Excel workbook, or it is damaged"
+
+
+@pytest.mark.parametrize(
+    "part",
+    ["xl/worksheets/sheet1.xml", "xl/workbook.xml", "xl/styles.xml",
+     "docProps/core.xml", "[Content_Types].xml", "xl/_rels/workbook.xml.rels"],
+)  # fmt: skip
+@pytest.mark.parametrize("content", [b"<a><b></a>", b"", b"\0"])
+def test_a_workbook_with_a_damaged_part_is_refused(tmp_path: Path, part: str, content: bytes) -> None:
+    path = altered(people(tmp_path / "t.xlsx"), part, lambda _: content)
+    with pytest.raises(InputError, match=_DAMAGED):
+        read(path)
+
+
+def test_a_workbook_with_damaged_bytes_is_read_right_or_refused(tmp_path: Path) -> None:
+    path, rng = people(tmp_path / "t.xlsx"), random.Random(1)
+    whole, content, n_refused = read(path).arrow, path.read_bytes(), 0
+    for _ in range(60):
+        at = rng.randrange(len(content) - 20)
+        path.write_bytes(content[:at] + rng.randbytes(20) + content[at + 20 :])
+        try:
+            assert read(path).arrow.equals(whole)
+        except InputError as error:
+            n_refused += _DAMAGED in str(error)
+    assert n_refused > 40
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (b'r="A3"', b'r="ZZZZ3"'),
+        (b"<v>21</v>", b"<v>x21</v>"),
+        (b'<row r="3"', b'<row r="99999999"'),
+        (b'<row r="3"', b'<row r="500"'),  # the rows below it would be left out
+        (b'<row r="3"', b'<row r="2"'),
+    ],
+)
+def test_a_sheet_with_cells_that_no_sheet_has_is_refused(tmp_path: Path, old: bytes, new: bytes) -> None:
+    def change(xml: bytes) -> bytes:
+        assert old in xml
+        return xml.replace(old, new, 1)
+
+    path = altered(people(tmp_path / "t.xlsx"), "xl/worksheets/sheet1.xml", change)
+    with pytest.raises(InputError, match=_DAMAGED):
+        read(path)
+
+
+def test_rows_that_a_sheet_leaves_out_or_does_not_number_are_no_damage(tmp_path: Path) -> None:
+    more = b'<row r="9"><c r="A9"><v>2</v></c></row><row><c><v>3</v></c></row><row r="1048576" ht="15"/>'
+    assert read(packed(tmp_path / "t.xlsx", more)).arrow.to_pylist() == [{"a": 1}, {"a": 2}, {"a": 3}]
 
 
 def test_a_workbook_that_unpacks_without_end_is_refused(tmp_path: Path, capsys: Any) -> None:
@@ -266,7 +327,7 @@ def test_a_directory_that_lies_about_what_is_packed(tmp_path: Path) -> None:
     content = path.read_bytes()
     assert content.count(size) == 2
     path.write_bytes(content.replace(size, struct.pack("<I", 10_000)))
-    with pytest.raises(InputError, match="not an Excel workbook, or it is damaged"):
+    with pytest.raises(InputError, match=_DAMAGED):
         read(path)
 
 

@@ -6,8 +6,9 @@ import datetime as dt
 import re
 import zipfile
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from io import BytesIO
-from itertools import islice
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import IO, Any
 
@@ -15,13 +16,14 @@ import pyarrow as pa
 
 from ..columns.arrays import decoded, is_text, value_class
 from ..columns.workspace import memory_of
-from ..errors import InputError, needed
+from ..errors import HedgerowError, InputError, needed, translated
 from ..progress import caution
 from ..texts import refusal
 from .text_cells import MARKERS, cell_text, infer_type
 
 WORKBOOKS = (".xlsx", ".xlsm")
 _MERGED = re.compile(rb'<(?:\w+:)?mergeCell\b[^>]*\bref="([A-Z]+(\d+):[A-Z]+\d+)"')
+_ROW = re.compile(rb"""<(?:\w+:)?row\b[^>]*\sr=["'](\d+)""")
 _UNKNOWN_FORMULA = re.compile(
     rb'<c\b[^>]*\br="([A-Z]+)(\d+)"[^>]*>\s*<f\b(?:[^>]*/>|[^>]*>[^<]*</f>)\s*'
     rb"(?:<v\s*/>|<v>\s*</v>)?\s*</c>"
@@ -36,7 +38,7 @@ _HIDDEN = {
 _RATIO, _SMALL, _CELLS = 200, 100_000_000, 10_000_000
 _ZEROS = re.compile(r"^0{2,}$")
 _EXACT = 1 << 53
-_LONGEST = 32_767
+_LONGEST, _LAST_ROW = 32_767, 1 << 20
 # Days that a workbook counts; before the first one programs count differently.
 _FIRST_DAY, _LAST_DAY = dt.date(1900, 3, 1), dt.date(9999, 12, 31)
 _MARKS = ("#N/A", "#NULL!")
@@ -71,17 +73,17 @@ def read_workbook(path: Path, sheet: str = "", missing: Sequence[str] = ()) -> t
         visible ones, or has merged cells, error values or formulas without stored values.
     """
     module = needed(*_OPENPYXL)
-    try:
+
+    def fault(error: Exception) -> Exception:
+        # openpyxl has no error of its own for a damaged file: what it meets there is what it raises
+        passes = isinstance(error, (HedgerowError, Warning)) or getattr(error, "errno", None)
+        return error if passes else InputError(**refusal("damaged_workbook", "io", file=path.name))
+
+    with translated(Exception, fault), ExitStack() as stack:
         # a cell takes more than a byte, so no honest sheet has more cells than bytes
         most = max(_CELLS, _unpacked(path))
         book = module.load_workbook(path, read_only=True, data_only=True)
-    except (MemoryError, InputError):
-        raise
-    except (zipfile.BadZipFile, KeyError, ValueError, TypeError, OSError) as error:
-        if isinstance(error, OSError) and error.errno:
-            raise
-        raise _damaged(path) from None
-    try:
+        stack.callback(book.close)
         chosen = _sheet(book, path, sheet)
         where = f"the sheet {chosen.title!r} of {path.name}"
         rows = _rows(chosen)
@@ -119,16 +121,8 @@ def read_workbook(path: Path, sheet: str = "", missing: Sequence[str] = ()) -> t
                 del names[i], cells[i]
         if not cells or not cells[0]:
             raise InputError(f"{where} has a header but no rows")
-        columns = [_column(_without_words(values, missing)) for values in cells]
-        return pa.Table.from_arrays(columns, names=names), chosen.title
-    except zipfile.BadZipFile:
-        raise _damaged(path) from None
-    finally:
-        book.close()
-
-
-def _damaged(path: Path) -> InputError:
-    return InputError(**refusal("damaged_workbook", "io", file=path.name))
+    columns = [_column(_without_words(values, missing)) for values in cells]
+    return pa.Table.from_arrays(columns, names=names), chosen.title
 
 
 def _unpacked(path: Path) -> int:
@@ -175,12 +169,17 @@ def _rows(sheet: Any) -> Iterator[tuple[int, list[Any]]]:
         cells = list(row)
         while cells and cells[-1].value in (None, ""):
             cells.pop()
+        if number > _LAST_ROW:
+            raise ValueError("a row beyond the last one")
         if cells:
             yield number, cells
 
 
 def _check(xml: bytes, top: int, where: str) -> None:
-    """Raise InputError for merged cells and for formulas without stored values."""
+    """Raise InputError for merged cells and formulas without stored values, ValueError for rows that go back."""
+    # of two rows with one number openpyxl yields the first, and of rows that go back none
+    if any(row <= above for above, row in pairwise(map(int, _ROW.findall(xml)))):
+        raise ValueError("the numbers of the rows do not rise")
     merged = _MERGED.findall(xml)
     header = [ref.decode() for ref, first in merged if int(first) <= top]
     if header:
