@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import struct
 import traceback
 
 import pandas as pd
@@ -181,6 +182,16 @@ def test_paths_that_are_no_files(tmp_path):
         read(tmp_path)
     with pytest.raises(InputError, match="there is no file"):
         read(str(tmp_path / "none.csv"))
+
+
+def test_an_arrow_file_with_damaged_offsets_is_refused(tmp_path):
+    path, offsets = tmp_path / "t.arrow", struct.pack("<3i", 4, 8, 12)
+    pyarrow.feather.write_feather(pa.table({"job": ["cook"] * 30}), path, compression="uncompressed")
+    content = path.read_bytes()
+    assert content.count(offsets) == 1
+    path.write_bytes(content.replace(offsets, struct.pack("<3i", 4, 1 << 30, 12)))
+    with pytest.raises(InputError, match="not an Arrow or Feather file, or it is damaged"):
+        read(path)
 
 
 @pytest.mark.parametrize("suffix", [".parquet", ".feather", ".arrow"])

@@ -461,6 +461,35 @@ def test_a_damaged_file_is_told(tmp_path: Path, ending: str) -> None:
     assert "SECRET" not in str(caught.value)
 
 
+@pytest.mark.parametrize("version", [5, 8])
+def test_a_cut_transport_file_is_refused(tmp_path: Path, version: int) -> None:
+    """Cut at blocks of 80 bytes or not; version 8 says its number of rows, version 5 does not."""
+    path, n = tmp_path / "t.xpt", 300
+    frame = pandas.DataFrame({"name": [f"p{i}" for i in range(n)], "age": [float(20 + i % 50) for i in range(n)]})
+    pyreadstat.write_xport(frame, path, file_format_version=version)
+    assert read(path).n_rows == n
+    content = path.read_bytes()
+    start = content.index(b"HEADER RECORD*******OBS") + 80
+    width = 12
+    for end in range(start + 160, len(content) - 80, 80):
+        for cut in (end, end + 7):
+            path.write_bytes(content[:cut])
+            if version == 8 or cut % 80 or (cut - start) % width:
+                with pytest.raises(InputError, match="it is cut or damaged"):
+                    read(path)
+    pyreadstat.write_xport(pandas.DataFrame({"name": ["x", "", ""]}), path, file_format_version=version)
+    assert read(path).arrow.column(0)[0].as_py() == "x"  # rows of blanks look like the end
+
+
+def test_a_transport_file_of_several_tables_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "t.xpt"
+    pyreadstat.write_xport(pandas.DataFrame({"a": [1.0, 2.0]}), path, file_format_version=5)
+    content = path.read_bytes()
+    path.write_bytes(content + content[240:])  # the head of the library comes once
+    with pytest.raises(InputError, match="holds several SAS tables"):
+        read(path)
+
+
 def test_a_missing_package_is_named_with_its_extra(sav: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import sys
 

@@ -117,7 +117,9 @@ def _feather(path: Path) -> pa.Table:
         magic = file.read(6)
         file.seek(0)
         reader = pa.ipc.open_file if magic == b"ARROW1" else pa.ipc.open_stream
-        return reader(file).read_all()
+        table = reader(file).read_all()
+        table.validate(full=True)  # reading follows no offsets, and whatever follows damaged ones may crash
+    return table
 
 
 _READERS = {".parquet": read_parquet, ".feather": _feather}

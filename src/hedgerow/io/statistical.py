@@ -24,6 +24,7 @@ import pyarrow.compute as pc
 from ..columns.arrays import decoded, indexed, is_text, value_class
 from ..errors import InputError, needed
 from ..files import temporary_folder
+from ..texts import refusal
 from .file_format import Code, Dialect, FileLabels, VariableLabels, damaged
 from .text_cells import cell_text, unused_name
 
@@ -161,9 +162,26 @@ def read_statistical(path: Path, suffix: str) -> tuple[pa.Table, Mapping[str, Se
     variables = {name: _variable(name, about, suffix) for name in cells}
     version = 0
     if suffix == ".xpt":
-        with path.open("rb") as file:
-            version = 5 if b"LIBRARY" in file.read(_OLD_NAME * 6) else 8
+        content = path.read_bytes()
+        version = 5 if b"LIBRARY" in content[: _OLD_NAME * 6] else 8
+        _check_transport(path, content, sum(about.variable_storage_width.values()))
     return values_from_codes(cells, FileLabels(variables, title=about.file_label or "", version=version))
+
+
+def _check_transport(path: Path, content: bytes, width: int) -> None:
+    """Raise InputError if a SAS transport file ends inside a row, or has other rows than one table's.
+
+    `width` is the number of bytes of a row. Blanks fill the last 80 bytes. Only version 8 says how
+    many rows there are, so of version 5 a file that is cut between two rows looks whole.
+    """
+    if content.count(b"HEADER RECORD*******MEM") > 1:
+        raise InputError(**refusal("several_members", "io", file=path.name))
+    start = content.find(b"HEADER RECORD*******OBS") + 80
+    declared = re.fullmatch(rb"\s*(\d+)\s*", content[start - 32 : start])
+    n_bytes = len(content) - start
+    rest = content[len(content) - n_bytes % width :]
+    if len(content) % 80 or rest.strip() or (declared and int(declared[1]) * width > n_bytes):
+        raise InputError(**refusal("cut_transport", "io", file=path.name))
 
 
 def _cells(column: Sequence[Any]) -> list[Any]:
