@@ -5,6 +5,8 @@ from __future__ import annotations
 import datetime as dt
 import struct
 import traceback
+from io import BytesIO
+from types import SimpleNamespace
 
 import pandas as pd
 import pyarrow as pa
@@ -16,6 +18,7 @@ import hedgerow as hr
 from hedgerow.backends import engine as computing
 from hedgerow.errors import InputError
 from hedgerow.io.duckdb_reader import connected
+from hedgerow.io.file_format import save_stream
 from hedgerow.io.file_sets import parts_of
 from hedgerow.io.read import read
 from hedgerow.io.write import write_table
@@ -157,9 +160,15 @@ def test_row_order_is_kept_with_line_breaks_inside_quotes(tmp_path):
          "ragged: line 3 has 2 fields where the first line has 3; 1 more"),
         ("t.csv", 'a,b\n1,"x\ny"\nSECRET\n', "ragged: line 4 has 1 fields"),
         ("t.csv", 'a,b\n1,"SECRET\n2,z\n', "cannot be read as CSV"),
-        ("t.csv", bytes(range(256)), "unreadable encoding"),
+        ("t.csv", bytes(range(256)), r"holds zero bytes \(NUL\), the first in line 1"),
         ("t.csv", b"a,b\nSECRET\x81,1\n", "unreadable encoding"),
-        ("t.csv", b"a,b\nSECRET\x00,1\n", "unreadable encoding"),
+        ("t.csv", b"a,b\nSECRET\x00,1\n", r"holds zero bytes \(NUL\), the first in line 2"),
+        ("t.csv", b"a,b\nSECRET,1\n" + b"x,1\n" * 300_000 + b"x\0,1\n", "the first in line 300,003"),
+        ("t.csv", " <!DOCTYPE html>\n<p>SECRET", "t.csv begins like HTML or XML and is not a table"),
+        ("t.csv", '\ufeff<?xml version="1.0"?><a>SECRET</a>', "begins like HTML or XML"),
+        ("t.csv", '[\n {"a": "SECRET", "b": 1}]', "begins like JSON"),
+        ("t.csv", '{"a": "SECRET"}\n', "begins like JSON"),
+        ("t.csv", r"{\rtf1\ansi SECRET, SECRET}", "begins like RTF"),
         ("t.csv", b"\xef\xbb\xbfa,b\nSECRET\xff,1\n", "unreadable encoding"),
         ("t.ods", "SECRET", "ending that Hedgerow does not read"),
         ("t.csv.gz", "SECRET", "unpack it first: gunzip people.csv.gz"),
@@ -175,6 +184,41 @@ def test_faults_are_named_without_a_value(tmp_path, name, content, message):
     with pytest.raises(InputError, match=message) as caught:
         read(path)
     assert "SECRET" not in "".join(traceback.format_exception(caught.value))
+
+
+def test_text_that_only_looks_like_other_text_is_a_table(tmp_path):
+    """Names may stand in brackets; UTF-16 without a mark has a zero in nearly every sign."""
+    assert rows(tmp_path, "[age],{job},<5\n[18-24],x,2\n") == {"[age]": ["[18-24]"], "{job}": ["x"], "<5": [2]}
+    path = put(tmp_path, "u.csv", "a,b\n1,x\n".encode("utf-16-le"))
+    assert read(path, schema=Schema(encoding="utf-16-le")).arrow.to_pydict() == {"a": [1], "b": ["x"]}
+
+
+def test_standard_input_is_copied_with_progress(tmp_path):
+    told, content = [], b"a,b\n" + b"1,2\n" * 300_000
+    path = save_stream(BytesIO(content), tmp_path, lambda step, share: told.append(step))
+    assert path.name == "standard-input.csv"
+    assert path.read_bytes() == content
+    assert told == ["0.0 GB of standard input"] * 2
+
+
+def test_standard_input_that_is_no_table_is_refused_at_once(tmp_path):
+    stream = BytesIO(bytes(10_000_000))
+    with pytest.raises(InputError, match=r"standard input holds zero bytes \(NUL\), the first in line 1"):
+        save_stream(stream, tmp_path, lambda step, share: None)
+    assert stream.tell() == 1 << 20
+    with pytest.raises(InputError, match="standard input begins like HTML"):
+        save_stream(BytesIO(b"<html>"), tmp_path, lambda step, share: None)
+    save_stream(BytesIO("a,b\n1,2\n".encode("utf-16-le")), tmp_path, lambda step, share: None)
+
+
+def test_standard_input_without_end_leaves_room_on_the_disk(tmp_path, monkeypatch):
+    """As much is left as was copied, up to a gigabyte."""
+    room = 50_000_000
+    used = lambda folder: SimpleNamespace(free=room - sum(path.stat().st_size for path in folder.iterdir()))  # noqa: E731
+    monkeypatch.setattr("hedgerow.io.file_format.shutil.disk_usage", used)
+    endless = SimpleNamespace(read=lambda size: b"a,b\n" * (size // 4))
+    with pytest.raises(InputError, match="before the disk is full: 25 MB of it were copied to"):
+        save_stream(endless, tmp_path, lambda step, share: None)
 
 
 def test_paths_that_are_no_files(tmp_path):

@@ -211,9 +211,9 @@ def command(
 
         @functools.wraps(function)
         def run(config: Path | None = None, **values: Any) -> Any:
-            paths = {name: received(values[name]) for name in arguments}
             flags = {name: value for name, value in values.items() if name in by_name}
-            return function(**paths, options=merged(flags, config, by_name))
+            options = merged(flags, config, by_name)  # --quiet counts while standard input is read
+            return function(**{name: received(values[name]) for name in arguments}, options=options)
 
         run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         # typer reads both

@@ -12,9 +12,10 @@ from typing import Any
 
 from ..errors import InputError, OutputError, ParameterError
 from ..files import SUFFIXES, same_file, temporary_folder
-from ..io.file_format import would_join
+from ..io.file_format import save_stream, would_join
 from ..texts import refusal
 from ..validation import PATH, check
+from .console import working
 
 # how files of ours begin that are written anew without being asked
 REPORT, NUMBERS, PICTURE = b"<title>Release report", b'{\n "hedgerow_audit"', b"<svg "
@@ -90,16 +91,6 @@ def is_stream(options: Mapping[str, Any]) -> bool:
 
 
 STREAM = "-"
-_MAGIC = (
-    (b"PAR1", ".parquet"),
-    (b"ARROW1", ".feather"),
-    (b"\xff\xff\xff\xff", ".feather"),
-    (b"PK\x03\x04", ".xlsx"),
-    (b"$FL2", ".sav"),
-    (b"$FL3", ".zsav"),
-    (b"<stata_d", ".dta"),
-    (b"HEADER R", ".xpt"),
-)
 _received: list[Path] = []
 _until_forgotten = ExitStack()
 
@@ -110,22 +101,15 @@ def received(source: Any) -> Any:
     Raises
     ------
     InputError
-        Standard input was requested twice, but it contains one table.
+        Standard input was requested twice, but it contains one table; or it cannot be copied.
     """
     if source != STREAM:
         return source
     if _received:
         raise InputError("standard input is one table", hint="name a file for the other")
     _received.append(_until_forgotten.enter_context(temporary_folder()))
-    # as long as the longest mark of a format
-    start = sys.stdin.buffer.read(8)
-    suffix = next((s for magic, s in _MAGIC if start.startswith(magic)), ".csv")
-    path = _received[0] / f"standard-input{suffix}"
-    # x: never through a link that somebody laid there
-    with open(path, "xb") as file:
-        file.write(start)
-        shutil.copyfileobj(sys.stdin.buffer, file, 1 << 20)
-    return str(path)
+    with working("reading") as report:
+        return str(save_stream(sys.stdin.buffer, _received[0], report))
 
 
 def named(path: Path) -> Path:

@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,17 +26,15 @@ from ..errors import InputError
 from ..files import temporary_folder
 from ..progress import caution
 from ..schema import Schema
-from ..texts import refusal
+from ..texts import refusal, text
 from .duckdb_reader import connected, in_batches, named, whole
-from .file_format import UNICODE, Dialect
+from .file_format import NULS, START, UNICODE, Dialect, check_start
 from .text_cells import has_decimals_in, infer_types, spelled_texts, spelling_matters
 
 # Of so many lines one may not be UTF-8 before a file is taken for another encoding.
 _FEW = 1000
 DELIMITERS = (",", ";", "\t", "|")
 _MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
-# how packed files (workbooks among them), old workbooks, pictures and pages begin
-_NO_TEXT = (b"PK\x03\x04", b"\x1f\x8b", b"\xd0\xcf\x11\xe0", b"\x89PNG", b"\xff\xd8\xff", b"%PDF")
 _SAMPLE = 1 << 18
 _CONTROL = r"[\0-\x08\x0b\x0e-\x1f\x7f]"
 _NUMBER = re.compile(r"^\s*[+-]?(\d+[.,]?\d*|[.,]\d+)([eE][+-]?\d+)?\s*$")
@@ -62,10 +61,10 @@ def read_csv(path: Path, schema: Schema, *, strict: bool = True) -> tuple[pa.Tab
     layout = csv_layout(path, schema.encoding, strict=strict)
     warn_of_guesses(path, layout.dialect)
     with _opened(path, layout) as relation:
-        text = whole(relation).rename_columns(layout.names)
-    if text.num_rows == 0:
+        cells = whole(relation).rename_columns(layout.names)
+    if cells.num_rows == 0:
         raise InputError(f"{path.name} has a header but no rows", hint="give a table with at least one record")
-    columns, dialect = declared_columns(dict(zip(layout.names, text.columns, strict=True)), layout.dialect, schema)
+    columns, dialect = declared_columns(dict(zip(layout.names, cells.columns, strict=True)), layout.dialect, schema)
     return pa.table(columns), dialect
 
 
@@ -99,15 +98,9 @@ def declared_texts(schema: Schema) -> tuple[dict[str, Collection[str]], dict[str
 def warn_of_guesses(path: Path, dialect: Dialect) -> None:
     """Warn if the encoding was guessed or if the first columns have no name."""
     if dialect.not_utf8:
-        caution(
-            f"{path.name}: line {dialect.not_utf8:,} is not UTF-8, so the file is read as {dialect.encoding}; "
-            "say what it is: --encoding (encoding=)"
-        )
+        caution(text("io", "guessed", file=path.name, line=dialect.not_utf8, encoding=dialect.encoding))
     if dialect.unnamed:
-        caution(
-            f"{path.name}: the first columns are without a name, like a row index, and are called "
-            + ", ".join(dialect.unnamed)
-        )
+        caution(text("io", "unnamed", file=path.name, names=", ".join(dialect.unnamed)))
 
 
 def read_texts(path: Path, places: Sequence[int], encoding: str) -> list[pa.ChunkedArray]:
@@ -241,10 +234,8 @@ def _fault(readable: Path, path: Path, width: int, dialect: Dialect) -> InputErr
             first = first or line
     if wrong:
         more = f"; {wrong - 1:,} more lines differ" if wrong > 1 else ""
-        return InputError(
-            f"{path.name} is ragged: line {first:,} has {fields} fields where the first line has {width}{more}",
-            hint="repair those lines; a field that holds the delimiter must be quoted",
-        )
+        numbers = {"line": first, "fields": fields, "width": width}
+        return InputError(**refusal("ragged", "io", file=path.name, more=more, **numbers))
     where = f" near line {first:,}" if first else ""
     marks = {"delimiter": dialect.delimiter, "quote": dialect.quote}
     return InputError(**refusal("no_csv", "io", file=path.name, where=where, **marks))
@@ -292,20 +283,22 @@ def find_encoding(path: Path, otherwise: str = "") -> str:
         The bytes fit none of these encodings, or hold control characters.
     """
     with open(path, "rb") as file:
-        start = file.read(4)
-    if start.startswith(_NO_TEXT):
-        raise InputError(**refusal("no_text", "io", file=path.name))
+        start = file.read(START)
     marked = [name for mark, name in _MARKS.items() if start.startswith(mark)]
+    has_nuls = "utf-16" in marked or codecs.lookup(otherwise or "utf-8").name.startswith(("utf-16", "utf-32"))
+    check_start(start, path.name, NULS if has_nuls else b"\0")
     # cp1252 decodes nearly anything, so it is tried last
     for encoding in marked or ("utf-8", otherwise or "cp1252"):
         if _decodes(path, encoding):
             return encoding
+    with open(path, encoding="latin-1") as file:
+        nul = 0 if has_nuls else next((i for i, line in enumerate(file, 1) if "\0" in line), 0)
+    if nul:
+        raise InputError(**refusal("nul", "io", file=path.name, line=nul))
     first = 0 if "utf-16" in marked else unlike_utf8(path)[0]
-    raise InputError(
-        f"{path.name} has an unreadable encoding" + (f", and is not UTF-8 in line {first:,}" if first else ""),
-        hint=f"its bytes are neither UTF-8, UTF-16 with a mark nor {otherwise or 'Windows-1252'}: save it as "
-        f"UTF-8 text, or say what {'else ' if otherwise else ''}it is: --encoding (encoding=)",
-    )
+    where = f", and is not UTF-8 in line {first:,}" if first else ""
+    words = {"tried": otherwise or "Windows-1252", "other": "else " if otherwise else ""}
+    raise InputError(**refusal("unreadable", "io", file=path.name, where=where, **words))
 
 
 def unlike_utf8(path: Path) -> tuple[int, int, int]:
@@ -326,9 +319,8 @@ def _decodes(path: Path, encoding: str) -> bool:
     control = re.compile("\0" if encoding.startswith("utf") else _CONTROL)
     try:
         with open(path, encoding=encoding, errors="strict", newline="") as file:
-            while text := file.read(1 << 20):
-                if control.search(text):
-                    return False
+            if any(control.search(piece) for piece in iter(partial(file.read, START), "")):
+                return False
     except UnicodeError:
         return False
     return True

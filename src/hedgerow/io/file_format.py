@@ -1,22 +1,46 @@
-"""Describe a file's format, its dialect or labels, and tell one file from many."""
+"""Describe a file's format, its dialect or labels, tell formats by how files begin, and one file from many."""
 
 from __future__ import annotations
 
+import codecs
 import csv
 import glob
 import io
 import os
+import re
+import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import IO
 
 from ..errors import InputError
+from ..progress import Progress
+from ..texts import refusal
 
 # What stands in a cell; a letter in a column of numbers is one of Stata's missing values.
 Code = float | int | str
 UNICODE = ("utf-8", "utf-8-sig", "utf-16")
 # What other programs leave beside their files begins so.
 HIDDEN = (".", "_")
+# bytes that are looked at before the rest is read or copied
+START = 1 << 20
+# bytes that a copy leaves free on the disk
+_RESERVE = 1e9
+_MAGIC = {
+    b"PAR1": ".parquet", b"ARROW1": ".feather", b"\xff\xff\xff\xff": ".feather", b"PK\x03\x04": ".xlsx",
+    b"$FL2": ".sav", b"$FL3": ".zsav", b"<stata_d": ".dta", b"HEADER R": ".xpt",
+}  # fmt: skip
+# how packed files (workbooks among them), old workbooks, pictures and pages begin
+_NO_TEXT = (b"PK\x03\x04", b"\x1f\x8b", b"\xd0\xcf\x11\xe0", b"\x89PNG", b"\xff\xd8\xff", b"%PDF")
+# and what marks other text that is no table
+_OTHER_TEXT = {
+    "HTML or XML": re.compile(rb"<(!doctype|!--|\?xml|html|head|body|meta|table)\b", re.IGNORECASE),
+    "JSON": re.compile(rb"""\{\s*["}]|\[\s*[\[{"]"""),
+    "RTF": re.compile(rb"\{\\rtf"),
+}
+# most signs of UTF-16 and UTF-32 have zeros, but so many never follow each other
+NULS = b"\0" * 4
 
 
 @dataclass(frozen=True)
@@ -220,9 +244,44 @@ class FileFormat:
 
 def damaged(path: Path, kind: str) -> InputError:
     """Return the error for a file that is not what its ending says."""
-    return InputError(
-        f"{path.name} is not {kind}, or it is damaged", hint="check the ending of its name, or write it again"
-    )
+    return InputError(**refusal("other_format", "io", file=path.name, kind=kind))
+
+
+def check_start(start: bytes, name: str, nul: bytes = NULS) -> None:
+    """Raise InputError if a text file's first megabyte begins as no table does, or holds the bytes `nul`."""
+    if start.startswith(_NO_TEXT):
+        raise InputError(**refusal("no_text", "io", file=name))
+    text = start.removeprefix(codecs.BOM_UTF8).lstrip()
+    for kind, form in _OTHER_TEXT.items():
+        if form.match(text):
+            raise InputError(**refusal("other_text", "io", file=name, kind=kind))
+    at = start.find(nul)
+    if at >= 0:
+        raise InputError(**refusal("nul", "io", file=name, line=start.count(b"\n", 0, at) + 1))
+
+
+def save_stream(stream: IO[bytes], folder: Path, progress: Progress) -> Path:
+    """Copy standard input to a file with the ending of its format, and return the file's path.
+
+    Raises
+    ------
+    InputError
+        It does not begin like a table, or the disk has no room for it.
+    """
+    piece, size = stream.read(START), 0
+    suffix = next((s for magic, s in _MAGIC.items() if piece.startswith(magic)), ".csv")
+    if suffix == ".csv":
+        check_start(piece, "standard input")
+    path = folder / f"standard-input{suffix}"
+    # x: never through a link that somebody laid there
+    with open(path, "xb") as file:
+        while piece:
+            if shutil.disk_usage(folder).free < max(len(piece), min(size, _RESERVE)):
+                raise InputError(**refusal("no_room", "io", size=size / 1e6, folder=folder.parent))
+            size += file.write(piece)
+            progress(f"{size / 1e9:.1f} GB of standard input", None)
+            piece = stream.read(START)
+    return path
 
 
 def is_many(path: str | Path) -> bool:

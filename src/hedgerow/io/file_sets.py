@@ -55,20 +55,14 @@ def parts_of(path: str | Path) -> list[Path]:
     endings = {**SUFFIXES, **{ending: ending for ending in _INSTEAD}}  # what lies beside a table is no part of it
     files = sorted(p for p in entries if p.suffix.lower() in endings and not p.is_dir())
     if inner:
-        raise InputError(
-            f"{where} is not one table: it holds {len(folders):,} folder{'s' * (len(folders) > 1)} "
-            f"({', '.join(inner[:3])}{', ...' if len(inner) > 3 else ''})"
-            + (f" and {len(files):,} table file{'s' * (len(files) > 1)}" if files else ""),
-            hint="name the file, such as people.csv; parts of one table that lie in folders are "
-            "named by a pattern, such as people/*/*.parquet",
-        )
+        others = f" and {len(files):,} table file{'s' * (len(files) > 1)}" if files else ""
+        named = f"folder{'s' * (len(folders) > 1)} ({', '.join(inner[:3])}{', ...' if len(inner) > 3 else ''}){others}"
+        raise InputError(**refusal("folders", "io", where=where, n=len(folders), folders=named))
     if not files:
         raise InputError(f"{where} holds no table file", hint=_ENDINGS)
     kinds = sorted({endings[p.suffix.lower()] for p in files})
     if len(kinds) > 1:
-        raise InputError(
-            f"{where} holds files of several kinds: {', '.join(kinds)}", hint="name those of one kind by a pattern"
-        )
+        raise InputError(**refusal("several_kinds", "io", where=where, kinds=", ".join(kinds)))
     for part in files:
         check_path(part)
     # whoever wrote a pattern chose the files
@@ -86,12 +80,9 @@ def _check_gaps(folder: Path, files: Sequence[Path]) -> None:
     n_missing = max(numbers, default=-1) + 1 - len(numbers)
     if n_missing:
         first = islice((i for i in count() if i not in numbers), min(n_missing, 3))
-        raise InputError(
-            f"the folder {folder} lacks {n_missing:,} part{'s' * (n_missing > 1)} of its table: "
-            + ", ".join(PART_FILE.format(i) for i in first)
-            + (", ..." if n_missing > 3 else ""),
-            hint=f"restore it; if these files are the whole table, name them by the pattern {folder}/*.parquet",
-        )
+        listed = ", ".join([*map(PART_FILE.format, first), *["..."] * (n_missing > 3)])
+        parts = f"part{'s' * (n_missing > 1)}"
+        raise InputError(**refusal("gap", "io", folder=folder, n=n_missing, parts=parts, missing=listed))
 
 
 def check_drift(parts: Sequence[Path], types: Sequence[Mapping[str, pa.DataType]]) -> None:
@@ -103,11 +94,8 @@ def check_drift(parts: Sequence[Path], types: Sequence[Mapping[str, pa.DataType]
             more = ", ".join(repr(n) for n in columns if n not in first)
             differences = [f"lacks {lacking}"] if lacking else []
             differences += [f"has {more} besides"] if more else []
-            raise InputError(
-                f"{path.name} has other columns than {parts[0].name}: "
-                f"{' and '.join(differences) or 'they stand in another order'}",
-                hint="the parts of a table have the same columns in the same order",
-            )
+            listed = " and ".join(differences) or "they stand in another order"
+            raise InputError(**refusal("other_columns", "io", file=path.name, first=parts[0].name, differences=listed))
         changed = [n for n in first if not _same(first[n], columns[n])]
         if changed:
             differences = [f"{n!r} ({columns[n]}, there {first[n]})" for n in changed]
