@@ -220,6 +220,10 @@ def test_times_beyond_the_calendar_are_told_by_column(home: Path, name: str, met
     if name != "nano":
         assert code == 2
         assert "beyond the years 1 to 9999 in 'age'" in error
+        roles = "--quasi job --sensitive age"
+        code, error = told(home, f"protect @{name}.feather {roles} --method {method} --no-report --out @s", capsys)
+        assert code == 2
+        assert "beyond the years 1 to 9999 in 'age'" in error
     assert told(home, f"inspect @{name}.feather", capsys)[0] == 0
 
 

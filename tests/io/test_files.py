@@ -156,6 +156,9 @@ def test_row_order_is_kept_with_line_breaks_inside_quotes(tmp_path):
         ("t.csv", "a,b,a\n1,2,3\n", "more than once: 'a'"),
         ("t.csv", "a,,b\nSECRET,2,3\n", "without a name: number 2"),
         ("t.csv", ",\nSECRET,2\n", "without a name: number 1, 2"),
+        ("t.csv", "Staff of 2024,,\nname,age,pay\nSECRET,2,3\n", "or take out what stands above the header"),
+        ("t.csv", "\ufeff\ufeffid,b\nSECRET,2\n", r"byte order mark \(U\+FEFF\) before the column names 'id'"),
+        ("t.csv", "id,\ufeffage\nSECRET,2\n", "before the column names 'age'"),
         ("t.csv", "a,b,c\n1,2,3\nSECRET,2\n4,5,6\n1,2,3,4\n",
          "ragged: line 3 has 2 fields where the first line has 3; 1 more"),
         ("t.csv", 'a,b\n1,"x\ny"\nSECRET\n', "ragged: line 4 has 1 fields"),
@@ -191,6 +194,15 @@ def test_text_that_only_looks_like_other_text_is_a_table(tmp_path):
     assert rows(tmp_path, "[age],{job},<5\n[18-24],x,2\n") == {"[age]": ["[18-24]"], "{job}": ["x"], "<5": [2]}
     path = put(tmp_path, "u.csv", "a,b\n1,x\n".encode("utf-16-le"))
     assert read(path, schema=Schema(encoding="utf-16-le")).arrow.to_pydict() == {"a": [1], "b": ["x"]}
+
+
+@pytest.mark.parametrize("sign", ["\u200b", "\u200f", "\u202e", "\xa0"])
+def test_invisible_signs_in_names_stay(tmp_path, sign):
+    path = put(tmp_path, "t.csv", f"{sign}age,jo{sign}b{sign}\n1,x\n")
+    table = read(path)
+    assert table.names == [f"{sign}age", f"jo{sign}b{sign}"]
+    write_table(table.arrow, tmp_path / "out.csv", like=table)
+    assert (tmp_path / "out.csv").read_bytes() == path.read_bytes()
 
 
 def test_standard_input_is_copied_with_progress(tmp_path):

@@ -488,15 +488,15 @@ def check_names(names: Sequence[str], where: str = "the table") -> None:
     """Raise InputError if there are no columns, or if names are empty or repeated."""
     if not names:
         raise InputError(f"{where} has no columns")
-    empty = [str(i) for i, name in enumerate(names, 1) if not name.strip()]
-    if empty:
+    if empty := [str(i) for i, name in enumerate(names, 1) if not name.strip()]:
         hint = "give every column a name"
         if empty[0] == "1":
             hint += " (a nameless first column is often a row index: write the file without it)"
+        elif len(empty) == len(names) - 1:  # a title has one cell
+            hint += ", or take out what stands above the header, if the header is a later line"
         raise InputError(f"{where} has columns without a name: number {', '.join(empty)}", hint=hint)
-    doubled = sorted({name for name in names if list(names).count(name) > 1})
-    if doubled:
-        raise InputError(
-            f"{where} has column names more than once: {', '.join(map(repr, doubled))}",
-            hint="give every column a name of its own",
-        )
+    # before the first name of a release it would be the mark of the file
+    if marked := [name.strip("\ufeff") for name in names if name.startswith("\ufeff")]:
+        raise InputError(**refusal("marked", "io", where=where, names=", ".join(map(repr, marked))))
+    if doubled := sorted({name for name in names if list(names).count(name) > 1}):
+        raise InputError(**refusal("doubled", "io", where=where, names=", ".join(map(repr, doubled))))

@@ -497,7 +497,7 @@ def check_columns(table: Table, schema: Schema, *, empty: bool = False) -> None:
             faults.append(f"{role} {column.name!r} is wholly missing")
     if faults:
         raise ParameterError("; ".join(faults), hint="repair the column or leave it out")
-    if strange := [column.name for column in columns[:n_quasi] if not _has_texts(column)]:
+    if strange := [column.name for column in columns if not _has_texts(column)]:
         raise beyond_years(strange)
 
 
