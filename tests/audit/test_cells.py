@@ -137,6 +137,11 @@ def understood(column, cell):
     return read_released(column, np.zeros(1, np.uint8), [cell])
 
 
+def test_a_cell_that_counts_nobody_has_no_shares():
+    made = understood(original("level"), "low:0")
+    assert made.column.weights[0].tolist() == [0.0]
+
+
 @pytest.mark.parametrize(("name", "cell", "covered"), COVERS, ids=[f"{n} {c}" for n, c, _ in COVERS])
 def test_a_cell_covers_what_it_says(name, cell, covered):
     column = original(name)

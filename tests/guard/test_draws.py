@@ -517,3 +517,10 @@ def test_one_person_decides_no_count_of_pairs() -> None:
     low, high = (np.array([lean(income, seed) for seed in range(16)]) for income in (1125.5, 1875.5))
     told = (np.sign(low[:, None] - high) + 1).mean() / 2
     assert 0.3 < told < 0.7
+
+
+def test_a_column_without_values_that_people_share_is_released_without_values() -> None:
+    """No value of it may be drawn, so there are no people to divide by."""
+    table = people(300).assign(job=[f"j{i}" for i in range(300)])
+    release = made(table, METHODS["rows"])
+    assert release.table["job"].isna().all()

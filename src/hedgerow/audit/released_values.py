@@ -330,7 +330,7 @@ def read_released(
             codes_meant = np.array(sorted(meaning.weights), np.int64)
             total = sum(meaning.weights.values()) + meaning.missing
             members[i] = codes_meant
-            weights[i] = np.array([meaning.weights[c] for c in codes_meant.tolist()]) / total
+            weights[i] = np.array([meaning.weights[c] for c in codes_meant.tolist()]) / (total or 1)
     outside: list[int] = []
     if original.is_number and general:
         low, high = reader.extent

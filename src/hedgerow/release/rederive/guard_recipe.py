@@ -514,7 +514,7 @@ def _places(start: Floats, sizes: Ints) -> Floats:
 def _by_shares(column: GuardedColumn, towards: Floats) -> Callable[[Floats, Ints], Ints]:
     """Return a function from places and groups to the values there in the groups' smoothed shares."""
     people = np.asarray(column.people, np.float64)
-    public, starts = people / people.sum(), np.asarray(column.starts)
+    public, starts = people / max(people.sum(), 1.0), np.asarray(column.starts)
     code, count = np.asarray(column.codes), np.asarray(column.counts)
 
     def values(place: Floats, group: Ints) -> Ints:
