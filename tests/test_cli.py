@@ -417,6 +417,13 @@ def test_ctrl_c_while_it_loads_is_quiet() -> None:
     assert done.stderr == "error: interrupted; nothing was written\n"
 
 
+def test_a_home_that_cannot_be_written_is_no_matter() -> None:
+    code = "import hedgerow.cli.app, matplotlib; matplotlib.get_configdir()"
+    env = {k: v for k, v in ENV.items() if k not in ("MPLCONFIGDIR", "XDG_CONFIG_HOME")} | {"HOME": "/proc"}
+    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True)
+    assert done.stderr == ""
+
+
 def test_arrow_and_numpy_share_one_heap_on_the_command_line(tmp_path: Path) -> None:
     (tmp_path / "people.csv").write_text("age,job\n39,cook\n50,nurse\n")
     code = (

@@ -58,6 +58,16 @@ def test_a_file_in_another_encoding_is_told_by_its_line_and_named_in_its_release
     assert not any("line 6" in text for text in release.cautions)
 
 
+def test_a_first_look_says_once_that_a_file_is_in_another_encoding(tmp_path: Path) -> None:
+    path = people(tmp_path / "people.csv", 5)
+    looks: list[str] = []
+    told = heard(lambda: looks.append(str(hr.inspect(path))))
+    assert len(told) == 1
+    assert "line 6 is not UTF-8" in told[0]
+    assert "cp1252" not in looks[0]
+    assert "a release is written in cp1252" in " ".join(str(hr.inspect(path, encoding="cp1252")).split())
+
+
 @pytest.mark.parametrize("engine", ["memory", "duckdb"])
 def test_an_audit_says_once_that_its_files_are_in_another_encoding(tmp_path: Path, engine: str) -> None:
     """It said so of both, and that a release would be written so, which an audit does not make."""

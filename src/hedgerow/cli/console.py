@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import shutil
 import sys
 import threading
@@ -14,6 +15,8 @@ from typing import Any, TextIO
 from ..display import aligned, wrapped
 from ..progress import Progress, compiling_noticed
 
+# where its folder cannot be made it says so in two lines, and takes a temporary one
+logging.getLogger("matplotlib").setLevel(logging.ERROR)
 _quiet = False
 
 

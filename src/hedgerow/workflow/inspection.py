@@ -6,7 +6,7 @@ import json
 import math
 import shlex
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from shutil import get_terminal_size
 from typing import Any
@@ -208,7 +208,8 @@ def _of_text(table: Table, columns: Sequence[ColumnProfile]) -> Iterator[str]:
     """Yield warnings about a text file: guesses at its encoding and numbers, and words that may mean missing."""
     if table.suffix not in (".csv", ".xlsx"):
         return
-    yield from table.layout.dialect.doubts()
+    dialect = table.layout.dialect  # an encoding that was guessed has been named
+    yield from (replace(dialect, encoding="utf-8") if dialect.not_utf8 else dialect).doubts()
     if marked := [column for column in columns if column.markers]:
         words = list(dict.fromkeys(word for column in marked for word in column.markers))
         names = ", ".join(column.name for column in marked)
