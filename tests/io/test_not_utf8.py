@@ -182,8 +182,7 @@ def test_a_schema_and_a_proposal_remember_it(tmp_path: Path) -> None:
     path = people(tmp_path / "people.csv", 5)
     with pytest.warns(UserWarning, match="line 6"):
         seen = hr.inspect(path)
-    assert not any("line 6" in text for text in seen.warnings)
-    assert any("written in cp1252" in text for text in seen.warnings)
+    assert not any("line 6" in text or "cp1252" in text for text in seen.warnings)
     assert seen.schema.encoding == "cp1252"
     assert hr.inspect(path, encoding="latin1").schema.encoding == "iso8859-1"
 
