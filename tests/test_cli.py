@@ -424,6 +424,51 @@ def test_a_home_that_cannot_be_written_is_no_matter() -> None:
     assert done.stderr == ""
 
 
+# a library turns what a signal raises into an error of its own, and leaves an object that complains when it goes
+LOST_SIGNAL = """
+import os, signal, sys
+class Leftover:
+    def __del__(self):
+        raise ValueError("I/O operation on closed file.")
+left = [Leftover()]
+class Stop:
+    def find_spec(self, name, *more):
+        if name == NAME:
+            leftover = Leftover()
+            try:
+                os.kill(os.getpid(), signal.SIGTERM)
+                signal.pause()
+            except KeyboardInterrupt:
+                raise ERROR("a library's own words") from None
+sys.meta_path.insert(0, Stop())
+from hedgerow.cli import main
+main(["inspect", "people.csv"])
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals")
+@pytest.mark.parametrize("name", ["typer", "hedgerow.workflow.inspection"])
+@pytest.mark.parametrize("error", ["ImportError", "ValueError"])
+def test_an_error_after_a_signal_is_an_interrupt(here: Path, name: str, error: str) -> None:
+    code = LOST_SIGNAL.replace("NAME", repr(name)).replace("ERROR", error)
+    done = subprocess.run([sys.executable, "-c", code], env=ENV, capture_output=True, text=True, check=False)
+    assert done.stderr == "error: interrupted; nothing was written\n"
+    assert done.returncode == 128 + signal.SIGTERM
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no full device")
+@pytest.mark.parametrize("words", [["--version"], ["profiles"]])
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_an_output_that_is_full_is_named(words: list[str], unbuffered: str) -> None:
+    with open("/dev/full", "w") as full:
+        arguments = [sys.executable, "-m", "hedgerow", *words]
+        env = {**ENV, "PYTHONUNBUFFERED": unbuffered}
+        done = subprocess.run(arguments, env=env, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: cannot write the output: No space left on device\n")
+    assert "Exception" not in done.stderr
+
+
 def test_arrow_and_numpy_share_one_heap_on_the_command_line(tmp_path: Path) -> None:
     (tmp_path / "people.csv").write_text("age,job\n39,cook\n50,nurse\n")
     code = (

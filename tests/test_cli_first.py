@@ -176,6 +176,25 @@ def test_the_demo_says_in_three_sentences_what_was_reached(
     assert Path("other/people.csv").read_text() == "mine"
 
 
+@pytest.mark.parametrize("failure", [KeyboardInterrupt(), OSError(28, "No space left on device")])
+def test_a_demo_that_fails_leaves_nothing(
+    here: Path, monkeypatch: pytest.MonkeyPatch, failure: BaseException, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(self: Any, *_: Any, **__: Any) -> None:
+        assert Path("new/demo/people.csv").exists()
+        Path("new/demo/steward.key").touch()
+        raise failure
+
+    monkeypatch.setattr("hedgerow.cli.start.PEOPLE", 600)
+    monkeypatch.setattr("hedgerow.workflow.session.Session.write", fail)
+    assert run(["demo", "--out", "new/demo"]) != 0
+    assert not Path("new").exists()
+    Path("new/demo").mkdir(parents=True)
+    Path("new/demo/mine.txt").touch()
+    assert run(["demo", "--out", "new/demo"]) != 0
+    assert [path.name for path in Path("new/demo").iterdir()] == ["mine.txt"]
+
+
 def test_standard_input_and_output_are_files_called_dash(here: Path) -> None:
     def hedgerow(*words: str, given: bytes) -> subprocess.CompletedProcess[bytes]:
         return subprocess.run([sys.executable, "-m", "hedgerow", *words], input=given, capture_output=True)

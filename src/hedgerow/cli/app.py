@@ -14,7 +14,7 @@ import typer
 
 from ..errors import HedgerowError, PromiseError, no_memory
 from ..progress import cautions
-from . import apply, audit, for_recipients, frontier, protect, start
+from . import apply, arrived, audit, for_recipients, frontier, protect, start
 from .command import Panelled
 from .console import complain, set_quiet, warn
 from .outputs import forget
@@ -113,9 +113,10 @@ class _PrintedOnce(list[str]):
 
 
 def _interrupt_again(lost: Any) -> None:
-    """Send Ctrl-C again if a callback or destructor swallowed it."""
+    """Send Ctrl-C again if a callback or destructor swallowed it, and let none speak of work that it cut off."""
     if not issubclass(lost.exc_type, KeyboardInterrupt):
-        sys.__unraisablehook__(lost)
+        if not arrived:
+            sys.__unraisablehook__(lost)
         return
     later = threading.Timer(0.02, _thread.interrupt_main)  # when this hook is over
     later.daemon = True
@@ -129,26 +130,28 @@ def _run(arguments: Sequence[str]) -> int:
         return code if isinstance(code, int) else DONE
     except typer.Exit as leave:
         return leave.exit_code
-    except UsageError as error:
-        context = getattr(error, "ctx", None)
-        name = context.command_path if context is not None else "hedgerow"
-        complain(error.format_message(), f"see: {name} --help")
-    except HedgerowError as error:
-        complain(error.message, error.hint)
-        return BROKEN if isinstance(error, PromiseError) else USAGE
     except (KeyboardInterrupt, typer.Abort):  # typer itself may turn them into the exit code
         return INTERRUPTED
     except BrokenPipeError:
-        # else Python complains when it flushes what nobody reads
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return DONE
     except Exception as error:
-        _complain_of(error)
-    return USAGE
+        # after a signal any error is its work
+        return INTERRUPTED if arrived else _complain_of(error)
 
 
-def _complain_of(error: Exception) -> None:
-    """Print an error that is not Hedgerow's own, without its message, which may quote a person's value."""
+def _complain_of(error: Exception) -> int:
+    """Print why a command failed, and return its exit code.
+
+    An error that is not Hedgerow's own is told without its message, which may quote a person's value.
+    """
+    if isinstance(error, UsageError):
+        context = getattr(error, "ctx", None)
+        name = context.command_path if context is not None else "hedgerow"
+        complain(error.format_message(), f"see: {name} --help")
+        return USAGE
+    if isinstance(error, HedgerowError):
+        complain(error.message, error.hint)
+        return BROKEN if isinstance(error, PromiseError) else USAGE
     # a traceback shows lines of code, and messages that may quote a value: only on demand
     if not isinstance(error, (OSError, MemoryError)) and os.environ.get("HEDGEROW_DEBUG"):
         traceback.print_exc()
@@ -169,3 +172,4 @@ def _complain_of(error: Exception) -> None:
             f"unexpected {type(error).__name__} in {os.path.basename(at.filename)}, line {at.lineno}",
             "this is a fault in Hedgerow; HEDGEROW_DEBUG=1 shows where (its text may quote the data)",
         )
+    return USAGE

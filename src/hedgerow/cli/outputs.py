@@ -6,7 +6,7 @@ import os
 import shutil
 import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -68,6 +68,19 @@ def new_file(
     if endings and target.suffix and target.suffix.lower() not in endings:
         raise OutputError(**refusal("ending", "cli", target=target, endings=", ".join(sorted(endings))))
     return target
+
+
+@contextmanager
+def removed_on_failure(*paths: Path) -> Iterator[None]:
+    """Remove the files and folders that are not there yet, in this order, if the work that makes them fails."""
+    new = [path for path in paths if not path.exists()]
+    try:
+        yield
+    except BaseException:
+        for path in new:
+            with suppress(OSError):  # a folder in which there is something else stays
+                path.rmdir() if path.is_dir() else path.unlink()
+        raise
 
 
 def check_distinct(**targets: str | Path | None) -> None:

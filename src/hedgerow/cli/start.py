@@ -26,12 +26,12 @@ from ..workflow.request import Request
 from ..workflow.script import command_line, is_sayable
 from .command import FORMATS, Options, command
 from .console import as_json, note, say, table, working
-from .outputs import check_distinct, named, new_file
+from .outputs import check_distinct, named, new_file, removed_on_failure
 
 if TYPE_CHECKING:
     from . import heavy
 
-QUASI = ("age", "sex", "education", "job", "region", "marital", "hours_per_week", "born_abroad")
+QUASI = ("age", "sex", "education", "job", "region")
 SENSITIVE, IDENTIFIERS = ("income", "assets"), ("person_id", "postcode")
 PEOPLE, K, MOST = 10_000, 10, 0.5
 PAGE = files(__package__).joinpath("columns.html").read_text("utf-8")
@@ -51,25 +51,26 @@ def demo(options: Options) -> None:
     from . import heavy
 
     folder = Path(options.get("out", "demo"))
-    source, target = folder / "people.csv", folder / "release"
+    source, target, key = folder / "people.csv", folder / "release", folder / "steward.key"
     people = heavy.make_people(PEOPLE, seed=1)
-    folder.mkdir(parents=True, exist_ok=True)
-    # an earlier demo is replaced, and nothing else
-    heavy.check_target(target, True)
-    # people.csv of an earlier demo is replaced; a file of yours is not
-    new_file(source, mark=",".join(people.column_names).encode())
-    with working("making example people") as progress:
-        progress("making example people", None)
-        heavy.write_table(people, source)
-        session = heavy.Session(source)
     schema = Schema(quasi=QUASI, sensitive=SENSITIVE, identifiers=IDENTIFIERS, rest="drop")
-    session.choose(schema, heavy.Hedge(k=K, max_disclosure=MOST), key=folder / "steward.key")
-    with working(f"protecting {PEOPLE:,} example people") as progress:
-        session.protect(progress=progress)
-    with working("measuring") as progress:
-        session.measure(progress=progress)
-    with working("writing and verifying") as progress:
-        session.write(target, force=True, progress=progress)
+    with removed_on_failure(source, key, folder, *folder.parents):
+        folder.mkdir(parents=True, exist_ok=True)
+        # an earlier demo is replaced, and nothing else
+        heavy.check_target(target, True)
+        # people.csv of an earlier demo is replaced; a file of yours is not
+        new_file(source, mark=",".join(people.column_names).encode())
+        with working("making example people") as progress:
+            progress("making example people", None)
+            heavy.write_table(people, source)
+            session = heavy.Session(source)
+        session.choose(schema, heavy.Hedge(k=K, max_disclosure=MOST), key=key)
+        with working(f"protecting {PEOPLE:,} example people") as progress:
+            session.protect(progress=progress)
+        with working("measuring") as progress:
+            session.measure(progress=progress)
+        with working("writing and verifying") as progress:
+            session.write(target, force=True, progress=progress)
     if options.get("json"):
         as_json({"folder": str(folder), **session.release.summary()})
         return
