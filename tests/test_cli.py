@@ -175,7 +175,7 @@ def test_names_with_commas_and_repeated_options() -> None:
 def test_undeclared_columns_are_left_out_and_named(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["protect", "people.csv", "--quasi", "age", "--sensitive", "income", "--method", "mart"]
     assert run([*words, "-k", "5", "--out", "r"]) == 0
-    assert "does not name: name, job, town" in capsys.readouterr().err
+    assert "you did not name them: name, job, town" in capsys.readouterr().err
     assert Path("r/release.csv").read_text().startswith("age,income\n")
     assert "Left out: name, job, town." in Path("r/RECIPIENT.md").read_text()
     assert run(["apply", "r/plan.json", "people.csv", "--out", "again.csv", "--json"]) == 0

@@ -9,8 +9,7 @@ import math
 import operator
 import re
 import sys
-import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from decimal import Decimal, InvalidOperation
@@ -23,6 +22,7 @@ from .errors import ParameterError, SchemaError, did_you_mean
 from .files import read_text
 from .hierarchy import Hierarchy
 from .notation import number
+from .texts import parsed_toml, refusal
 from .validation import MAPPING, NAMES, PATH, one_of, takes
 
 _SIGNS = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "=": operator.eq}
@@ -176,16 +176,13 @@ TABLES = ("kinds", "categories", "grid", "bounds", "events", "follows")
 ROLE_FIELDS = {"quasi": "quasi", "sensitive": "sensitive", "identifiers": "identifier", "other": "other"}
 
 
-def _names(value: Iterable[str] | str | None) -> tuple[str, ...]:
+def _names(value: Iterable[str] | str | None, field: str, what: str = "column names") -> tuple[str, ...]:
     if value is None:
         return ()
     if isinstance(value, str):
         return (value,)
     if not isinstance(value, Iterable):
-        raise SchemaError(
-            f"a role is a {type(value).__name__}, not a list of column names",
-            hint='write for example quasi = ["age", "job"]',
-        )
+        raise SchemaError(**refusal("schema_list", field=field, what=what))
     return tuple(map(str, value))
 
 
@@ -289,22 +286,28 @@ class Schema:
     encoding: str = ""
 
     def __post_init__(self) -> None:
-        faults = []
+        faults: list[dict[str, str]] = []
+
+        def fault(key: str, **values: Any) -> None:
+            faults.append(refusal(key, **values))
+
         roles: dict[str, str] = {}
         clean: dict[str, Any] = {}
         for attribute, role in ROLE_FIELDS.items():
-            clean[attribute] = _names(getattr(self, attribute))
+            clean[attribute] = _names(getattr(self, attribute), attribute)
             for name in clean[attribute]:
                 if name in roles:
-                    where = f"twice in {role}" if roles[name] == role else f"{roles[name]} and {role}"
-                    faults.append(f"column {name!r} is {where}")
+                    key = "schema_twice" if roles[name] == role else "schema_roles"
+                    fault(key, name=name, role=roles[name], other=role)
                 roles[name] = role
         for part in (*TABLES, "hierarchies"):
             if not isinstance(getattr(self, part), Mapping):
                 raise SchemaError(f"{part} must say something for each column it names")
         for name, kind in self.kinds.items():
             if kind not in KINDS:
-                faults.append(f"column {name!r} has the unknown kind {kind!r} (one of {', '.join(KINDS)})")
+                fault(
+                    "schema_kind", name=name, kind=kind, similar=did_you_mean(str(kind), KINDS), kinds=", ".join(KINDS)
+                )
         for name, order in self.categories.items():
             if isinstance(order, str) or not isinstance(order, Iterable):
                 raise SchemaError(f"the categories of column {name!r} are not a list")
@@ -313,75 +316,69 @@ class Schema:
             "categories": {n: tuple(map(str, order)) for n, order in self.categories.items()},
             "grid": {n: points_of(n, points) for n, points in self.grid.items()},
             "bounds": {n: _bounds(n, ends) for n, ends in self.bounds.items()},
-            "events": {n: tuple(Event.parse(n, e).text for e in _names(v)) for n, v in self.events.items()},
-            "missing": _names(self.missing),
+            "events": {
+                n: tuple(Event.parse(n, e).text for e in _names(v, n, "events")) for n, v in self.events.items()
+            },
+            "missing": _names(self.missing, "missing", "words"),
         }
-        faults += [
-            f"events of column {name!r} are declared, but it is not sensitive"
-            for name in self.events
-            if name not in clean["sensitive"]
-        ]
+        for name in self.events:
+            if name not in clean["sensitive"]:
+                fault("schema_events", name=name)
         if self.rest not in REST:
-            faults.append(f"rest is {self.rest!r} (one of {', '.join(REST)})")
+            fault("schema_rest", rest=self.rest)
         if not all(word.strip() for word in clean["missing"]):
-            faults.append("missing names an empty word, and empty cells are missing anyway")
+            fault("schema_missing")
         if self.decimal not in ("", ",", "."):
-            faults.append(f"decimal is {self.decimal!r} (',' or '.')")
+            fault("schema_decimal", decimal=self.decimal)
         try:
             "".encode(self.encoding or "utf-8")  # some codecs are of no text
             clean["encoding"] = self.encoding and codecs.lookup(self.encoding).name
         except (LookupError, TypeError, ValueError):
-            faults.append(f"encoding is {self.encoding!r} (a name such as 'cp1252')")
+            fault("schema_encoding", encoding=self.encoding)
         if not isinstance(self.unit, (str, _Unsaid, type(None))):
-            faults.append("unit is not the name of a column")
+            fault("schema_no_column", part="unit")
         elif isinstance(self.unit, str) and roles.get(self.unit) in ("quasi", "sensitive"):
-            faults.append(f"the unit {self.unit!r} is {roles[self.unit]} as well")
-        faults += self._faults_of_survey(roles)
+            fault("schema_named", part="unit", name=self.unit, role=roles[self.unit])
+        for key, values in self._faults_of_survey(roles):
+            fault(key, **values)
         for name, leader in self.follows.items():
             if not isinstance(leader, str):
-                faults.append(f"what column {name!r} follows is not the name of a column")
+                fault("schema_no_leader", name=name)
+            elif name in self.leaders(name):
+                fault("schema_circle", name=name, through=f" through {leader!r}" if leader != name else "")
             elif roles.get(name) not in ("quasi", "sensitive") or roles.get(leader) != roles[name]:
                 similar = "".join(did_you_mean(n, roles) for n in (name, leader) if n not in roles)
-                faults.append(
-                    f"column {name!r} follows {leader!r}: both must be quasi-identifiers, or both sensitive{similar}"
-                )
-            elif name in self.leaders(name):
-                faults.append(f"column {name!r} follows itself" + (f" through {leader!r}" if leader != name else ""))
+                fault("schema_follows", name=name, leader=leader, similar=similar)
         for name, order in clean["categories"].items():
             if len(set(order)) != len(order):
-                faults.append(f"column {name!r} declares a category twice")
+                fault("schema_category", name=name)
         if faults:
-            raise SchemaError("the schema contradicts itself: " + "; ".join(faults), hint="give each column one role")
+            messages, hints = (dict.fromkeys(each[part] for each in faults) for part in ("message", "hint"))
+            raise SchemaError(f"the schema cannot be used: {'; '.join(messages)}", hint="; ".join(hints))
         # a frozen dataclass sets its fields by no other way
         for attribute, value in clean.items():
             object.__setattr__(self, attribute, value)
 
-    def _faults_of_survey(self, roles: Mapping[str, str]) -> list[str]:
-        """Return the faults in the declared household and weight, each as a sentence."""
-        faults = [
-            f"{part} is not the name of a column"
-            for part in SURVEY
-            if not isinstance(getattr(self, part), (str, type(None)))
-        ]
-        if faults:
-            return faults
+    def _faults_of_survey(self, roles: Mapping[str, str]) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Yield the faults in the declared household and weight, each as the key and the values of its words."""
+        wrong = [part for part in SURVEY if not isinstance(getattr(self, part), (str, type(None)))]
+        yield from (("schema_no_column", {"part": part}) for part in wrong)
+        if wrong:
+            return
         if not isinstance(self.together, bool):
-            faults.append("together is neither true nor false")
+            yield "schema_together", {}
         elif self.together and self.household is None:
-            faults.append("together keeps households in one cell, and no household is named")
+            yield "schema_no_household", {}
         role = roles.get(str(self.household), "identifier")
         if self.household is not None and role != "identifier":
-            faults.append(
-                f"the household {self.household!r} is {role} as well: released, it would tell who "
-                "lives together, and that singles people out (leave it out, or give it a copy)"
-            )
+            yield "schema_household", {"name": self.household, "role": role}
         if self.household is not None and self.household in (self.person, self.weight):
-            faults.append(f"the household {self.household!r} is the unit or the weight as well")
+            yield "schema_named", {"part": "household", "name": self.household, "role": "the unit or the weight"}
         if self.weight is not None and self.weight == self.person:
-            faults.append(f"the weight {self.weight!r} is the unit as well")
-        if self.weight is not None and roles.get(self.weight) == "identifier":
-            faults.append(f"the weight {self.weight!r} is identifier as well")
-        return faults
+            yield "schema_named", {"part": "weight", "name": self.weight, "role": "the unit"}
+        # a sensitive weight would be drawn anew, or tell what it must not
+        if self.weight is not None and (role := roles.get(self.weight, "")) in ("identifier", "sensitive"):
+            yield "schema_named", {"part": "weight", "name": self.weight, "role": role}
 
     def leaders(self, name: str) -> list[str]:
         """Return the columns that a column follows, the next one first."""
@@ -532,12 +529,7 @@ class Schema:
         text_given = isinstance(source, str) and ("\n" in source or re.search(r"\s=\s|^\[", source))
         path = None if text_given else Path(source)
         text = str(source) if path is None else read_text(path, "the schema", SchemaError)
-        try:
-            data = tomllib.loads(text)
-        except tomllib.TOMLDecodeError as error:
-            raise SchemaError(f"the schema is not valid TOML: {error}") from None
-        except RecursionError:
-            raise SchemaError("the schema is not valid TOML: it is nested too deeply") from None
+        data = parsed_toml(text, "the schema", SchemaError)
         return cls.from_mapping(data, path.parent if path else None)
 
 

@@ -2,12 +2,30 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from functools import cache
 from importlib import resources
 from typing import Any
 
+from .errors import HedgerowError
+
 FOLDERS = ("measures", "methods", "release", "audit", "report", "workflow", "io", "backends", "columns")
+
+# A key of more than a hundred parts, for whose parts Python's reader of TOML takes time squared.
+_LONG_KEY = re.compile(r"""(?<![\w-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){100}""")
+
+
+def parsed_toml(text: str, what: str, error: type[HedgerowError]) -> dict[str, Any]:
+    """Return the data of TOML text; if it is none, raise `error` with the text named as `what`."""
+    if _LONG_KEY.search(text):
+        raise error(f"{what} has a key of more than 100 parts")
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as fault:
+        raise error(f"{what} is not valid TOML: {fault}") from None
+    except RecursionError:  # a thousand brackets are valid TOML, and deeper than the reader goes
+        raise error(f"{what} is nested too deeply") from None
 
 
 @cache

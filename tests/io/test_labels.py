@@ -156,7 +156,7 @@ def test_the_released_file_reads_as_the_released_table(sav: Path, tmp_path: Path
 
 def test_why_a_number_is_missing_is_released_where_somebody_says_so(sav: Path, tmp_path: Path) -> None:
     schema = SCHEMA.replace(other=["region"])
-    with pytest.warns(UserWarning, match="does not name:.*income_missing"):
+    with pytest.warns(UserWarning, match="you did not name them:.*income_missing"):
         made = protected(sav, tmp_path / "out", schema)
     after, found = pyreadstat.read_sav(made, user_missing=True)
     assert after["income"].isna().sum() == 15

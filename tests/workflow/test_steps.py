@@ -214,7 +214,7 @@ def test_warnings_of_a_step_are_kept_and_not_printed(here: Path) -> None:
         warnings.simplefilter("error")
         session.protect()
     assert any("sensitive columns are released as they are" in text for text in session.cautions)
-    assert any("does not name: person_id, " in text for text in session.cautions)
+    assert any("you did not name them: person_id, " in text for text in session.cautions)
 
 
 def test_it_shows_no_value_of_a_person(session: hr.Session) -> None:

@@ -12,10 +12,7 @@ import sys
 from collections.abc import Sequence
 
 from ..display import substitute
-
-# The signals that asked this process to end. A library that is just being imported turns what they raise into an
-# error of its own, so they are remembered.
-arrived: list[int] = []
+from .console import arrived
 
 
 def interrupt(number: int, frame: object) -> None:

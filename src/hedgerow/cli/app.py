@@ -14,13 +14,15 @@ import typer
 
 from ..errors import HedgerowError, PromiseError, no_memory
 from ..progress import cautions
-from . import apply, arrived, audit, for_recipients, frontier, protect, start
-from .command import Panelled
-from .console import complain, set_quiet, warn
+from ..texts import refusal
+from . import apply, audit, for_recipients, frontier, protect, start
+from .command import Commands, Panelled, UsageError
+from .console import arrived, complain, set_quiet, warn
 from .outputs import forget
 
 app = typer.Typer(
     name="hedgerow",
+    cls=Commands,
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
@@ -61,31 +63,19 @@ def _all(
           --identifiers name -k 10 --max-disclosure 0.5 --out release/
 
     The folder release/ then holds the protected table, RECIPIENT.md (what its reader must know; give
-    both away), audit.json (what was verified) and plan.json (private: how it was made).
+    both away), and, for you alone, report.html (risk and utility), audit.json (what was verified) and
+    plan.json (how it was made).
 
     Exit codes: 0 done, 1 a promise or check does not hold, 2 bad usage or input.
     """
 
 
 for command in (
-    start.demo,
-    start.inspect,
-    protect.protect,
-    apply.apply,
-    audit.audit,
-    frontier.frontier,
-    for_recipients.reconstruct,
-    for_recipients.verify_model,
-    audit.score,
-    start.profiles,
-    start.studio,
-):
-    name = command.__name__.replace("_", "-")
-    # score belongs to the masking methods, which have a page of their own
-    app.command(name=name, cls=Panelled, hidden=name == "score")(command)
+    start.demo, start.inspect, protect.protect, apply.apply, audit.audit, frontier.frontier,
+    for_recipients.reconstruct, for_recipients.verify_model, audit.score, start.profiles, start.studio,
+):  # fmt: skip
+    app.command(name=command.__name__.replace("_", "-"), cls=Panelled)(command)
 
-# click's UsageError, wherever typer keeps its click
-UsageError: Any = typer.BadParameter.__bases__[0]
 DONE, BROKEN, USAGE, INTERRUPTED = 0, 1, 2, 130
 
 
@@ -132,7 +122,7 @@ def _run(arguments: Sequence[str]) -> int:
         return leave.exit_code
     except (KeyboardInterrupt, typer.Abort):  # typer itself may turn them into the exit code
         return INTERRUPTED
-    except BrokenPipeError:
+    except (BrokenPipeError, SystemExit):  # typer leaves so where nobody reads what is printed
         return DONE
     except Exception as error:
         # after a signal any error is its work
@@ -145,8 +135,7 @@ def _complain_of(error: Exception) -> int:
     An error that is not Hedgerow's own is told without its message, which may quote a person's value.
     """
     if isinstance(error, UsageError):
-        context = getattr(error, "ctx", None)
-        name = context.command_path if context is not None else "hedgerow"
+        name = error.ctx.command_path if error.ctx else "hedgerow"
         complain(error.format_message(), f"see: {name} --help")
         return USAGE
     if isinstance(error, HedgerowError):
@@ -156,20 +145,12 @@ def _complain_of(error: Exception) -> int:
     if not isinstance(error, (OSError, MemoryError)) and os.environ.get("HEDGEROW_DEBUG"):
         traceback.print_exc()
     if isinstance(error, MemoryError) or no_memory(error):
-        complain(
-            "not enough memory for this table; nothing was written",
-            "give it more memory, or fewer rows or columns; docs/benchmarks.md says how much tables take",
-        )
+        complain(**refusal("no_memory", "cli"))
     elif isinstance(error, OSError):
         where = f"cannot use {error.filename}" if error.filename else "cannot write the output"
-        complain(
-            f"{where}: {error.strerror or type(error).__name__}",
-            "check that the place exists, has room and may be written to; no file was replaced",
-        )
+        complain(**refusal("system", "cli", where=where, why=error.strerror or type(error).__name__))
     else:
         at = traceback.extract_tb(error.__traceback__)[-1]
-        complain(
-            f"unexpected {type(error).__name__} in {os.path.basename(at.filename)}, line {at.lineno}",
-            "this is a fault in Hedgerow; HEDGEROW_DEBUG=1 shows where (its text may quote the data)",
-        )
+        file = os.path.basename(at.filename)
+        complain(**refusal("fault", "cli", kind=type(error).__name__, file=file, line=at.lineno))
     return USAGE

@@ -28,9 +28,12 @@ def apply(plan: Path, source: str, options: Options) -> None:
 
     A plan promises nothing about people it was not made from: groups may be smaller
     than k. Where values fall outside the released ranges, nothing is written unless --unseen says how.
+    A plan of drawn values (hedge with --cells rows, or --guard redraw) is refused: it knows nothing of other people's.
     """
     from . import heavy
 
+    if plan.suffix.lower() in SUFFIXES:
+        raise ParameterError(**refusal("plan_first", "cli", file=plan))
     if not options.get("out"):
         raise ParameterError("no --out given", hint="name the file to write: --out recoded.csv")
     to_stream, key_file = is_stream(options), options.get("key_file")

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import functools
 import inspect
-import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperGroup
 
 from ..errors import ParameterError, did_you_mean
 from ..files import read_text
 from ..schema import Schema
-from ..texts import refusal, text
+from ..texts import parsed_toml, refusal, text
 from ..workflow.methods import MASKING, MASKING_PANEL
 from ..workflow.options import TABLES, Option, fits, number, rows, schema_from, split
 from .console import set_quiet
@@ -25,6 +24,9 @@ from .outputs import received
 CONFIG = Option("config", Path, "TOML file with any of these options under their names.")
 # the option that every command takes
 QUIET = rows("quiet")
+
+# click's error, wherever typer keeps its click
+UsageError: Any = typer.BadParameter.__bases__[0]
 
 # the files that a command reads
 FORMATS = "CSV, Parquet, Arrow/Feather, SPSS, Stata, SAS or Excel"
@@ -113,6 +115,9 @@ def parameter(option: Option) -> inspect.Parameter:
 _ARGUMENTS: dict[str, Mapping[str, tuple[str, str]]] = {}
 
 
+# arguments, and the options that say the same in a TOML file
+_SAME = (("source", "file"), ("source", "original"), ("release", "released"))
+
 # the flags that show further help pages of commands that take a method
 _PAGES = rows("pages")
 
@@ -131,12 +136,34 @@ def _page(flag: Option) -> inspect.Parameter:
     return inspect.Parameter(flag.name, by_name, default=False, annotation=Annotated[bool, option])
 
 
+class Commands(TyperGroup):
+    """The commands; a misspelled one is refused in the same words by every version of typer and click."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return the command that the first argument names, and the other arguments."""
+        if args[0][:1] != "-" and args[0] not in self.commands:
+            ctx.fail(f"no command {args[0]!r}{did_you_mean(args[0], self.commands)}")
+        return super().resolve_command(ctx, args)
+
+
 class Panelled(TyperCommand):
     """A command whose help text lists its options under headings.
 
     Arguments are written here, since versions of typer and click write them in four different ways,
     some without their help text.
     """
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the arguments; an option that stands twice is refused, unless it can be repeated."""
+        try:
+            _, _, order = self.make_parser(ctx).parse_args(list(args))
+            for each in order:
+                if order.count(each) > 1 and not (each.multiple or each.is_eager):
+                    raise UsageError(f"{max(each.opts, key=len)} is given twice")
+        except UsageError as error:
+            error.ctx = ctx  # click forgets it in some, and then nobody says whose help to see
+            raise
+        return list(super().parse_args(ctx, args))
 
     def _arguments(self, ctx: Any) -> Iterator[tuple[str, str, bool]]:
         words = _ARGUMENTS[(self.name or "").replace("-", "_")]
@@ -211,6 +238,9 @@ def command(
 
         @functools.wraps(function)
         def run(config: Path | None = None, **values: Any) -> Any:
+            for argument, option in _SAME:
+                if values.get(option) and argument in arguments and values[argument]:
+                    raise ParameterError(**refusal("two_sources", "cli", name=arguments[argument][0], option=option))
             flags = {name: value for name, value in values.items() if name in by_name}
             options = merged(flags, config, by_name)  # --quiet counts while standard input is read
             return function(**{name: received(values[name]) for name in arguments}, options=options)
@@ -242,18 +272,11 @@ def merged(flags: Mapping[str, Any], config: Path | None, by_name: Mapping[str, 
 
 def _config(path: Path, by_name: Mapping[str, Option]) -> dict[str, Any]:
     """Return the options of a TOML file; a ParameterError names every invalid key."""
-    text = read_text(path, "the config", ParameterError)
-    try:
-        data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise ParameterError(f"the config {path} is not valid TOML: {error}") from None
-    # a thousand brackets are valid TOML, and deeper than the reader goes
-    except RecursionError:
-        raise ParameterError(f"the config {path} is nested too deeply") from None
+    data = parsed_toml(read_text(path, "the config", ParameterError), f"the config {path}", ParameterError)
     values, faults = {}, []
     # a command that takes a schema takes its tables, a column each, in this file alone
     tables = TABLES if "schema" in by_name else ()
-    names = [*by_name, *tables]
+    names = sorted({*by_name, *tables})
     for key, value in data.items():
         name = key.replace("-", "_")
         if name not in names:
@@ -265,7 +288,5 @@ def _config(path: Path, by_name: Mapping[str, Option]) -> dict[str, Any]:
         else:
             values[name] = value
     if faults:
-        raise ParameterError(
-            **refusal("config", "cli", path=path, faults=", ".join(faults), names=", ".join(sorted(set(names))))
-        )
+        raise ParameterError(**refusal("config", "cli", path=path, faults=", ".join(faults), names=", ".join(names)))
     return values

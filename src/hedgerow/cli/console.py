@@ -17,6 +17,10 @@ from ..progress import Progress, compiling_noticed
 
 # where its folder cannot be made it says so in two lines, and takes a temporary one
 logging.getLogger("matplotlib").setLevel(logging.ERROR)
+# The signals that asked this process to end. A library that is just being imported turns what they raise into an
+# error of its own, so they are remembered.
+arrived: list[int] = []
+
 _quiet = False
 
 
@@ -107,13 +111,8 @@ def _bar(text: str) -> Iterator[Progress]:
     from rich.progress import BarColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
     from rich.progress import Progress as Bar
 
-    columns = (
-        SpinnerColumn(),
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TimeElapsedColumn(),
-        TextColumn("{task.fields[remaining]}"),
-    )
+    step, remaining = TextColumn("{task.description}"), TextColumn("{task.fields[remaining]}")
+    columns = SpinnerColumn(), step, BarColumn(), TimeElapsedColumn(), remaining
     with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(text, total=None, remaining="")
         pace = _Pace()

@@ -70,15 +70,8 @@ def verify_model(model: Path, release: str, options: Options) -> int:
     with working("rebuilding"):
         result = verify_model(model, release)
     if options.get("json"):
-        as_json(
-            {
-                "identical": result.identical,
-                "difference": result.difference or None,
-                "models": result.n_models,
-                "trees": result.n_trees,
-                "splits": result.n_splits,
-            }
-        )
+        counts = {"models": result.n_models, "trees": result.n_trees, "splits": result.n_splits}
+        as_json({"identical": result.identical, "difference": result.difference or None, **counts})
     else:
         say(str(result))
     return int(not result.identical)

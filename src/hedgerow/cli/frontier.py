@@ -83,8 +83,7 @@ def _numbers(texts: list[str], name: str) -> list[float]:
     try:
         return [int(text) if text.isdigit() else float(text) for text in texts]
     except ValueError:
-        flag = name.replace("_", "-")
-        raise ParameterError(f"--{flag} reads numbers joined by commas") from None
+        raise ParameterError(f"--{name.replace('_', '-')} reads numbers joined by commas") from None
 
 
 def _method(name: str, options: Options) -> Any:

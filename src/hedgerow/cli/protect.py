@@ -14,9 +14,9 @@ from ..plan.records import REDRAW
 from ..profiles import Profile
 from ..progress import cautions
 from ..texts import refusal, text
-from ..validation import DAY, check
+from ..validation import DAY, check, whole
 from ..workflow import methods
-from ..workflow.options import ENGINE
+from ..workflow.options import ENGINE, check_hierarchies
 from ..workflow.request import CHOICE, OPTIONS, WRITING
 from .command import TABLE, Options, command
 from .console import as_json, note, say, warn, working
@@ -41,8 +41,9 @@ def protect(options: Options, source: str | None = None) -> None:
     begin(options.get("method"))  # compiling goes on while the rest is loaded
     from . import heavy
 
-    if "date" in options:
-        check("date", options["date"], DAY)  # before the work
+    for name, kind in (("date", DAY), ("sample", whole(1))):  # before the work
+        if name in options:
+            check(name, options[name], kind)
     folder, force, public = Path(options["out"]), bool(options.get("force")), options.get("public")
     to_stream = is_stream(options)
     if not to_stream:
@@ -62,6 +63,7 @@ def protect(options: Options, source: str | None = None) -> None:
     with working("reading"):
         session = heavy.Session(file, schema=schema, method=method, **options.pick(ENGINE))
         session.choose(schema, method, **keys, **options.pick(CHOICE))
+        check_hierarchies(session.table, schema)
         warnings = heavy.beforehand(session.table, schema)
     measured: dict[str, bool] = {}
     if options.get("report", True) and not to_stream:
@@ -92,28 +94,18 @@ def protect(options: Options, source: str | None = None) -> None:
 def _print(session: heavy.Session, folder: Path, options: Options, outcome: Sequence[str]) -> None:
     """Print the promises, the results and the written files, or all of it as JSON."""
     release, result, public = session.release, session.result("measure"), options.get("public")
-    files = {
-        "release": folder / release.file_name,
-        "plan": folder / "plan.json",
-        "numbers": folder / "audit.json",
-        "recipient": folder / "RECIPIENT.md",
-    }
+    names = {"release": release.file_name, "plan": "plan.json", "numbers": "audit.json", "recipient": "RECIPIENT.md"}
+    files, other = {what: folder / name for what, name in names.items()}, release.plan.names("other")
     if options.get("json"):
-        as_json(
-            {
-                "files": {name: str(path) for name, path in files.items()},
-                "public": public,
-                "other": release.plan.names("other"),
-                "left_out": release.plan.left_out,
-                **release.summary(),
-                "inference": result.risk["inference"] if result else None,
-            }
-        )
+        paths = {what: str(path) for what, path in files.items()}
+        columns = {"other": other, "left_out": release.plan.left_out}
+        inference = result.risk["inference"] if result else None
+        as_json({"files": paths, "public": public, **columns, **release.summary(), "inference": inference})
         return
     for line in outcome:
         say(line)
-    if other := [name for name in release.plan.names("other") if name not in release.plan.relations()]:
-        say(f'Released unchanged as "other": {", ".join(other)}.')
+    if unchanged := [name for name in other if name not in release.plan.relations()]:
+        say(f'Released unchanged as "other": {", ".join(unchanged)}.')
     say()
     say(f"release    {files['release']}")
     say(f"to read    {files['recipient']}  (give it with the release)")

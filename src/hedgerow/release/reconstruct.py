@@ -290,7 +290,9 @@ def _inputs(release: Any, parameters: Any) -> tuple[Table, Mapping[str, Any]]:
         table = whole(released_file(folder))
         if message := altered(folder, AUDIT):
             caution(message)
-        return table, _data(parameters if parameters is not None else folder / PUBLIC)
+        if parameters is None and not (folder / PUBLIC).exists():
+            raise PlanError(**refusal("not_randomized", "release", folder=folder))
+        return table, _data(folder / PUBLIC if parameters is None else parameters)
     if parameters is not None:
         return whole(release), _data(parameters)
     if hasattr(release, "plan") and hasattr(release, "table"):
@@ -304,9 +306,7 @@ def _data(parameters: Any) -> Mapping[str, Any]:
     if isinstance(parameters, Mapping):
         return parameters
     data = parsed(read_text(parameters, "the distortion parameters", PlanError), str(parameters))
-    if not isinstance(data, dict):
-        raise PlanError("the distortion parameters are not those of a release")
-    return data
+    return data if isinstance(data, dict) else {}
 
 
 def _described(public: Mapping[str, Any]) -> tuple[tuple[Randomized, ...], list[str]]:

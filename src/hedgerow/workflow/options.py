@@ -150,7 +150,7 @@ def schema_from(options: Mapping[str, Any], folder: Path = Path()) -> Schema:
     if "unit" in options:
         fields["unit"] = None if options["unit"] in ("none", EVERY_ROW) else options["unit"]
     tables = {name: options[name] for name in TABLES if name in options}
-    for name, parse in (("grid", _grid), ("bounds", _bounds), ("follows", _followers)):
+    for name, parse in (("grid", _grid), ("bounds", _bounds), ("follows", _by_column)):
         # a flag gives texts, and a file a table
         if not isinstance(tables.get(name, {}), Mapping):
             tables[name] = parse(tables[name])
@@ -161,11 +161,18 @@ def schema_from(options: Mapping[str, Any], folder: Path = Path()) -> Schema:
         fields |= {name: {**getattr(base, name), **getattr(more, name)} for name in tables}
     hierarchies = {**fields.get("hierarchies", base.hierarchies)}
     for entry in options.get("hierarchy", ()):
-        column, equals, path = entry.partition("=")
-        if not equals or not column or not path:
-            raise SchemaError("--hierarchy reads COLUMN=FILE.csv", hint="for example --hierarchy job=jobs.csv")
+        column, _, path = entry.partition("=")
+        if not column or not path:
+            raise SchemaError(**refusal("hierarchy", "workflow"))
         hierarchies[column] = Hierarchy.from_csv(path)
     return base.replace(**{**fields, "hierarchies": hierarchies})
+
+
+def check_hierarchies(table: Any, schema: Schema) -> None:
+    """Raise SchemaError if no value of a column is in its hierarchy, whether the method uses that or not."""
+    for name, hierarchy in schema.hierarchies.items():
+        if hierarchy.paths.keys().isdisjoint(values := table.column(name, kind="categorical").values):
+            hierarchy.check(values, name)
 
 
 def plan_read_as(plan: Plan, options: Mapping[str, Any]) -> Plan:
@@ -185,7 +192,7 @@ def _grid(entries: Iterable[str]) -> dict[str, Any]:
             points.setdefault(column, []).append(first)
         elif points:
             points[next(reversed(points))].append(entry)
-        if not points or "" in points:
+        if not points or "" in points or entry.endswith("="):
             raise SchemaError(**refusal("grid", "workflow"))
     return {
         column: texts[0] if ":" in texts[0] and len(texts) == 1 else list(map(_point, texts))
@@ -195,14 +202,7 @@ def _grid(entries: Iterable[str]) -> dict[str, Any]:
 
 def _bounds(entries: Iterable[str]) -> dict[str, Any]:
     """Return the two bounds by column; whole numbers stay whole, for they say that all of its numbers are."""
-    bounds = {}
-    for entry in entries:
-        column, _, texts = entry.rpartition("=")
-        least, _, greatest = texts.partition(":")
-        if not column or not greatest:
-            raise SchemaError("--bounds reads COLUMN=LEAST:GREATEST", hint="for example --bounds income=0:1000000")
-        bounds[column] = [bound(column, text) for text in (least, greatest)]
-    return bounds
+    return {c: [bound(c, end) for end in text.split(":", 1)] for c, text in _by_column(entries, "bounds").items()}
 
 
 def bound(column: str, text: str) -> int | float | str:
@@ -217,15 +217,15 @@ def bound(column: str, text: str) -> int | float | str:
     return int(text) if re.fullmatch(r"[-+]?\d+", text) else _point(text)
 
 
-def _followers(entries: Iterable[str]) -> dict[str, Any]:
-    """Return the column that each column follows."""
-    followers = {}
+def _by_column(entries: Iterable[str], flag: str = "follows") -> dict[str, str]:
+    """Return what a flag says of each column, such as the column that it follows."""
+    texts = {}
     for entry in entries:
-        column, _, leader = entry.rpartition("=")
-        if not column or not leader:
-            raise SchemaError("--follows reads COLUMN=LEADER", hint="for example --follows tax=income")
-        followers[column] = leader
-    return followers
+        column, _, text = entry.rpartition("=")
+        if not column or not text:
+            raise SchemaError(**refusal(flag, "workflow"))
+        texts[column] = text
+    return texts
 
 
 def number(text: str) -> int | float:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, fields
+from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +60,7 @@ class Request:
     measured : mapping, optional
         Options of the `hedgerow.audit` that is run for the report; None for no report.
     out : Path, optional
-        The release folder; ``release/`` by default.
+        The release folder; by default ``release/``, or ``release-2/`` and so on where that exists.
     escape : bool
         Write an apostrophe before cells that a spreadsheet would run as formulas.
     mapping : bool
@@ -97,7 +99,11 @@ class Request:
     @property
     def folder(self) -> str:
         """Return the release folder as text that ends with a slash."""
-        return "release/" if self.out is None else f"{as_argument(self.out)}/"
+        if self.out is not None:
+            return f"{as_argument(self.out)}/"
+        # the first name that is free, for an earlier release is not replaced
+        names = chain(["release"], (f"release-{number}" for number in count(2)))
+        return next(f"{name}/" for name in names if not os.path.lexists(name))
 
 
 def as_argument(path: str | Path) -> str:
