@@ -188,7 +188,7 @@ def test_undeclared_columns_are_left_out_and_named(here: Path, capsys: pytest.Ca
     assert run([*words, "--rest", "release", "--identifiers", "name", "--out", "all"]) == 0
     assert Path("all/release.csv").read_text().startswith("age,job,income,town\n")
     assert run([*words, "--rest", "keep", "--out", "r2"]) == 2
-    assert "rest is 'keep' (one of drop, release)" in capsys.readouterr().err
+    assert "rest is 'keep'\n  columns that you do not name are left out with rest=drop" in capsys.readouterr().err
 
 
 def csv(text: str, name: str = "bad.csv") -> Any:
@@ -232,6 +232,21 @@ BAD: dict[str, tuple[Any, list[str], str]] = {
     "unwritable": (None, ["people.csv", "--out", "no/such/place"], "there is no folder no/such"),
     "out is a file": (None, ["people.csv", "--out", "people.csv"], "is not a folder"),
     "hierarchy": (None, ["people.csv", "--hierarchy", "job"], "COLUMN=FILE.csv"),
+    "foreign hierarchy": (
+        csv("baker;food;*\nbrewer;food;*\n", "jobs.csv"),
+        ["people.csv", "--hierarchy", "job=jobs.csv"],
+        "lacks 3 of its 3 values",
+    ),
+    "no point": (None, ["people.csv", "--grid", "age="], "--grid reads COLUMN=FIRST:LAST:STEP"),
+    "half of the bounds": (None, ["people.csv", "--bounds", "income=0:"], "bounds of column 'income'"),
+    "no bounds": (None, ["people.csv", "--bounds", "0:5"], "--bounds reads COLUMN=LEAST:GREATEST"),
+    "no leader": (None, ["people.csv", "--follows", "income"], "--follows reads COLUMN=LEADER"),
+    "no record to attack": (None, ["people.csv", "--attacks", "--sample", "0"], "sample must be a whole number of at"),
+    "two sources": (None, ["people.csv", "--file", "other.csv"], "FILE and --file both name this table"),
+    "an option twice": (None, ["people.csv", "--max-disclosure", "1", "--max-disclosure", "1"], "is given twice"),
+    "yes and no": (None, ["people.csv", "--attacks", "--no-attacks"], "--attacks is given twice"),
+    "no value": (None, ["people.csv", "-k"], "see: hedgerow protect --help"),
+    "sensitive weight": (None, ["people.csv", "--weight", "income"], "the weight 'income' is sensitive as well"),
     "no key": (None, ["people.csv", "--pseudonyms"], "--key-file"),
     "unknown option": (None, ["people.csv", "--aplha", "1"], "--aplha"),
     "word for a number": (None, ["people.csv", "-k", "ten"], "-k"),
@@ -302,10 +317,36 @@ def test_other_failures_are_told_without_values(
     assert left(here) == set()
 
 
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["verify"], "error: no command 'verify' (did you mean 'verify-model'?)\n  see: hedgerow --help\n"),
+        (["apply", "people.csv", "plan.json"], "error: people.csv is a table, and the plan comes first\n"),
+        (["audit", "a.csv", "b.csv", "--released", "c.csv"], "error: RELEASED and --released both name this table\n"),
+    ],
+)
+def test_arguments_that_are_mixed_up_are_named(
+    here: Path, words: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(words) == 2
+    assert capsys.readouterr().err.startswith(message)
+
+
+@pytest.mark.parametrize("key", ["a." * 50_000 + "a", '"a" . ' * 50_000 + "a"])
+def test_a_key_of_many_parts_is_refused_at_once(here: Path, key: str, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("long.toml").write_text(f"{key} = 1\n")
+    for option in ("--config", "--schema"):
+        start = time.monotonic()
+        assert run(["protect", "people.csv", option, "long.toml", "--out", "release"]) == 2
+        assert time.monotonic() - start < 10
+        assert "has a key of more than 100 parts" in capsys.readouterr().err
+
+
 def test_help_alone_shows_a_first_release(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["--help"]) == 0
     out = capsys.readouterr().out
-    for words in ("hedgerow inspect people.csv", "hedgerow protect people.csv --quasi", "--out release/", "Exit codes"):
+    shown = "hedgerow inspect people.csv", "hedgerow protect people.csv --quasi", "--out release/", "Exit codes"
+    for words in (*shown, "report.html", "hedgerow score"):
         assert words in out
     assert run([]) == 0
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from functools import reduce
 
 import numpy as np
@@ -210,8 +211,12 @@ def test_what_cannot_be_reconstructed(folder, tmp_path):
     with pytest.raises(PlanError):
         reconstruct(release.table, tmp_path / "none.json")
     (tmp_path / "odd.json").write_text("[1]")
-    with pytest.raises(PlanError):
+    with pytest.raises(PlanError, match="not the distortion parameters"):
         reconstruct(release.table, tmp_path / "odd.json")
+    shutil.copytree(out, tmp_path / "other")
+    (tmp_path / "other" / "public.json").unlink()
+    with pytest.raises(PlanError, match="other is no randomized release"):
+        reconstruct(tmp_path / "other")
     with pytest.raises(PlanError, match="not the distortion parameters"):
         reconstruct(release.table, {"recoding": {"kind": "partition"}})
     data = json.loads((out / "public.json").read_text())

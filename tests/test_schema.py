@@ -43,6 +43,30 @@ def test_fields_of_the_wrong_shape(fields):
         Schema.from_mapping(fields)
 
 
+@pytest.mark.parametrize(
+    ("fields", "message", "hint"),
+    [
+        ({"quasi": ["a", "a"]}, "column 'a' is twice in quasi", "name each column once"),
+        ({"quasi": ["a"], "sensitive": ["a"]}, "column 'a' is quasi and sensitive", "give each column one role"),
+        ({"kinds": {"a": "categorial"}}, "unknown kind 'categorial' (did you mean 'categorical'?)", "the kinds are"),
+        ({"missing": 5}, "missing is not a list of words", 'write for example missing = ["a", "b"]'),
+        ({"quasi": 5}, "quasi is not a list of column names", 'write for example quasi = ["a", "b"]'),
+        ({"encoding": "x"}, "encoding is 'x'", "such as cp1252"),
+        ({"decimal": ";"}, "decimal is ';'", "the decimal separator is ',' or '.'"),
+        ({"rest": "all"}, "rest is 'all'", "released with rest=release"),
+        ({"together": True}, "no household is named", "name the column that says who lives together"),
+        ({"sensitive": ["a"], "follows": {"a": "a"}}, "column 'a' follows itself", "name another column"),
+        ({"quasi": ["a"], "unit": "a"}, "the unit 'a' is quasi as well", "or give it a copy"),
+    ],
+)
+def test_every_fault_has_a_hint_of_its_own(fields: dict[str, Any], message: str, hint: str) -> None:
+    with pytest.raises(SchemaError) as caught:
+        Schema.from_mapping(fields)
+    assert message in caught.value.message
+    assert hint in str(caught.value.hint)
+    assert hint == "give each column one role" or "one role" not in str(caught.value.hint)
+
+
 def test_all_columns_at_fault_with_near_names():
     schema = Schema(quasi=["agee", "Job", "x9"], sensitive=["incom"], other=["zzz"], kinds={"hight": "numeric"})
     with pytest.raises(SchemaError) as caught:
@@ -235,6 +259,7 @@ def test_a_household_is_left_out_and_a_weight_is_kept() -> None:
         ({"household": "id", "unit": "id"}, "the household 'id' is the unit or the weight as well"),
         ({"weight": "id", "unit": "id"}, "the weight 'id' is the unit as well"),
         ({"weight": "id", "identifiers": ["id"]}, "the weight 'id' is identifier as well"),
+        ({"weight": "pay", "sensitive": ["pay"]}, "the weight 'pay' is sensitive as well"),
         ({"household": 5}, "household is not the name of a column"),
         ({"weight": ["w"]}, "weight is not the name of a column"),
     ):

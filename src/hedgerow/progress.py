@@ -16,6 +16,10 @@ T = TypeVar("T")
 # Whatever it raises stops the work; `hedgerow.errors.Cancelled` is there for that.
 Progress = Callable[[str, float | None], None]
 
+# The signals that asked this process to end. A library that is just being imported turns what they raise into an
+# error of its own, so they are remembered.
+arrived: list[int] = []
+
 
 class Tell(Protocol):
     """A `Progress` callback whose share may be omitted."""

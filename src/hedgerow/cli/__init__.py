@@ -12,7 +12,7 @@ import sys
 from collections.abc import Sequence
 
 from ..display import substitute
-from .console import arrived
+from ..progress import arrived
 
 
 def interrupt(number: int, frame: object) -> None:

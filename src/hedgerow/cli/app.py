@@ -13,11 +13,11 @@ from typing import Annotated, Any
 import typer
 
 from ..errors import HedgerowError, PromiseError, no_memory
-from ..progress import cautions
+from ..progress import arrived, cautions
 from ..texts import refusal
 from . import apply, audit, for_recipients, frontier, protect, start
 from .command import Commands, Panelled, UsageError
-from .console import arrived, complain, set_quiet, warn
+from .console import complain, set_quiet, warn
 from .outputs import forget
 
 app = typer.Typer(
@@ -66,6 +66,9 @@ def _all(
     both away), and, for you alone, report.html (risk and utility), audit.json (what was verified) and
     plan.json (how it was made).
 
+    Masking methods have a page of their own (hedgerow protect --help-masking) and a command that judges
+    what they make (hedgerow score).
+
     Exit codes: 0 done, 1 a promise or check does not hold, 2 bad usage or input.
     """
 
@@ -74,7 +77,9 @@ for command in (
     start.demo, start.inspect, protect.protect, apply.apply, audit.audit, frontier.frontier,
     for_recipients.reconstruct, for_recipients.verify_model, audit.score, start.profiles, start.studio,
 ):  # fmt: skip
-    app.command(name=command.__name__.replace("_", "-"), cls=Panelled)(command)
+    name = command.__name__.replace("_", "-")
+    # score belongs to the masking methods, which have a page of their own
+    app.command(name=name, cls=Panelled, hidden=name == "score")(command)
 
 DONE, BROKEN, USAGE, INTERRUPTED = 0, 1, 2, 130
 

@@ -32,7 +32,7 @@ def apply(plan: Path, source: str, options: Options) -> None:
     """
     from . import heavy
 
-    if plan.suffix.lower() in SUFFIXES:
+    if plan.is_file() and plan.suffix.lower() in SUFFIXES:
         raise ParameterError(**refusal("plan_first", "cli", file=plan))
     if not options.get("out"):
         raise ParameterError("no --out given", hint="name the file to write: --out recoded.csv")

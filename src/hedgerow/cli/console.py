@@ -17,10 +17,6 @@ from ..progress import Progress, compiling_noticed
 
 # where its folder cannot be made it says so in two lines, and takes a temporary one
 logging.getLogger("matplotlib").setLevel(logging.ERROR)
-# The signals that asked this process to end. A library that is just being imported turns what they raise into an
-# error of its own, so they are remembered.
-arrived: list[int] = []
-
 _quiet = False
 
 
