@@ -335,9 +335,9 @@ def test_arguments_that_are_mixed_up_are_named(
 @pytest.mark.parametrize("key", ["a." * 50_000 + "a", '"a" . ' * 50_000 + "a"])
 def test_a_key_of_many_parts_is_refused_at_once(here: Path, key: str, capsys: pytest.CaptureFixture[str]) -> None:
     Path("long.toml").write_text(f"{key} = 1\n")
-    for option in ("--config", "--schema"):
+    for option in ("--config", "--schema", "--profile"):
         start = time.monotonic()
-        assert run(["protect", "people.csv", option, "long.toml", "--out", "release"]) == 2
+        assert run(["protect", "people.csv", *FLAGS, option, "long.toml", "--out", "release"]) == 2
         assert time.monotonic() - start < 10
         assert "has a key of more than 100 parts" in capsys.readouterr().err
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from importlib import resources
@@ -12,6 +11,7 @@ from typing import Any
 
 from ..errors import ParameterError, did_you_mean
 from ..files import read_text
+from ..texts import parsed_toml
 
 # how a threshold is known: from the source itself, a full reprint of it, or what others say of it
 READ = ("primary", "reprint", "secondary")
@@ -200,10 +200,10 @@ class Profile:
     @classmethod
     def _of(cls, text: str, where: str, name: str) -> Profile:
         try:
-            data = tomllib.loads(text)
+            data = parsed_toml(text, f"{where} is no profile: it", ParameterError)
             criteria = tuple(Criterion(**_only(each, Criterion)) for each in data.pop("criteria"))
             profile = cls(**{"name": name, **_only(data, cls)}, criteria=criteria)
-        except (tomllib.TOMLDecodeError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        except (KeyError, TypeError, AttributeError) as error:
             raise ParameterError(
                 f"{where} is no profile: {error}", hint="see docs/profiles.md for what it holds"
             ) from None
