@@ -96,10 +96,9 @@ def find_rows(original: Table, subject: Subject, quasi: Sequence[ReleasedColumn]
         return _pairs(np.arange(original.n_rows), "plan")
     pairs = by_columns(original, released, quasi)
     # a release in the order of its content (the reason) has no order to test
-    if pairs is None and original.n_rows == released.n_rows and reason is None:
-        columns = order_shown_by(original, released, quasi)
-        if columns:
-            pairs = _pairs(np.arange(original.n_rows), "order", columns)
+    is_in_order = pairs is None and original.n_rows == released.n_rows and reason is None
+    if is_in_order and (columns := order_shown_by(original, released, quasi)):
+        pairs = _pairs(np.arange(original.n_rows), "order", columns)
     if pairs is not None:
         return pairs
     if reason is not None:

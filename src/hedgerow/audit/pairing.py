@@ -126,8 +126,7 @@ def check_measured(schema: Schema, table: Table, what: str) -> None:
     """Raise SchemaError if a table lacks columns that the audit measures."""
     if not schema.quasi:
         raise SchemaError(**refusal("no_quasi"))
-    lost = [n for n in (*schema.quasi, *schema.sensitive) if n not in table.names]
-    if lost:
+    if lost := [n for n in (*schema.quasi, *schema.sensitive) if n not in table.names]:
         names = ", ".join(table.names)
         raise SchemaError(**refusal("lacks", what=what, lost=", ".join(map(repr, lost)), names=names))
 

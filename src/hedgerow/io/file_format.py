@@ -16,7 +16,7 @@ from typing import IO
 
 from ..errors import InputError
 from ..progress import Progress
-from ..texts import refusal
+from ..texts import refusal, text
 
 # What stands in a cell; a letter in a column of numbers is one of Stata's missing values.
 Code = float | int | str
@@ -190,19 +190,12 @@ class Dialect:
     def doubts(self) -> Iterator[str]:
         """Yield a warning for each guess about the encoding and the number format."""
         if self.encoding not in UNICODE:
-            yield f"a release is written in {self.encoding}, as the file is; RECIPIENT.md says so to its reader"
+            yield text("dialect", "encoding", encoding=self.encoding)
         sign, other = ("point", ",") if self.decimal == "." else ("comma", ".")
         if self.unsure:
-            yield (
-                f"{', '.join(self.unsure)}: every number looks like 22.807 or 22,807, and nothing in "
-                f"the file tells thousands from decimals; the {sign} is read as the decimal sign; "
-                f"--decimal {other} (decimal={other!r}) reads it the other way"
-            )
+            yield text("dialect", "unsure", names=", ".join(self.unsure), sign=sign, other=other)
         if self.mixed:
-            yield (
-                f"{', '.join(self.mixed)}: decimals are written with another sign than in the other "
-                f"columns; the release writes a {sign} in all of them"
-            )
+            yield text("dialect", "mixed", names=", ".join(self.mixed), sign=sign)
 
     def reader(self, lines: io.TextIOBase | list[str]) -> csv._reader:  # type: ignore[name-defined]
         """Return a strict `csv.reader` of the standard library that reads this dialect."""
@@ -251,9 +244,9 @@ def check_start(start: bytes, name: str, nul: bytes = NULS) -> None:
     """Raise InputError if a text file's first megabyte begins as no table does, or holds the bytes `nul`."""
     if start.startswith(_NO_TEXT):
         raise InputError(**refusal("no_text", "io", file=name))
-    text = start.removeprefix(codecs.BOM_UTF8).lstrip()
+    begins = start.removeprefix(codecs.BOM_UTF8).lstrip()
     for kind, form in _OTHER_TEXT.items():
-        if form.match(text):
+        if form.match(begins):
             raise InputError(**refusal("other_text", "io", file=name, kind=kind))
     at = start.find(nul)
     if at >= 0:

@@ -96,8 +96,7 @@ def check_drift(parts: Sequence[Path], types: Sequence[Mapping[str, pa.DataType]
             differences += [f"has {more} besides"] if more else []
             listed = " and ".join(differences) or "they stand in another order"
             raise InputError(**refusal("other_columns", "io", file=path.name, first=parts[0].name, differences=listed))
-        changed = [n for n in first if not _same(first[n], columns[n])]
-        if changed:
+        if changed := [n for n in first if not _same(first[n], columns[n])]:
             differences = [f"{n!r} ({columns[n]}, there {first[n]})" for n in changed]
             words = {"file": path.name, "first": parts[0].name, "differences": ", ".join(differences)}
             raise InputError(**refusal("other_types", "io", **words))

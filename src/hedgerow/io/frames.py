@@ -77,8 +77,7 @@ class ArrowSource(Source):
 def without_views(table: pa.Table) -> pa.Table:
     """Return the table with view and run-length types replaced by types whose rows Arrow can reorder."""
     for i, field in enumerate(table.schema):
-        kind = _VIEWS.get(_family(field.type))
-        if kind is not None:
+        if (kind := _VIEWS.get(_family(field.type))) is not None:
             converted = kind(table.column(i))
             table = table.set_column(i, field.with_type(converted.type), converted)
     return table

@@ -134,8 +134,7 @@ def parse_dates(texts: pa.Array) -> pa.Array | None:
     """Parse dates in ISO, ``31.12.2020``, or slashes if only one order of day and month fits all."""
     texts = pc.utf8_trim_whitespace(texts.cast(pa.string()))
     texts = pc.if_else(pc.equal(texts, ""), None, texts)
-    parsed = parse_iso(texts)
-    if parsed is not None:
+    if (parsed := parse_iso(texts)) is not None:
         return parsed
     for pattern, formats in _LOCAL.items():
         if all_match(texts, pattern):
@@ -303,10 +302,8 @@ def _parse(values: pa.Array, dialect: Dialect) -> tuple[pa.Array | None, dict[st
         for decimal, (pattern, telling) in _GROUPED.items():
             if all_match(values, pattern) and _some_match(values, telling):
                 return _ungrouped(values, decimal), {"decimal": decimal}
-        if all_match(values, DOTTED):
-            days = days_of(values, DOTTED_DAYS)
-            if days is not None:
-                return days, {"dates": DOTTED_DAYS}
+        if all_match(values, DOTTED) and (days := days_of(values, DOTTED_DAYS)) is not None:
+            return days, {"dates": DOTTED_DAYS}
     for false, true in _BOOLEANS:
         if pc.all(pc.is_in(values, value_set=pa.array([false, true]))).as_py():
             return pc.equal(values, true), {"booleans": (false, true)}

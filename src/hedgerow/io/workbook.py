@@ -94,8 +94,7 @@ def read_workbook(path: Path, sheet: str = "", missing: Sequence[str] = ()) -> t
         with zipfile.ZipFile(path) as archive:
             xml = archive.read(chosen._worksheet_path)
         _check(xml, top, where)
-        hidden = [what for what, form in _HIDDEN.items() if form.search(xml)]
-        if hidden:
+        if hidden := [what for what, form in _HIDDEN.items() if form.search(xml)]:
             caution(f"{where} hides {' and '.join(hidden)}, which are read like all others")
         names = ["" if cell.value is None else str(cell.value) for cell in header]
         cells: list[list[Any]] = [[] for _ in names]
@@ -181,13 +180,11 @@ def _check(xml: bytes, top: int, where: str) -> None:
     if any(row <= above for above, row in pairwise(map(int, _ROW.findall(xml)))):
         raise ValueError("the numbers of the rows do not rise")
     merged = _MERGED.findall(xml)
-    header = [ref.decode() for ref, first in merged if int(first) <= top]
-    if header:
+    if header := [ref.decode() for ref, first in merged if int(first) <= top]:
         raise InputError(**refusal("merged_header", "io", where=where, cells=", ".join(header[:3])))
     if merged:
         raise InputError(**refusal("merged_cells", "io", where=where, cells=len(merged)))
-    unknown = _UNKNOWN_FORMULA.findall(xml)
-    if unknown:
+    if unknown := _UNKNOWN_FORMULA.findall(xml):
         columns = sorted({column.decode() for column, _ in unknown}, key=lambda c: (len(c), c))
         named = ", ".join(columns[:5])
         raise InputError(**refusal("formulas_without_values", "io", where=where, formulas=len(unknown), columns=named))
