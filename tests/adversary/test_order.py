@@ -164,7 +164,7 @@ def test_a_randomized_folder_is_paired_by_its_private_mapping_alone(tmp_path: Pa
     release = hr.protect(people, schema, hr.RandomizedResponse(2.5, random_state=1))
     quick = {"attacks": False, "learning": False}
     folder = release.write(tmp_path / "out")
-    with pytest.raises(HedgerowError, match="cannot be paired by a plan"):
+    with pytest.raises(HedgerowError, match="a plan cannot say whose row is whose"):
         hr.audit(people, folder, paired=True, **quick)
     assert not hr.audit(people, folder, **quick).table["paired"]
     with_map = release.write(tmp_path / "map", mapping=True)

@@ -170,11 +170,11 @@ def test_a_folder_that_chance_made_is_paired_where_other_columns_identify(tmp_pa
     alone = pd.read_parquet(folder / "release.parquet")[["age", "ill"]]
     alone.to_parquet(folder / "release.parquet")
     roles = hr.Schema(quasi=["age"], sensitive=["ill"])
-    with pytest.raises(Unpaired, match="cannot be paired by a plan"):
+    with pytest.raises(Unpaired, match="a plan cannot say whose row is whose"):
         hr.audit(people, folder, roles, paired=True, **QUICK)
     found = hr.audit(people, folder, roles, **QUICK)
     assert not found.table["paired"]
-    assert any("cannot be paired by a plan" in n for n in found.table["notes"])
+    assert any("a plan cannot say whose row is whose" in n for n in found.table["notes"])
     assert any("not the file that audit.json records" in n for n in found.table["notes"])
     assert "not the file that audit.json records" in found.broken()[0]  # so the command ends with 1
 

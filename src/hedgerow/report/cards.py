@@ -161,8 +161,7 @@ def _altered(audit: Mapping[str, Any], plan: Plan | None) -> Card:
     """Return the card for altered records: the share linked or, if higher, the best guess in the worst group."""
     risk = audit["risk"]
     card = _linked(risk["linkage"], audit["table"], "linked_drawn" if plan and plan.in_rows else "linked")
-    guess = risk["linkage"].get("reconstructed")
-    if guess is not None:
+    if (guess := risk["linkage"].get("reconstructed")) is not None:
         name = max(guess["columns"], key=lambda n: guess["columns"][n]["worst"])
         if guess["columns"][name]["worst"] > risk["linkage"]["highest"]:
             card = replace(_guessed(guess, name, plan, Markup(card.say).striptags()), facts=card.facts)

@@ -371,8 +371,7 @@ def draw_frontier(axes: Axes, frontier: Mapping[str, Any]) -> int:
         mine = [p for p in points if p["method"] == method]
         mark([p for p in mine if not p["dominated"]], alpha=1.0, label=method, **style)
         mark([p for p in mine if p["dominated"]], alpha=_FAINT, **style)
-    fallen = [p for p in points if p["collapsed"]]
-    if fallen:
+    if fallen := [p for p in points if p["collapsed"]]:
         mark(fallen, s=90, marker="x", color="#c0392b", linewidths=1.2, label="learning collapses")
     front = sorted((p["disclosure"], p["utility"]) for p in points if not p["dominated"])
     axes.plot([d for d, _ in front], [u for _, u in front], color="#999999", linewidth=1, zorder=0)

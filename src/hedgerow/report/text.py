@@ -213,8 +213,7 @@ def _special(special: Mapping[str, Any] | None) -> Iterator[str]:
 def _disclosed(audit: Mapping[str, Any]) -> Iterator[str]:
     """Yield lines on disclosure by groups, inference by learners, and the member advantage."""
     risk = audit["risk"]
-    rows = three_numbers(audit)
-    if rows:
+    if rows := three_numbers(audit):
         yield ""
         yield text("summary", "three")
         yield from fitted(rows, ("column", *SHORT))
@@ -233,8 +232,7 @@ def refusals_in_words(refusals: Mapping[str, Any] | None) -> Iterator[str]:
         yield "No finer group was refused, so knowing the method adds nothing to what groups give away."
         return
     yield BEYOND
-    unseen = groups["refused"] - groups["asked"]
-    if unseen:
+    if unseen := groups["refused"] - groups["asked"]:
         yield f"{unseen:,} of {groups['refused']:,} such groups were not looked at."
     if worst is None:
         return

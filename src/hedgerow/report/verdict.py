@@ -154,8 +154,17 @@ def verdicts(
         # what was checked is judged already
         *_measured(audit, k, max_disclosure, None if checks else plan),
         *_standard(audit.get("profile")),
+        *([Verdict("the original itself", "protected", "", False)] if plan is None and _is_original(audit) else []),
         *(Verdict("files of the folder", "as verified", text, False) for text in audit["table"].get("altered", ())),
     ]
+
+
+def _is_original(audit: Mapping[str, Any]) -> bool:
+    """Return whether nothing was changed, and people are alone with their quasi-identifiers."""
+    distributions, k = at(audit, "utility", "distributions"), at(audit, "risk", "release", "classes", "k")
+    distances = distributions["columns"].values() if distributions else ()
+    moved = [at(audit, "utility", "loss", "cells_changed"), *(each["total_variation"] for each in distances)]
+    return k == 1 and not any(each is None or each > 0 for each in moved)
 
 
 def as_data(checks: Sequence[Any]) -> list[Mapping[str, Any]]:
@@ -168,8 +177,7 @@ def _promised(plan: Plan | None, checks: Sequence[Mapping[str, Any]]) -> Iterato
     by_name = {check["name"]: check for check in checks}
     for promise in plan.promises if plan is not None else ():
         guarantee = from_promise(promise)
-        check = by_name.get(getattr(guarantee, "name", "k-anonymity"))
-        if check is not None:
+        if (check := by_name.get(getattr(guarantee, "name", "k-anonymity"))) is not None:
             yield guarantee, check
 
 
@@ -331,8 +339,7 @@ def _open(audit: Mapping[str, Any], plan: Plan | None, checks: Sequence[Mapping[
         yield text("verdict", "no_guess", measured=_guessed(risk))
     if checks and risk.get("linkage"):
         yield text("verdict", "no_link", highest=percent(risk["linkage"]["highest"]))
-    other = risk.get("other")
-    if other:
+    if other := risk.get("other"):
         shares = {share: percent(other[share]) for share in ("unique", "together")}
         yield text("verdict", "others", columns=", ".join(other["columns"]), **shares)
     for line in audit["not_measured"]:
