@@ -302,7 +302,7 @@ def test_drawn_rows_that_equal_a_person_are_counted_beside_strangers():
     # the pair of 1, f is not alone; of 2, 3 and 4 one is released, of four strangers one
     assert found.risk["equal"] == {"rows": 0.75, "members": 1 / 3, "strangers": 0.25}
     assert "75.0% of the released rows equal somebody's row" in str(found)
-    assert "75.0% of the released rows equal somebody's row" in found._repr_html_()
+    assert "75.0% of the released rows equal somebody&#x27;s row" in found._repr_html_()
 
 
 def test_rows_of_people_are_not_compared_as_drawn_ones(audited):

@@ -264,7 +264,8 @@ def test_drawn_categories_keep_their_type_and_order_and_merged_ones_are_text(lib
             "level": pd.Categorical.from_codes(rng.integers(0, 3, 400), levels, ordered=True),
             "job": pd.Categorical.from_codes(rng.integers(0, 3, 400), ["c", "b", "a"]),
             "pay": rng.integers(0, 9999, 400),
-        }
+        },
+        index=rng.permutation(400),  # which moves no value
     )
     given = {
         "pandas": frame,
@@ -284,6 +285,8 @@ def test_drawn_categories_keep_their_type_and_order_and_merged_ones_are_text(lib
     elif library == "pandas":
         assert drawn["level"].dtype == pd.CategoricalDtype(levels[:3], ordered=True)
         assert drawn["job"].dtype == pd.CategoricalDtype(["a", "b", "c"])
+        unmerged = hr.Mondrian(2, schema=schema).fit_transform(given)
+        assert unmerged["job"].tolist() == frame["job"].tolist()
         assert merged["level"].dtype == merged["job"].dtype != drawn["job"].dtype
     else:
         assert dict(drawn.schema) == {"level": pl.Enum(levels[:3]), "job": pl.Categorical, "pay": pl.Int64}

@@ -55,7 +55,8 @@ def _number_bins(column: Column, values: Floats, *shares: Floats) -> dict[str, A
     if not len(values):
         return {"kind": "numbers", "labels": [], "before": [], "after": []}
     # of a few people far off, as of incomes, only the number is shown
-    middle = values[np.searchsorted(np.cumsum(shares[0] + shares[1]) / 2, [0.01, 0.99])]
+    ends = np.searchsorted(np.cumsum(shares[0] + shares[1]), 2 * np.array([0.01, 0.99]))
+    middle = values[np.minimum(ends, len(values) - 1)]
     is_long = values[-1] / 2 - values[0] / 2 > middle[1] - middle[0] > 0
     edges, labels = _bins(column, values[(values >= middle[0]) & (values <= middle[1])] if is_long else values)
     if is_long and len(labels) > 1:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -335,10 +336,11 @@ def odd_rows(table: Table, names: Sequence[str]) -> Iterator[tuple[str, str, str
         name for name, texts in rest.items() if len(entries[name]) > len(texts) > 1 and _reads_as_numbers(texts)
     ]:
         yield "second_header", ", ".join(headed), ""
-    columns = [table.column(name) for name in names if not pa.types.is_nested(table.types.field(name).type)]
-    is_empty = columns and all(column.has_missing for column in columns)
-    if is_empty and (rows := np.logical_and.reduce([each.codes == each.n_values for each in columns]).sum()):
-        yield "empty_rows", f"{rows:,}", ""
+    with suppress(SchemaError):  # of a column that cannot be recoded
+        columns = [table.column(name) for name in names]
+        is_empty = columns and all(column.has_missing for column in columns)
+        if is_empty and (rows := np.logical_and.reduce([each.codes == each.n_values for each in columns]).sum()):
+            yield "empty_rows", f"{rows:,}", ""
 
 
 def _holds_code(table: Table, profile: ColumnProfile) -> bool:

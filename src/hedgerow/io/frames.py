@@ -363,7 +363,8 @@ def _to_pandas(array: Any, was: Any) -> Any:
         if not cells.dropna().isin(listed).all():
             return cells.array
         column = _used_categories(cells.astype(pandas.CategoricalDtype(listed, was.ordered)))
-        return column if listed is entries else column.cat.rename_categories(dict(zip(listed, entries, strict=True)))
+        column = column if listed is entries else column.cat.rename_categories(dict(zip(listed, entries, strict=True)))
+        return column.array  # a series would be put where its index says
     if isinstance(was, pandas.ArrowDtype):
         return pandas.array(array, dtype=pandas.ArrowDtype(array.type))
     # Only the nullable dtypes (Int64, boolean, string ...) read Arrow; others follow the values.
