@@ -279,3 +279,8 @@ def test_columns_of_several_levels_get_no_advice_for_the_command_line() -> None:
     with pytest.raises(SchemaError, match="give columns plain names first") as refused:
         hr.Schema(quasi=["age"], sensitive=["pay"]).check(["('x', 'age')", "('x', 'pay')"])
     assert "--quasi" not in str(refused.value)
+
+
+def test_a_leader_that_is_no_name_is_a_fault_and_no_crash() -> None:
+    with pytest.raises(SchemaError, match="'b'"):
+        hr.Schema(quasi=["a", "b"], follows={"a": "b", "b": ["c"]})

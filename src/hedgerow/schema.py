@@ -383,7 +383,7 @@ class Schema:
     def leaders(self, name: str) -> list[str]:
         """Return the columns that a column follows, the next one first."""
         chain = [name]
-        while (leader := self.follows.get(chain[-1])) is not None and leader not in chain[1:]:
+        while isinstance(leader := self.follows.get(chain[-1]), str) and leader not in chain[1:]:
             chain.append(leader)
         return chain[1:]
 

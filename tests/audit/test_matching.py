@@ -16,6 +16,7 @@ from hedgerow.audit.released_values import read_released
 from hedgerow.audit.subject import Subject, Unpaired
 from hedgerow.errors import InputError
 from hedgerow.io.read import read
+from hedgerow.release.folder import altered
 
 from .conftest import grouped, people_of
 
@@ -179,7 +180,7 @@ def test_a_folder_that_chance_made_is_paired_where_other_columns_identify(tmp_pa
     assert "not the file that audit.json records" in found.broken()[0]  # so the command ends with 1
 
 
-@pytest.mark.parametrize("what", ["plan", "no record", "damaged record"])
+@pytest.mark.parametrize("what", ["plan", "no plan", "no record", "damaged record"])
 def test_an_edited_plan_and_a_missing_record_break_the_audit_of_a_folder(tmp_path: Path, what: str) -> None:
     people = hr.datasets.make_people(600, seed=1)
     schema = hr.Schema(quasi=["age", "job"], sensitive=["income"])
@@ -191,6 +192,10 @@ def test_an_edited_plan_and_a_missing_record_break_the_audit_of_a_folder(tmp_pat
         assert '"k": 5' in text or '"k":5' in text
         (folder / "plan.json").write_text(text.replace('"k": 5', '"k": 4').replace('"k":5', '"k":4'))
         says = "plan.json is not the file that audit.json records"
+    elif what == "no plan":
+        (folder / "plan.json").unlink()
+        assert altered(folder, "audit.json") is not None
+        return
     else:
         (folder / "audit.json").unlink()
         says = "audit.json, which records what was verified, is missing or cannot be read"
@@ -209,3 +214,6 @@ def test_a_release_in_the_place_of_the_original_is_refused(tmp_path: Path) -> No
         with pytest.raises(InputError, match="stands where the original does") as caught:
             hr.audit(released, file)
         assert caught.value.hint == f"give the original first: hedgerow audit {file} {released}"
+    with pytest.raises(InputError) as caught:
+        hr.audit(tmp_path / "out", people)
+    assert caught.value.hint == f"give the original first: hedgerow audit people.csv {tmp_path / 'out'}"

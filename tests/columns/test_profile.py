@@ -8,10 +8,12 @@ from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import hedgerow as hr
 from hedgerow import datasets
+from hedgerow.backends import select
 from hedgerow.columns.roles import profile
 from hedgerow.io.file_format import FileLabels, VariableLabels
 from hedgerow.io.read import read
@@ -247,7 +249,7 @@ OFFICE = ["31;1;4.5;2", "44;2;5.5;3", "52;1;6.5;4", "60;2;7.5;5"] * 20
 @pytest.mark.parametrize(
     ("lines", "says"),
     [
-        ([*OFFICE, "Summe:;;999.0;"], "the last record is called a total"),
+        ([*OFFICE, "Summe:;;999.0;"], "is the last record a total"),
         ([*OFFICE, ";;;", ";;;"], "2 records have no value in any column"),
         (["years;code;kg;scale", *OFFICE], "age, sex, hours, mood: all values but that of the first record"),
         (["999;1;4.5;2", *OFFICE], "age: are the values at the end"),
@@ -259,9 +261,34 @@ OFFICE = ["31;1;4.5;2", "44;2;5.5;3", "52;1;6.5;4", "60;2;7.5;5"] * 20
 def test_inspect_and_protect_ask_about_rows_and_values_of_office_files(tmp_path, lines, says) -> None:
     file = tmp_path / "office.csv"
     file.write_text("\n".join(["age;sex;hours;mood", *lines]) + "\n")
-    begins = ("the last record", "2 records", "age", "mood")
+    begins = ("is the last record", "2 records", "age", "mood")
     asked = [text for text in hr.inspect(file).warnings if text.startswith(begins)]
     assert [text.startswith(says) for text in asked] == [True] if says else asked == []
     if says and "values at the end" not in says:
         again = beforehand(read(file), hr.Schema(quasi=["age", "sex", "hours", "mood"]))
         assert [text.startswith(says) for text in again] == [True]
+
+
+@pytest.mark.parametrize("ages", [["unknown", "1", "2", "unknown", "3"] * 5, ["partial", "none", "total"] * 9])
+def test_a_word_that_stands_in_several_rows_is_no_header_and_no_total(ages) -> None:
+    table = pa.table({"age": ages, "job": ["a", "b", "c"] * (len(ages) // 3) + ["a"] * (len(ages) % 3)})
+    asked = hr.inspect(table).warnings
+    assert not [text for text in asked if "second header" in text or "last record" in text]
+
+
+def test_empty_rows_are_those_without_a_value_in_any_column(tmp_path) -> None:
+    """Columns without a role count too, on every engine."""
+    table = {"age": [31, None] * 30, "pay": [4.5, None] * 30, "region": ["n"] * 60}
+    file, schema = tmp_path / "people.parquet", hr.Schema(quasi=["age"], sensitive=["pay"])
+    pq.write_table(pa.table(table), file)
+    streamed = select.opened(file, ("duckdb",), "testing", schema=schema)
+    assert not streamed.is_loaded
+    assert beforehand(read(file), schema) == beforehand(streamed, schema) == []
+
+
+def test_a_flag_of_an_identifier_follows_nothing() -> None:
+    table = pa.table({"id": list(range(60)), "id_flag": [0, 1, 1] * 20, "age": [i % 9 for i in range(60)]})
+    seen = hr.inspect(table)
+    assert seen.schema.follows == {}
+    assert "id_flag" in seen.schema.quasi
+    assert not any("id_flag" in text for text in seen.warnings)

@@ -15,6 +15,7 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.errors import InputError, SchemaError
+from hedgerow.io.frames import ArrowSource
 from hedgerow.io.read import read
 
 
@@ -313,3 +314,12 @@ def test_a_written_release_is_the_same_from_categories_of_arrow_and_pandas(tmp_p
     assert files[0] == files[1]
     # a file's column stays plain
     assert not pa.types.is_dictionary(hr.protect(tmp_path / "people.parquet", schema).table["level"].type)
+
+
+def test_a_dictionary_that_lists_a_missing_value_loses_no_cell() -> None:
+    jobs = pa.DictionaryArray.from_arrays(pa.array([0, 1, 2, 0, 1, 2] * 20), pa.array(["a", "b", None]))
+    table = pa.table({"job": jobs, "pay": list(range(120))})
+    schema = hr.Schema(quasi=["job"], sensitive=["pay"])
+    release = hr.protect(table, schema, hr.Mondrian(30))
+    assert sorted(map(str, release.table["job"].to_pylist())) == sorted(["None", "a", "b"] * 40)
+    assert ArrowSource(table).restore({"job": pa.array(["x", None, "a"] * 40)}, set())["job"].type == pa.string()

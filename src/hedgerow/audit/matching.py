@@ -124,8 +124,7 @@ def _by_key(before: Table, after: Table, key: str) -> RowPairs:
         if missing or twice:
             raise InputError(**refusal("no_key", key=key, where=where, missing=missing, twice=twice))
     originals = released_numbers.codes_in(numbers, unknown=-1)
-    unknown = int((originals < 0).sum())
-    if unknown:
+    if unknown := int((originals < 0).sum()):
         raise InputError(**refusal("unknown_keys", unknown=unknown, rows=after.n_rows, key=key))
     row_of = np.empty(numbers.n_values, np.int64)
     row_of[numbers.codes] = np.arange(before.n_rows)

@@ -332,7 +332,8 @@ def plan_of(released: Any, path: str | Path | None = None) -> Plan | None:
 def check_order(original: Any, released: Any) -> None:
     """Raise InputError if the original is a release and the release is none."""
     if (folder := folder_of(original)) and (folder / PLAN).exists() and folder_of(released) is None:
-        raise InputError(**refusal("swapped", original=released, released=original))
+        first = released if isinstance(released, (str, Path)) else "people.csv"  # a frame would be printed
+        raise InputError(**refusal("swapped", original=first, released=original))
 
 
 def folder_of(released: Any) -> Path | None:

@@ -127,8 +127,10 @@ def _run(arguments: Sequence[str]) -> int:
         return leave.exit_code
     except (KeyboardInterrupt, typer.Abort):  # typer itself may turn them into the exit code
         return INTERRUPTED
-    except (BrokenPipeError, SystemExit):  # typer leaves so where nobody reads what is printed
+    except BrokenPipeError:
         return DONE
+    except SystemExit as leave:  # typer leaves so where nobody reads what is printed
+        return DONE if isinstance(leave.__context__, BrokenPipeError) else int(bool(leave.code))
     except Exception as error:
         # after a signal any error is its work
         return INTERRUPTED if arrived else _complain_of(error)

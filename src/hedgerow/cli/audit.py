@@ -99,11 +99,13 @@ def audit(options: Options, source: str | None = None, release: str | None = Non
     if options.get("json"):
         as_json(found)
     else:
-        say("\n- also: ".join([judged["says"], *judged["reasons"]]) + f"\n\n{result}")
+        reasons = [f"- not bounded: {reason}" for reason in found["unbounded"]]  # by the verdict, as reasons
+        lines = [line for line in str(result).splitlines() if line not in reasons]
+        say("\n".join(["\n- also: ".join([judged["says"], *judged["reasons"]]), "", *lines]))
         for target in targets:
             say(f"written    {target}")
     # limits that nobody gave are the plan's, which the verdict alone knows
-    broken = result.broken(**limits) or judged["broken"]
+    broken = judged["broken"] or result.broken(**limits)
     to_stderr(*broken)
     return 1 if broken else 0
 

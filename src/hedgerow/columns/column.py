@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from ..errors import SchemaError
 from ..notation import DAY, Exact, number
 from ..schema import Kind
+from ..texts import refusal
 from .arrays import inexact, slices
 
 # codes that are counted at a time, because counting widens them to eight bytes
@@ -275,10 +276,7 @@ class Column(Dictionary):
         if not events:
             return self
         if self.kind != "numeric":
-            raise SchemaError(
-                f"events of column {self.name!r} are declared, but it holds no numbers",
-                hint="declare events of numeric columns; categories are judged one by one anyway",
-            )
+            raise SchemaError(**refusal("no_events", "columns", name=self.name))
         return replace(self, events=tuple(events))
 
     def counts(self) -> NDArray[np.int64]:

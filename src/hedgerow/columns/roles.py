@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
+from functools import reduce
 from itertools import pairwise
 from typing import Any
 
@@ -24,7 +24,7 @@ from ..io.text_cells import MARKERS, infer_type, parse_dates
 from ..notation import percent
 from ..schema import UNSAID, Role, Schema
 from ..texts import read_toml, refusal
-from .arrays import is_text, kind_of, value_type
+from .arrays import decoded, is_text, kind_of, value_type
 from .column import Column
 from .table import Table
 
@@ -37,6 +37,7 @@ PEOPLE = PERSONS | {"id", "ids", "uid", "uuid", "guid"}
 # the most values that are codes of no answer, beyond all others of their column
 _MOST_NO_ANSWERS, _NO_ANSWER = 3, frozenset([7, 8, 9, 77, 88, 97, 98, 99, 777, 888, 997, 998, 999, 9997, 9998, 9999])
 _ASKED = {what: frozenset(words.split()) for what, words in _WORDS["asked"].items()}
+_FOLLOWS = re.compile(rf"[\W_]*({'|'.join(_ASKED['followers'])})$")
 _SENSITIVE_STEMS, _QUASI_STEMS = (_WORDS[n]["stems"].split() for n in ("sensitive", "quasi"))
 _SENSITIVE_ENDS = tuple(_WORDS["sensitive"]["ends"].split())
 # enough values to see a pattern by, spaced evenly, because neighbours in a dictionary are alike
@@ -142,8 +143,8 @@ def proposal(table: Table, profiles: Sequence[ColumnProfile]) -> Schema:
     weights = [name for name in called_weights if _holds_weights(table, name)]
     # exact weights find people, so a second one and one that is none are left out
     roles = {p.name: p.role for p in profiles if p.name not in called_weights}
-    follows = dict(_followers(table))
-    roles |= {name: roles[leader] for name, leader in follows.items() if leader in roles}
+    follows = {n: leader for n, leader in _followers(table).items() if roles.get(leader) in ("quasi", "sensitive")}
+    roles |= {name: roles[leader] for name, leader in follows.items()}
     columns = {
         role: [name for name in table.names if roles.get(name) == role] for role in ("quasi", "sensitive", "other")
     }
@@ -154,7 +155,7 @@ def proposal(table: Table, profiles: Sequence[ColumnProfile]) -> Schema:
         sensitive=columns["sensitive"],
         other=columns["other"],
         identifiers=keys,
-        follows={n: leader for n, leader in follows.items() if roles.get(leader) in ("quasi", "sensitive")},
+        follows=follows,
         kinds={p.name: p.kind for p in profiles if p.kind != table.kind(p.name)},
         unit=repeating[0] if repeating else UNSAID,
         household=households[0] if households else None,
@@ -297,7 +298,7 @@ def questions(table: Table, profiles: Sequence[ColumnProfile], schema: Schema) -
 
     Such words mean other things as well: Gewicht is a sampling weight or that of a body.
     """
-    yield from odd_rows(table, table.names)
+    yield from suspect_rows(table)
     if codes := ", ".join(column.name for column in profiles if _holds_code(table, column)):
         yield "ask_code", codes, ""
     for column in profiles:
@@ -309,38 +310,57 @@ def questions(table: Table, profiles: Sequence[ColumnProfile], schema: Schema) -
         is_key = schema.household is None and words & _ASKED["homes"] and column.n_distinct > MOST_CODES
         if is_key and table.distinct_share(name) < _REPEATS:
             yield "ask_household", name, ""
-    for name, leader in _followers(table):
-        yield "follows" if name in schema.follows else "ask_follower", name, leader
+    followers = _followers(table)
+    for name, leader in followers.items():
+        if name in schema.follows:
+            yield "follows", name, leader
     for name in table.names:
-        if schema.role(name) == "undeclared" and _weighs(tokens(name) | tokens(table.layout.labels.label(name))):
+        words = tokens(name) | tokens(table.layout.labels.label(name))
+        if schema.role(name) == "undeclared" and name not in followers and _weighs(words):
             yield "second_weight" if _holds_weights(table, name) else "no_weight", name, ""
 
 
-def _followers(table: Table) -> Iterator[tuple[str, str]]:
-    """Yield the columns whose names say that they tell where another is missing, with the other."""
+def _followers(table: Table) -> dict[str, str]:
+    """Return the columns whose names say that they tell where another is missing, with the other."""
+    names, followers = {name.lower(): name for name in table.names}, {}
     for name in table.names:
-        for leader in table.names:
-            rest = name[len(leader) :] if name.lower().startswith(leader.lower()) else ""
-            if rest and tokens(rest) and tokens(rest) <= _ASKED["followers"]:
-                yield name, leader
+        stem = name.lower()
+        while (shorter := _FOLLOWS.sub("", stem)) != stem and name not in followers:
+            stem = shorter
+            if stem in names:
+                followers[name] = names[stem]
+    return followers
 
 
-def odd_rows(table: Table, names: Sequence[str]) -> Iterator[tuple[str, str, str]]:
+def suspect_rows(table: Table) -> Iterator[tuple[str, str, str]]:
     """Yield what office files hold besides people, as `questions` do: totals, empty lines, a second header."""
-    entries = {name: texts for name in names if len(texts := _texts(table, name))}
-    ends = {name: [str(table.take(name, slice(i, i + 1))[0]) for i in (0, table.n_rows - 1)] for name in entries}
-    if any(last.strip(" :.").casefold() in _ASKED["totals"] for _, last in ends.values()):
+    if not table.is_loaded or not table.n_rows:
+        return
+    texts = [name for name in table.names if is_text(value_type(table.types.field(name).type))]
+    ends = {name: [str(table.take(name, slice(i, i + 1))[0]) for i in (0, table.n_rows - 1)] for name in texts}
+    totals = [name for name, (_, last) in ends.items() if last.strip(" :.").casefold() in _ASKED["totals"]]
+    if any(_is_alone(table, name, ends[name][1]) for name in totals):
         yield "totals", "", ""
-    rest = {name: texts.filter(pc.not_equal(texts, ends[name][0])) for name, texts in entries.items()}
-    if headed := [
-        name for name, texts in rest.items() if len(entries[name]) > len(texts) > 1 and _reads_as_numbers(texts)
-    ]:
+    headed = [name for name, (first, _) in ends.items() if _reads_as_numbers(_without(table.entries(name), first))]
+    if headed := [name for name in headed if _is_alone(table, name, ends[name][0])]:
         yield "second_header", ", ".join(headed), ""
-    with suppress(SchemaError):  # of a column that cannot be recoded
-        columns = [table.column(name) for name in names]
-        is_empty = columns and all(column.has_missing for column in columns)
-        if is_empty and (rows := np.logical_and.reduce([each.codes == each.n_values for each in columns]).sum()):
+    columns = [table.arrow.column(name) for name in table.names]
+    if columns and all(column.null_count for column in columns):
+        empty = reduce(pc.and_, (pc.is_null(column) for column in columns))
+        if rows := pc.sum(empty).as_py():
             yield "empty_rows", f"{rows:,}", ""
+
+
+def _is_alone(table: Table, name: str, word: str) -> bool:
+    """Return whether a word stands in one cell of a column."""
+    return bool(pc.sum(pc.equal(decoded(table.arrow.column(name)).cast(pa.string()), word)).as_py() == 1)
+
+
+def _without(entries: pa.Array, word: str) -> pa.Array:
+    """Return a column's texts but one; none if that is no text of it, or if the first thousand are no numbers."""
+    texts = entries.drop_null().cast(pa.string())
+    rest = texts.filter(pc.not_equal(texts, word))
+    return rest if len(rest) < len(texts) and _reads_as_numbers(rest[:_SAMPLED]) else rest[:0]
 
 
 def _holds_code(table: Table, profile: ColumnProfile) -> bool:
@@ -389,6 +409,8 @@ def _are_numbers(table: Table, name: str) -> bool:
 
 
 def _reads_as_numbers(entries: pa.Array) -> bool:
+    if len(entries) < 2:
+        return False
     numbers, _ = infer_type(pa.chunked_array([entries]), Dialect())
     return kind_of(numbers.type) == "numeric" and len(numbers.unique()) == len(entries)
 
@@ -402,7 +424,9 @@ def _role(table_kind: str, column: Column, n_present: int, label: set[str]) -> t
     differs, length, pattern = share > _UNIQUE, longest_text(column), _pattern(column)
     unlike = differs and table_kind == "categorical"
     measured = is_number and not (unlike and is_whole)
-    counts_rows = n_present >= 20 and n == n_present and is_whole
+    counts_rows = measured and n_present >= 20 and n == n_present and is_whole
+    numbers_rows = counts_rows and column.values[-1] - column.values[0] + 1 == n
+    is_key = words & KEYS and differs and column.kind != "date"
     named = words == {"name"} or ("name" in words and words & NAMES)
     # few of a million surnames differ, and few kinds of telephone tell nobody
     is_many = share > 0.05 or (is_text and n > _FEW)
@@ -419,19 +443,11 @@ def _role(table_kind: str, column: Column, n_present: int, label: set[str]) -> t
         (is_text and named and is_many, "identifier", "by its name, it holds people's names"),
         (words & PERSONS and n > MOST_CODES, "identifier", "by its name, a key of people"),
         (words & HOMES and n > MOST_CODES, "identifier", "by its name, a key of households"),
-        (
-            words & KEYS and differs and column.kind != "date",
-            "identifier",
-            f"by its name, a key; {percent(share, 0)} of it differs",
-        ),
+        (is_key, "identifier", f"by its name, a key; {percent(share, 0)} of it differs"),
         (n > _FEW and ends_in_id, "identifier", "by its name, a key of people or groups"),
         (names_quasi(words) and not (is_text and differs), "quasi", "by its name"),
         (names_sensitive(words) and not (is_text and differs), "sensitive", "by its name"),
-        (
-            measured and counts_rows and column.values[-1] - column.values[0] + 1 == n,
-            "identifier",
-            "it numbers the rows",
-        ),
+        (numbers_rows, "identifier", "it numbers the rows"),
         (measured and n > _FEW, "sensitive", "a measurement with many distinct values"),
         (column.kind == "date", "quasi", "dates are often known to others"),
         (unlike and not measured, "identifier", f"text that differs in {percent(share, 0)} of the records"),

@@ -40,7 +40,7 @@ _OTHER_TEXT = {
     "RTF": re.compile(rb"\{\\rtf"),
 }
 # most signs of UTF-16 and UTF-32 have zeros, but so many never follow each other
-NULS = b"\0" * 4
+NULS = b"\0" * 8
 
 
 @dataclass(frozen=True)

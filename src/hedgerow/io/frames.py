@@ -214,9 +214,9 @@ def _in_categories(frame: Any, like: Any) -> list[Any]:
     for name, kind in like.schema.items():
         if kind not in (narwhals.Enum, narwhals.Categorical):
             continue
-        column, values = frame[name].cast(narwhals.String), like[name].cast(narwhals.String)
-        used = set(column.drop_nulls())
-        if used.issubset(values):
+        column, values = (each[name].cast(narwhals.String) for each in (frame, like))
+        used = set(column.unique().drop_nulls())
+        if used.issubset(values.unique()):
             listed = kind.categories if kind == narwhals.Enum else ()
             recast.append(column.cast(narwhals.Enum([each for each in listed if each in used]) if listed else kind))
     return recast
@@ -292,7 +292,7 @@ def _in_dictionary(array: Any, was: pa.ChunkedArray) -> Any:
     if not (pa.types.is_dictionary(kind) and is_text(kind.value_type) and is_text(array.type)):
         return array
     entries, cells = one_piece(was.unify_dictionaries()).dictionary, array.cast(kind.value_type)
-    places = pc.index_in(cells, entries)
+    places = pc.index_in(cells, entries, skip_nulls=True)
     if places.null_count > cells.null_count:
         return array
     used = entries.take(pc.unique(places.drop_null()).sort())
@@ -357,14 +357,14 @@ def _to_pandas(array: Any, was: Any) -> Any:
     pandas = sys.modules["pandas"]
     array = _decoded(array)
     if isinstance(was, pandas.CategoricalDtype):
-        cells, entries = array.to_pandas(), was.categories
         # intervals were read as texts
-        listed = entries.map(str) if isinstance(entries.dtype, pandas.IntervalDtype) else entries
-        if not cells.dropna().isin(listed).all():
-            return cells.array
-        column = _used_categories(cells.astype(pandas.CategoricalDtype(listed, was.ordered)))
-        column = column if listed is entries else column.cat.rename_categories(dict(zip(listed, entries, strict=True)))
-        return column.array  # a series would be put where its index says
+        listed = was.categories.map(str) if isinstance(was.categories.dtype, pandas.IntervalDtype) else was.categories
+        cells = one_piece(pa.chunked_array([array]) if isinstance(array, pa.Array) else array).dictionary_encode()
+        place = listed.get_indexer(cells.dictionary.to_pandas())
+        if (place < 0).any():
+            return array.to_pandas().array
+        codes = np.append(place, -1)[cells.indices.fill_null(-1)]
+        return _used_categories(pandas.Series(pandas.Categorical.from_codes(codes, dtype=was))).array
     if isinstance(was, pandas.ArrowDtype):
         return pandas.array(array, dtype=pandas.ArrowDtype(array.type))
     # Only the nullable dtypes (Int64, boolean, string ...) read Arrow; others follow the values.

@@ -83,7 +83,7 @@ def file_facts(path: Path) -> dict[str, Any]:
 
 def altered(folder: Path, record: str) -> str | None:
     """Return a warning if the folder's table or plan does not match the record of its writing; else None."""
-    if not (folder / PLAN).exists():  # what is handed out has neither
+    if not (folder / PLAN).exists() and not (folder / record).exists():  # as in what is handed out
         return None
     with suppress(OSError, ValueError, LookupError, TypeError, RecursionError, HedgerowError):
         recorded = json.loads((folder / record).read_bytes())["release"]

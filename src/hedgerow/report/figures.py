@@ -159,7 +159,7 @@ def three_heads(table: Mapping[str, Any]) -> list[str]:
 
 
 def three_numbers(audit: Mapping[str, Any]) -> list[tuple[str, str, str, str]]:
-    """Return each sensitive column's name and its figures of `THREE`, as text.
+    """Return each sensitive column's name and its figures of `three_heads`, as text.
 
     Groups have figures where equal cells show them, or where rows were drawn inside those of a plan.
     """

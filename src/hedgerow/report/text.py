@@ -283,7 +283,7 @@ def attacks_in_words(attacks: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     if linked and linked["learner"] == "best match":
         yield text("summary", "unpaired_linking")
     # of tables without pairs the control of linking is as of every other attack
-    elif linked and linked["learner"] in ("distance", "probabilistic"):
+    elif linked and linked["control"] is not None and linked["learner"] in ("distance", "probabilistic"):
         yield text("summary", "linking_control", control=percent(linked["control"], 0))
     for a in attacks:
         if a["learner"] == "two files" and a["success"]:

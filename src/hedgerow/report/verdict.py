@@ -235,7 +235,7 @@ def _measured(
         who = "records" if release["classes"]["people"] is None else "people"
         yield Verdict("smallest group", f"at least {k:,}", f"{smallest:,} {who}", smallest >= k)
     for name, column in release["sensitive"].items():
-        cap = max_disclosure or cap_of(promises, name)
+        cap = cap_of(promises, name) if max_disclosure is None else max_disclosure
         if cap is not None:
             worst = column["disclosure"]["worst"]
             # as the guarantee itself compares: sums of doubles differ in their last bits

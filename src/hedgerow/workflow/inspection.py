@@ -16,7 +16,16 @@ import numpy as np
 from ..backends import ENGINES
 from ..backends.select import opened
 from ..columns.column import Column
-from ..columns.roles import LONG, ColumnProfile, describe_strata, longest_text, odd_rows, profile, proposal, questions
+from ..columns.roles import (
+    LONG,
+    ColumnProfile,
+    describe_strata,
+    longest_text,
+    profile,
+    proposal,
+    questions,
+    suspect_rows,
+)
 from ..columns.table import Table
 from ..display import fitted, notebook_html, sparkline, wrapped
 from ..errors import ParameterError
@@ -240,9 +249,7 @@ def _warnings(table: Table, columns: Sequence[ColumnProfile], schema: Schema) ->
 
 def beforehand(table: Table, schema: Schema) -> list[str]:
     """Return warnings about the chosen columns, before any work is done."""
-    names = table.names if table.is_loaded else [*schema.quasi, *schema.sensitive]
-    rows = odd_rows(table, [name for name in names if name in table.names])
-    warnings = [*_strata(table, schema), *(_say(key, name=name) for key, name, _ in rows)]
+    warnings = [*_strata(table, schema), *(_say(key, name=name) for key, name, _ in suspect_rows(table))]
     for name in (*schema.quasi, *schema.sensitive):
         kind = schema.kinds.get(name, "categorical")
         if name not in table.names or table.kind(name) != "categorical" or kind != "categorical":
