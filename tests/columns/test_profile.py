@@ -281,7 +281,7 @@ def test_empty_rows_are_those_without_a_value_in_any_column(tmp_path) -> None:
     table = {"age": [31, None] * 30, "pay": [4.5, None] * 30, "region": ["n"] * 60}
     file, schema = tmp_path / "people.parquet", hr.Schema(quasi=["age"], sensitive=["pay"])
     pq.write_table(pa.table(table), file)
-    streamed = select.opened(file, ("duckdb",), "testing", schema=schema)
+    streamed = select.opened(file, ("duckdb",), "testing", name="duckdb", schema=schema)
     assert not streamed.is_loaded
     assert beforehand(read(file), schema) == beforehand(streamed, schema) == []
 
