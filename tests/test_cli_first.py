@@ -149,8 +149,8 @@ def test_the_demo_says_what_was_reached(
     sentences, _, files = out.partition("\n\n")
     assert [s.split()[0] for s in sentences.replace("\n", " ").split(". ")] == [
         "Share:",
-        "No",
         "Of",
+        "0.0%",
         "Promised:",
         "People",
         "Reached,",

@@ -67,7 +67,7 @@ def test_a_worker_does_first_what_a_request_builds_on(people: Path, tmp_path: Pa
     said = [*written["cautions"], *measured["warned"]]
     assert not any("did not name" in text for text in said)  # each column's role was chosen on the page
     exact = worker.do({**ask(people, method="mart", guard="none", attacks=False), "do": "measure"})
-    said += [*exact["warned"], *exact["verdict"]["unbounded"]]
+    said += [*exact["warned"], exact["verdict"]["says"], *exact["verdict"]["reasons"]]
     assert any("Public cut points, in step 3" in text for text in said)
     assert any("Exact sensitive values, in step 3" in text for text in said)
     assert not any(re.search(r"--\w", text) for text in said)

@@ -105,7 +105,7 @@ def audit(options: Options, source: str | None = None, release: str | None = Non
         for target in targets:
             say(f"written    {target}")
     # limits that nobody gave are the plan's, which the verdict alone knows
-    broken = judged["broken"] or result.broken(**limits)
+    broken = result.broken(**limits) or judged["broken"]
     to_stderr(*broken)
     return 1 if broken else 0
 

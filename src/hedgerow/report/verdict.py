@@ -49,7 +49,8 @@ def reasons(audit: Mapping[str, Any], plan: Plan | None) -> list[str]:
     altered = plan is not None and plan.risk_model == "linkage"
     unchanged = plan.in_name_only if plan and altered else []
     by_value, equal = list(_exact(audit, plan)), at(audit, "risk", "equal")
-    clauses = [*by_value, *_attacked(audit, bool(by_value))]
+    clauses = [text("verdict", "original")] if plan is None and _is_original(audit) else []
+    clauses += [*by_value, *_attacked(audit, bool(by_value))]
     if equal and (equal["members"] or 0) - (equal["strangers"] or 0) > FOUND:
         clauses.append(text("verdict", "equal", share=percent(equal["members"], 0)))
     clauses += [*unbounded((), {}, records=0, unchanged=unchanged), *audit.get("unbounded", ())]
@@ -91,8 +92,7 @@ def _attacked(audit: Mapping[str, Any], is_said: bool) -> Iterator[str]:
     `is_said`: exact values are named as a reason already.
     """
     attacks = audit.get("attacks", ())
-    most = surest_attack(attacks)
-    if most and most["over_control_interval"][0] > 0:
+    if (most := surest_attack(attacks)) and most["over_control_interval"][0] > 0:
         by_value = (most["attack"], most["learner"]) == ("predicate singling out", "group and value")
         shares = {share: percent(most[share], 0) for share in ("success", "control")}
         columns = " or ".join(audit["table"]["sensitive"])
@@ -129,6 +129,7 @@ def verdict(
 
 def _unjudged(plan: Plan | None, checks: Sequence[Any], judged: Sequence[Verdict], is_chosen: bool) -> Iterator[str]:
     """Yield a clause if nothing was judged, or not all that the plan promises."""
+    yield from (text("share_or_not", "unmeasured", name=v.name) for v in judged if v.reached.endswith("not measured"))
     promises = plan.promises if plan is not None else ()
     others = any(each["kind"] not in AGAIN or each.get("household") for each in promises)
     if not judged or (others and not checks and not is_chosen):
@@ -154,7 +155,6 @@ def verdicts(
         # what was checked is judged already
         *_measured(audit, k, max_disclosure, None if checks else plan),
         *_standard(audit.get("profile")),
-        *([Verdict("the original itself", "protected", "", False)] if plan is None and _is_original(audit) else []),
         *(Verdict("files of the folder", "as verified", text, False) for text in audit["table"].get("altered", ())),
     ]
 
@@ -197,7 +197,7 @@ def _standard(profile: Mapping[str, Any] | None) -> Iterator[Verdict]:
         met, unmeasured = judged.count("meets"), judged.count("not measured")
         limit = f"{len(judged)} criteri{'on' if len(judged) == 1 else 'a'}"
         reached = f"{met} met" + (f", {unmeasured} not measured" if unmeasured else "")
-        yield Verdict(profile["title"], limit, reached, met == len(judged))
+        yield Verdict(profile["title"], limit, reached, met + unmeasured == len(judged))
 
 
 def _method_verdicts(checks: Sequence[Mapping[str, Any]]) -> Iterator[Verdict]:

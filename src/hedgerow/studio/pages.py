@@ -43,7 +43,7 @@ def environment() -> Any:
     environment.filters.update(percent=partial(percent, digits=0), figure=partial(figure, digits=2), setting=setting)
     environment.filters.update(listed=listed, sentences=in_sentences, sparkline=sparkline, controls=with_controls)
     environment.globals |= {"words": WORDS, "kinds": KINDS, "people": PEOPLE, "judged": _judged}
-    environment.globals["option_words"] = forms.words
+    environment.globals["option_words"], environment.filters["flags"] = forms.words, str  # the page names no flags
     return environment
 
 

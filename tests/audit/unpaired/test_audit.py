@@ -83,8 +83,8 @@ def test_without_people_who_took_no_part_nothing_is_over_a_control(members):
         assert attack["control"] is attack["over_control"] is attack["over_control_interval"] is None
     assert found.risk["nearest"]["closer"] is None
     assert found.risk["inference"]["columns"]["pay"]["strangers"] is None
-    assert any("hold back some people" in note for note in found.table["notes"])
-    files = {"learner": "two files", "success": 0.3, "original": 0.4, "control": None}
+    assert any("Hold back some people" in note for note in found.table["notes"])
+    files = {"attack": "linking", "learner": "two files", "success": 0.3, "original": 0.4, "control": None}
     assert "of people who are not in the table it was not measured" in next(attacks_in_words([files]))
     assert list(attacks_in_words([files | {"success": 0.0, "found": {}}])) == []
     assert "-" in str(found)
