@@ -201,7 +201,7 @@ def _correlation_ratio(a: Variable, b: Variable) -> float | None:
 
 
 def _uncertainty(a: Variable, b: Variable) -> float | None:
-    shares = [csr_array(identity(int(v.codes.max()) + 1)) if v.shares is None else v.shares for v in (a, b)]
+    shares = [identity(int(v.codes.max()) + 1) if v.shares is None else v.shares for v in (a, b)]
     (n, rows), (width, columns) = (each.shape for each in shares)
     # wide pairs would say little: nearly every combination is one record
     if rows * columns > _TABLE:
