@@ -177,7 +177,7 @@ def _check_transport(path: Path, content: bytes, width: int) -> None:
     if content.count(b"HEADER RECORD*******MEM") > 1:
         raise InputError(**refusal("several_members", "io", file=path.name))
     start = content.find(b"HEADER RECORD*******OBS") + 80
-    declared = re.fullmatch(rb"\s*(\d+)\s*", content[start - 32 : start])
+    declared = re.match(rb"\s*(\d+)\s", content[start - 32 : start])
     n_bytes = len(content) - start
     rest = content[len(content) - n_bytes % max(width, 1) :]
     if len(content) % 80 or rest.strip() or (declared and int(declared[1]) * width > n_bytes):
