@@ -507,7 +507,7 @@ MUTANTS = (
       'return "below" if self.diversity == "recursive" else "at least"', 'return "at most"',
       "report/test_verdict.py::test_diversity_is_a_least_and_never_a_most"),
     M("what nothing bounds is green", "report/verdict.py",
-      '"broken" if broken else "care" if care else "kept"', '"broken" if broken else "kept"',
+      '"broken" if against else "care" if care else "kept"', '"broken" if against else "kept"',
       "report/test_verdict.py::test_what_nothing_bounds_is_said_in_the_verdict_and_is_never_green"),
     M("pseudonyms of people need no unit", "columns/roles.py",
       "for name in keys}) or repeating", "for name in keys}) and repeating",

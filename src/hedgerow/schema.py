@@ -171,6 +171,8 @@ SURVEY = ("household", "weight")
 READING = ("missing", "decimal", "encoding")
 # What a schema says column by column, in TOML as tables.
 TABLES = ("kinds", "categories", "grid", "bounds", "events", "follows")
+# how pandas prints a column's name of several levels, in quotes
+_LEVELS = "\"('"
 
 # The role that each of these fields gives to the columns it names.
 ROLE_FIELDS = {"quasi": "quasi", "sensitive": "sensitive", "identifiers": "identifier", "other": "other"}
@@ -182,7 +184,7 @@ def _names(value: Iterable[str] | str | None, field: str, what: str = "column na
     if isinstance(value, str):
         return (value,)
     if not isinstance(value, Iterable):
-        raise SchemaError(**refusal("schema_list", field=field, what=what))
+        raise SchemaError(**refusal("list", "schema", field=field, what=what))
     return tuple(map(str, value))
 
 
@@ -289,7 +291,7 @@ class Schema:
         faults: list[dict[str, str]] = []
 
         def fault(key: str, **values: Any) -> None:
-            faults.append(refusal(key, **values))
+            faults.append(refusal(key, "schema", **values))
 
         roles: dict[str, str] = {}
         clean: dict[str, Any] = {}
@@ -297,7 +299,7 @@ class Schema:
             clean[attribute] = _names(getattr(self, attribute), attribute)
             for name in clean[attribute]:
                 if name in roles:
-                    key = "schema_twice" if roles[name] == role else "schema_roles"
+                    key = "twice" if roles[name] == role else "roles"
                     fault(key, name=name, role=roles[name], other=role)
                 roles[name] = role
         for part in (*TABLES, "hierarchies"):
@@ -305,9 +307,7 @@ class Schema:
                 raise SchemaError(f"{part} must say something for each column it names")
         for name, kind in self.kinds.items():
             if kind not in KINDS:
-                fault(
-                    "schema_kind", name=name, kind=kind, similar=did_you_mean(str(kind), KINDS), kinds=", ".join(KINDS)
-                )
+                fault("kind", name=name, kind=kind, similar=did_you_mean(str(kind), KINDS), kinds=", ".join(KINDS))
         for name, order in self.categories.items():
             if isinstance(order, str) or not isinstance(order, Iterable):
                 raise SchemaError(f"the categories of column {name!r} are not a list")
@@ -323,35 +323,35 @@ class Schema:
         }
         for name in self.events:
             if name not in clean["sensitive"]:
-                fault("schema_events", name=name)
+                fault("events", name=name)
         if self.rest not in REST:
-            fault("schema_rest", rest=self.rest)
+            fault("rest", rest=self.rest)
         if not all(word.strip() for word in clean["missing"]):
-            fault("schema_missing")
+            fault("missing")
         if self.decimal not in ("", ",", "."):
-            fault("schema_decimal", decimal=self.decimal)
+            fault("decimal", decimal=self.decimal)
         try:
             "".encode(self.encoding or "utf-8")  # some codecs are of no text
             clean["encoding"] = self.encoding and codecs.lookup(self.encoding).name
         except (LookupError, TypeError, ValueError):
-            fault("schema_encoding", encoding=self.encoding)
+            fault("encoding", encoding=self.encoding)
         if not isinstance(self.unit, (str, _Unsaid, type(None))):
-            fault("schema_no_column", part="unit")
+            fault("no_column", part="unit")
         elif isinstance(self.unit, str) and roles.get(self.unit) in ("quasi", "sensitive"):
-            fault("schema_named", part="unit", name=self.unit, role=roles[self.unit])
+            fault("named", part="unit", name=self.unit, role=roles[self.unit])
         for key, values in self._faults_of_survey(roles):
             fault(key, **values)
         for name, leader in self.follows.items():
             if not isinstance(leader, str):
-                fault("schema_no_leader", name=name)
+                fault("no_leader", name=name)
             elif name in self.leaders(name):
-                fault("schema_circle", name=name, through=f" through {leader!r}" if leader != name else "")
+                fault("circle", name=name, through=f" through {leader!r}" if leader != name else "")
             elif roles.get(name) not in ("quasi", "sensitive") or roles.get(leader) != roles[name]:
                 similar = "".join(did_you_mean(n, roles) for n in (name, leader) if n not in roles)
-                fault("schema_follows", name=name, leader=leader, similar=similar)
+                fault("follows", name=name, leader=leader, similar=similar)
         for name, order in clean["categories"].items():
             if len(set(order)) != len(order):
-                fault("schema_category", name=name)
+                fault("category", name=name)
         if faults:
             messages, hints = (dict.fromkeys(each[part] for each in faults) for part in ("message", "hint"))
             raise SchemaError(f"the schema cannot be used: {'; '.join(messages)}", hint="; ".join(hints))
@@ -362,23 +362,23 @@ class Schema:
     def _faults_of_survey(self, roles: Mapping[str, str]) -> Iterator[tuple[str, dict[str, Any]]]:
         """Yield the faults in the declared household and weight, each as the key and the values of its words."""
         wrong = [part for part in SURVEY if not isinstance(getattr(self, part), (str, type(None)))]
-        yield from (("schema_no_column", {"part": part}) for part in wrong)
+        yield from (("no_column", {"part": part}) for part in wrong)
         if wrong:
             return
         if not isinstance(self.together, bool):
-            yield "schema_together", {}
+            yield "together", {}
         elif self.together and self.household is None:
-            yield "schema_no_household", {}
+            yield "no_household", {}
         role = roles.get(str(self.household), "identifier")
         if self.household is not None and role != "identifier":
-            yield "schema_household", {"name": self.household, "role": role}
+            yield "household", {"name": self.household, "role": role}
         if self.household is not None and self.household in (self.person, self.weight):
-            yield "schema_named", {"part": "household", "name": self.household, "role": "the unit or the weight"}
+            yield "named", {"part": "household", "name": self.household, "role": "the unit or the weight"}
         if self.weight is not None and self.weight == self.person:
-            yield "schema_named", {"part": "weight", "name": self.weight, "role": "the unit"}
+            yield "named", {"part": "weight", "name": self.weight, "role": "the unit"}
         # a sensitive weight would be drawn anew, or tell what it must not
         if self.weight is not None and (role := roles.get(self.weight, "")) in ("identifier", "sensitive"):
-            yield "schema_named", {"part": "weight", "name": self.weight, "role": role}
+            yield "weight", {"name": self.weight, "role": role}
 
     def leaders(self, name: str) -> list[str]:
         """Return the columns that a column follows, the next one first."""
@@ -466,8 +466,7 @@ class Schema:
             hint = "the table's columns are: " + ", ".join(listed)
             if quoted := [name for name in listed if name.startswith('"')]:
                 typed = f"in a command a name with a comma stands in quotes of its own: --quasi '{quoted[0]},another'"
-                # of several levels, as pandas has them
-                hint += f"; {'give columns plain names first' if quoted[0][1:3] == '(' + chr(39) else typed}"
+                hint += f"; {'give columns plain names first' if quoted[0].startswith(_LEVELS) else typed}"
             raise SchemaError("the schema does not fit the table: " + "; ".join(faults), hint=hint)
 
     def replace(self, **changes: Any) -> Schema:

@@ -99,8 +99,7 @@ def _between(text: str) -> Ends | None:
 
 
 def _beyond(text: str) -> Ends | None:
-    above = _ABOVE.match(text)
-    if above:
+    if above := _ABOVE.match(text):
         return float(above[1]), inf
     match = _BEYOND.match(text)
     if match is None:

@@ -35,20 +35,20 @@ _WHOLE = 2.0**53
 def histograms(pair: TablePair) -> dict[str, dict[str, Any]]:
     """Return binned shares before and after protection: of quasi-identifiers, and of sensitive columns that changed."""
     both = zip(pair.unchanged.sensitive, pair.released_sensitive, strict=True)
-    shares = ((a, sensitive_shares(a, b)) for a, b in both)
-    changed = {a.name: _binned(a, *each) for a, each in shares if (each[1] != each[2]).any()}
+    shares = ((column, sensitive_shares(column, released)) for column, released in both)
+    changed = {
+        column.name: _number_bins(column, *each) if column.is_number else _category_bins(column, *each[1:])
+        for column, each in shares
+        if (each[1] != each[2]).any()
+    }
     return {e.name: histogram(e) for e in pair.released_quasi} | changed
 
 
 def histogram(column: ReleasedColumn) -> dict[str, Any]:
     """Return a column's shares before and after protection, in a few bins or by its most frequent categories."""
     if column.is_number:
-        return _binned(column.whole, *value_shares(column))
-    return _binned(column.whole, np.zeros(0), *category_shares(column))
-
-
-def _binned(column: Column, values: Floats, before: Floats, after: Floats) -> dict[str, Any]:
-    return _number_bins(column, values, before, after) if column.is_number else _category_bins(column, before, after)
+        return _number_bins(column.whole, *value_shares(column))
+    return _category_bins(column.whole, *category_shares(column))
 
 
 def _number_bins(column: Column, values: Floats, *shares: Floats) -> dict[str, Any]:

@@ -96,8 +96,8 @@ def find_rows(original: Table, subject: Subject, quasi: Sequence[ReleasedColumn]
         return _pairs(np.arange(original.n_rows), "plan")
     pairs = by_columns(original, released, quasi)
     # a release in the order of its content (the reason) has no order to test
-    is_in_order = pairs is None and original.n_rows == released.n_rows and reason is None
-    if is_in_order and (columns := order_shown_by(original, released, quasi)):
+    may_be_in_order = pairs is None and original.n_rows == released.n_rows and reason is None
+    if may_be_in_order and (columns := order_shown_by(original, released, quasi)):
         pairs = _pairs(np.arange(original.n_rows), "order", columns)
     if pairs is not None:
         return pairs

@@ -70,11 +70,9 @@ def pair_up(original: Any, subject: Subject, *, key: str | None = None, allow_ou
     schema.check(before.names)
     check_measured(schema, after, "released table")
     cells = [released_column(before.declared_column(schema, n), subject) for n in schema.quasi]
-    unread = {each.column.name: each.rows_of(each.unread) for each in cells if each.unread}
-    if unread:
+    if unread := {each.column.name: each.rows_of(each.unread) for each in cells if each.unread}:
         raise UnreadCells(unread)
-    outside = {each.column.name: each.rows_of(each.outside) for each in cells if each.outside}
-    if outside:
+    if outside := {each.column.name: each.rows_of(each.outside) for each in cells if each.outside}:
         raise InputError(**refusal("impossible", cells=named_cells(outside)))
     row_pairs = find_rows(before, subject, [each.column for each in cells], key)
     rows, released_rows = row_pairs.rows, row_pairs.released_rows
@@ -95,8 +93,7 @@ def pair_up(original: Any, subject: Subject, *, key: str | None = None, allow_ou
         after_sensitive.append(released_as)
     notes += table_notes(before, after, schema)
     both = zip(sensitive, after_sensitive, strict=True)
-    changed = [column.name for column, released_as in both if not same(column, released_as)]
-    if changed:
+    if changed := [column.name for column, released_as in both if not same(column, released_as)]:
         key = {RUNS: "guard_runs", REDRAW: "guard_redraw"}[subject.guard.form] if subject.guard else "sensitive_differ"
         notes.append(text("note", key, names=", ".join(changed)))
     notes += left_open(sensitive, after_sensitive)

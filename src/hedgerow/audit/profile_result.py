@@ -140,8 +140,7 @@ def _measured(criterion: Criterion, audit: Mapping[str, Any], columns: Identifie
 def _columns(holding: Mapping[str, str], unsure: Mapping[str, str]) -> Finding:
     """Return the number of columns with an identifier; None if no column certainly has one but some may."""
     named = "; ".join(f"{name}: {why}" for name, why in holding.items())
-    doubt = "; ".join(f"{name}: {why}" for name, why in unsure.items())
-    if doubt:
+    if doubt := "; ".join(f"{name}: {why}" for name, why in unsure.items()):
         doubt = text("criterion", "doubt", columns=doubt)
     if holding or not unsure:
         detail = "; ".join(filter(None, (named, doubt)))

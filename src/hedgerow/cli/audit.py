@@ -99,9 +99,8 @@ def audit(options: Options, source: str | None = None, release: str | None = Non
     if options.get("json"):
         as_json(found)
     else:
-        reasons = [f"- not bounded: {reason}" for reason in found["unbounded"]]  # by the verdict, as reasons
-        lines = [line for line in str(result).splitlines() if line not in reasons]
-        say("\n".join(["\n- also: ".join([judged["says"], *judged["reasons"]]), "", *lines]))
+        answer = "\n- also: ".join([judged["says"], *judged["reasons"]])
+        say(f"{answer}\n\n{heavy.summary({**found, 'unbounded': []})}")  # which are among the reasons
         for target in targets:
             say(f"written    {target}")
     # limits that nobody gave are the plan's, which the verdict alone knows

@@ -289,8 +289,7 @@ def attacks_in_words(attacks: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         if a["learner"] == "two files" and a["success"]:
             shares = {part: percent(a[part]) for part in ("original", "success", "control")}
             yield text("summary", "two_files_alone" if a["control"] is None else "two_files", **shares)
-    tried = [a for a in attacks if a["learner"] == "strongest" and a["found"]]
-    if not tried:
+    if not (tried := [a for a in attacks if a["learner"] == "strongest" and a["found"]]):
         return
     yield text("summary", "membership")
     best = tried[-1]  # the one that knows most

@@ -21,6 +21,8 @@ BOUNDED = ("suppressed rows", "largest share of a value in a group", "inference 
 FOUND = 0.05
 # the median error of counts from which on a table answers few questions
 OFF = 0.5
+# what the verdict on a standard is named by
+CRITERIA = "criteria"
 # promises that an audit measures again
 AGAIN = ("k_anonymity", "disclosure")
 
@@ -113,23 +115,24 @@ def verdict(
     dict
         ``says``: one sentence with the first reason; ``kept``: True where all thresholds are met and there is no
         reason for care; ``thresholds``: each that is met, with its limit and what was reached; ``broken``: a clause on
-        each that is not; ``reasons``: those that the sentence does not name.
+        each limit that is not (the criteria of a standard are those of `Audit.broken`); ``reasons``: those that the
+        sentence does not name.
     """
     judged = verdicts(audit, plan, checks, **thresholds)
-    broken = [each.against() for each in judged if not each.meets]
+    against = {each.name: each.against() for each in judged if not each.meets}
+    broken = [why for name, why in against.items() if not name.startswith(CRITERIA)]
     care = [*loud, *_unjudged(plan, checks, judged, any(limit is not None for limit in thresholds.values()))]
-    state = "broken" if broken else "care" if care else "kept"
-    says = text("share_or_not", state, why=", and ".join(broken) or "".join(care[:1]))
-    if not broken and not audit.get("attacks"):
+    state = "broken" if against else "care" if care else "kept"
+    says = text("share_or_not", state, why=", and ".join(against.values()) or "".join(care[:1]))
+    if not against and not audit.get("attacks"):
         says += text("share_or_not", "linking_only" if at(audit, "risk", "linkage") else "untried")
     met = [f"{name} (asked {limit}, reached {reached})" for name, limit, reached, meets in judged if meets]
-    further = care if broken else care[1:]
+    further = care if against else care[1:]
     return {"says": says, "kept": state == "kept", "thresholds": met, "broken": broken, "reasons": further}
 
 
 def _unjudged(plan: Plan | None, checks: Sequence[Any], judged: Sequence[Verdict], is_chosen: bool) -> Iterator[str]:
     """Yield a clause if nothing was judged, or not all that the plan promises."""
-    yield from (text("share_or_not", "unmeasured", name=v.name) for v in judged if v.reached.endswith("not measured"))
     promises = plan.promises if plan is not None else ()
     others = any(each["kind"] not in AGAIN or each.get("household") for each in promises)
     if not judged or (others and not checks and not is_chosen):
@@ -197,7 +200,7 @@ def _standard(profile: Mapping[str, Any] | None) -> Iterator[Verdict]:
         met, unmeasured = judged.count("meets"), judged.count("not measured")
         limit = f"{len(judged)} criteri{'on' if len(judged) == 1 else 'a'}"
         reached = f"{met} met" + (f", {unmeasured} not measured" if unmeasured else "")
-        yield Verdict(profile["title"], limit, reached, met + unmeasured == len(judged))
+        yield Verdict(f"{CRITERIA} of {profile['title']}", limit, reached, met == len(judged))
 
 
 def _method_verdicts(checks: Sequence[Mapping[str, Any]]) -> Iterator[Verdict]:

@@ -138,7 +138,10 @@ def changed_cells(pair: Pair, column: ReleasedColumn) -> dict[str, float]:
 
 
 # every loss, and those that are means of a figure of the columns
-LOSSES = "ncp discernibility average_class_size c_avg entropy_loss cells_changed cells_suppressed rows_suppressed"
+LOSSES = (
+    "ncp", "discernibility", "average_class_size", "c_avg", "entropy_loss", "cells_changed", "cells_suppressed",
+    "rows_suppressed",
+)  # fmt: skip
 _MEANS = {"ncp": "ncp", "entropy_loss": "entropy_loss", "cells_changed": "changed", "cells_suppressed": "suppressed"}
 
 
@@ -148,7 +151,7 @@ def loss_summary(sides: TablePair, k: int | None = None) -> dict[str, Any]:
     ``average_class_size`` is records over classes, ``c_avg`` the same over `k` (LeFevre et al. 2006,
     Mondrian; 1 is the best partition possible).
     """
-    out: dict[str, Any] = dict.fromkeys(LOSSES.split())
+    out: dict[str, Any] = dict.fromkeys(LOSSES)
     columns: dict[str, Any] = {column.name: dict.fromkeys(_MEANS.values()) for column in sides.released_quasi}
     if isinstance(sides, Pair):
         penalties = certainty_penalty(sides)
