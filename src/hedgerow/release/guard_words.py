@@ -210,7 +210,7 @@ def reading(plan: Plan) -> list[str]:
     guard = plan.guard
     if guard is None:
         return []
-    key = "reading_runs" if guard.form == RUNS else "reading_drawn"
+    key = "reading_runs" if guard.form == RUNS else "reading_rows" if guard.rows else "reading_drawn"
     return [_say("reading", form=form_in_words(guard)), _say(key, people=guard.people)]
 
 
