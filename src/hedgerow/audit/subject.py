@@ -203,7 +203,7 @@ def subject(released: Any, schema: Schema | None, plan: Plan | None, holds: Hold
         public = PrivatePlan.load(folder / PLAN)
         table = holds.released(released_file(folder), schema or private_roles(public))
         schema = schema or private_roles(public, table.names)
-        checks = [*public.checks(), *made_again(public, table, table)]
+        checks = [*public.checks(), *made_again(public, table)]
         broken = [text("note", "overspent" if c.name == "epsilon" else "not_remade") for c in checks if not c.holds]
         # its plan is published, and the record stays
         recorded = altered(folder, AUDIT) if (folder / AUDIT).exists() else None

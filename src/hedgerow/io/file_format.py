@@ -159,6 +159,8 @@ class Dialect:
     unsure : tuple of str
         Columns of numbers that can be read in two ways, such as 22.807, if neither the reader nor
         another column decides; they were read with `decimal`.
+    either : tuple of str
+        All columns of numbers that can be read in two ways and for which the reader declared no separator.
     mixed : tuple of str
         Columns whose decimals are written with the other separator.
     places : tuple of (str, int)
@@ -183,6 +185,7 @@ class Dialect:
     missing: tuple[str, ...] = ()
     declared_decimal: str = ""
     unsure: tuple[str, ...] = ()
+    either: tuple[str, ...] = ()
     mixed: tuple[str, ...] = ()
     places: tuple[tuple[str, int], ...] = ()
     ranges: tuple[str, ...] = ()

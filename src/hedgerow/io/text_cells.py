@@ -177,7 +177,8 @@ def infer_types(texts: Mapping[str, pa.ChunkedArray], dialect: Dialect) -> tuple
     signs = {n: note["decimal"] for n, note in notes.items() if "decimal" in note}
     commas, points = (list(signs.values()).count(sign) for sign in ",.")
     decimal = dialect.declared_decimal or ("," if commas and commas >= points else "." if points else "")
-    dialect = replace(dialect, unsure=() if decimal else tuple(unsure))
+    either = () if dialect.declared_decimal else tuple(unsure)
+    dialect = replace(dialect, unsure=() if decimal else tuple(unsure), either=either)
     if not decimal:
         decimal = "," if "," in unsure.values() and dialect.delimiter != "," else "."
     dialect_notes: dict[str, Any] = {k: v for note in notes.values() for k, v in note.items()}

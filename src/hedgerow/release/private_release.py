@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import narwhals
-import numpy as np
 import pyarrow as pa
 
-from ..columns.arrays import since_1970, value_type
+from ..columns.arrays import since_1970
 from ..columns.roles import refuse_repeated
 from ..columns.table import Table
 from ..display import notebook_html
@@ -29,7 +28,6 @@ from ..texts import text
 from ..validation import AXES, TEXT, takes
 from .folder import AUDIT, PLAN, RECIPIENT, REPORT, file_facts, write_release
 from .making import open_checked
-from .recipient import format_notes
 from .release import Release
 from .verify import require
 
@@ -37,10 +35,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-# endings of files whose types are guessed from their cells
-_TEXT = (".csv", ".xlsx")
-# microseconds since 1970 that a time stamp in nanoseconds can hold
-_NANOSECONDS = 9.2e15
+_STAMP = pa.timestamp("us")
 # of each released column its type, and the unit of its dates
 Types = dict[str, tuple[pa.DataType, str]]
 
@@ -103,7 +98,7 @@ class PrivateRelease:
         warned: tuple[str, ...] = (),
     ) -> None:
         self.plan, self.schema, self.method, self.original = plan, schema, method, original
-        self.table = _like(_typed(plan.rows(), types_of(plan, original)), people)
+        self.table = _like(_typed(plan.rows(), types_of(plan)), people)
         self.cautions = list(warned)
         self.checks: list[Check] = []
 
@@ -125,11 +120,11 @@ class PrivateRelease:
         PromiseError
             A check does not hold.
         """
-        self.checks = require([*self.plan.checks(), *made_again(self.plan, self.released, self.original)])
+        self.checks = require([*self.plan.checks(), *made_again(self.plan, self.released)])
         return self.checks
 
     def summary(self) -> dict[str, Any]:
-        """Return the release in numbers, all of them public: rows, epsilon and its parts, checks."""
+        """Return the release in numbers: rows, epsilon and its parts, checks; all public but the cautions."""
         return {
             "method": self.plan.method,
             "rows": self.released.n_rows,
@@ -171,7 +166,7 @@ class PrivateRelease:
 
     @property
     def file_name(self) -> str:
-        """Return the name of the table in its folder."""
+        """Return the name of the table in its folder; of its original only the ending of the file is kept."""
         return f"release{self.original.suffix}"
 
     def write(
@@ -204,14 +199,14 @@ class PrivateRelease:
         def fill(inside: Path) -> list[str]:
             step("writing")
             file = inside / self.file_name
-            write_table(self.released.arrow, file, like=self.original, escape=escape)
+            # not like the original, whose encoding, signs and quotes one person's cell can decide
+            write_table(self.released.arrow, file, escape=escape)
             step("reading back")
             again = read(file, unescape_formulas=escape, schema=self.schema)
-            checks = made_again(self.plan, again, self.original, "written rows made again")
+            checks = made_again(self.plan, again, "written rows made again")
             require(checks, f"the written file {file.name}")
             self.plan.save(inside / PLAN)
-            notes = [self.method.recipient_notes(file.name).about, *format_notes(self.original.layout)]
-            write_private(inside / RECIPIENT, "\n".join(notes))
+            write_private(inside / RECIPIENT, self.method.recipient_notes(file.name).about)
             figures = {} if measured is None else measured.to_dict()
             record = {"private": text("private", "stays"), "hedgerow_audit": 1}
             written = {"file": file_facts(file), "plan": file_facts(inside / PLAN)}
@@ -225,50 +220,29 @@ class PrivateRelease:
         return write_release(Path(folder), public, fill, force=force, inputs=(self.original.path,))
 
 
-def made_again(plan: PrivatePlan, table: Table, like: Table, name: str = "rows made again") -> list[Check]:
-    """Check that a released table has the columns and the rows that its plan makes, in types as in a table like it."""
+def made_again(plan: PrivatePlan, table: Table, name: str = "rows made again") -> list[Check]:
+    """Check that a released table has the columns and the rows that its plan makes."""
     rows, names = plan.rows(), table.names
     columns = Check("columns", rows.column_names, list(names), rows.column_names == list(names))
     if not columns.holds:  # then types of columns cannot be looked up
         return [columns]
-    types, same = types_of(plan, like), False
+    types, same = types_of(plan), False
     with suppress(pa.ArrowInvalid, pa.ArrowNotImplementedError):
         same = _typed(table.arrow, types).equals(_typed(rows, types))
     return [columns, Check(name, rows.num_rows, table.n_rows, same, "from the plan and its row key")]
 
 
-def types_of(plan: PrivatePlan, like: Table) -> Types:
-    """Return the types that the released columns have, or should have, in a table like the given one."""
-    return {column.name: _type_of(column, like) for column in plan.columns}
+def types_of(plan: PrivatePlan) -> Types:
+    """Return the type of each released column, which what was declared decides alone, and the unit of its dates."""
+    return {column.name: (_type_of(column), column.unit) for column in plan.columns}
 
 
-def _type_of(column: PublicColumn, original: Table) -> tuple[pa.DataType, str]:
-    """Return the type of a released column, and the unit of a date.
-
-    Where types follow from cells, as in files of text, or from gaps, as in pandas, what is declared decides: one
-    person's cell must not.
-    """
-    kind = value_type(original.types.field(column.name).type)
-    if original.suffix in _TEXT and column.kind == "date":
-        kind = pa.date32() if column.unit == "day" else pa.timestamp("us")
-    elif column.kind == "numeric":
-        follows = original.suffix in _TEXT or original.has_pandas_types
-        # what was declared may not fit into the type of the original
-        if follows or not (pa.types.is_floating(kind) or _holds(kind, column)):
-            kind = pa.int64() if column.whole else pa.float64()
-    elif pa.types.is_timestamp(kind) and kind.unit == "ns" and max(map(abs, column.edges)) >= _NANOSECONDS:
-        kind = pa.timestamp("us", kind.tz)
-    elif not column.is_number and column.kind != "boolean":
-        kind = pa.string()  # as categories were declared
-    return kind, column.unit
-
-
-def _holds(kind: pa.DataType, column: PublicColumn) -> bool:
-    """Return whether a type of whole numbers holds everything that a declared column may have."""
-    if not (pa.types.is_integer(kind) and column.whole):
-        return False
-    limits = np.iinfo(kind.to_pandas_dtype())
-    return bool(limits.min <= column.edges[0] and column.edges[-1] <= limits.max)
+def _type_of(column: PublicColumn) -> pa.DataType:
+    if column.kind == "date":
+        return pa.date32() if column.unit == "day" else pa.timestamp("us", column.zone or None)
+    if column.kind == "numeric":
+        return pa.int64() if column.whole else pa.float64()
+    return pa.bool_() if column.kind == "boolean" else pa.string()
 
 
 def _typed(table: pa.Table, types: Types) -> pa.Table:
@@ -293,4 +267,6 @@ def _like(table: pa.Table, people: Any) -> Any:
     backend = getattr(frame, "implementation", None)
     if backend is None or backend.is_pyarrow() or not (backend.is_pandas() or backend.is_polars()):
         return table
+    if backend.is_pandas():  # which has no days, but time stamps
+        table = table.cast(pa.schema([f.with_type(_STAMP) if pa.types.is_date(f.type) else f for f in table.schema]))
     return narwhals.from_arrow(table, backend=backend).to_native()

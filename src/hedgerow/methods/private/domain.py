@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import datetime as dt
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 from ...columns.column import Column
 from ...columns.table import Table
 from ...errors import SchemaError
+from ...io.text_cells import MARKERS
 from ...kernels import Ints
 from ...notation import moment
 from ...schema import Schema
@@ -53,6 +55,8 @@ class PublicColumn:
         Whether it has whole numbers alone, as its declared bounds have.
     origin, scale : float
         Values are drawn evenly on the scale asinh((value - origin) / scale); evenly on their own if 0.
+    zone : str
+        "UTC" for times whose bounds were declared with an offset.
     """
 
     name: str
@@ -64,6 +68,7 @@ class PublicColumn:
     whole: bool = False
     origin: float = 0.0
     scale: float = 0.0
+    zone: str = ""
 
     @property
     def n_bins(self) -> int:
@@ -93,8 +98,7 @@ class PublicColumn:
     def _by_code(self, column: Column) -> Ints:
         if not self.is_number:
             place = {label: i for i, label in enumerate(self.labels)}
-            other = place[OTHER]
-            return np.array([*(place.get(v, other) for v in column.values), len(self.labels)], np.int64)
+            return np.array([*(_bin_of(cell, place) for cell in column.values), len(self.labels)], np.int64)
         inner = np.asarray(self.edges[1:-1])
         bins = np.searchsorted(inner, np.asarray(column.values, np.float64), side="right")
         return np.append(bins, len(self.edges) - 1).astype(np.int64)
@@ -112,6 +116,19 @@ class PublicColumn:
         return np.sinh(places) * self.scale + self.origin if self.scale else places
 
 
+def _bin_of(cell: str, place: Mapping[str, int]) -> int:
+    """Return the bin of a category, by its cell alone: how others' cells made the file be read must not decide.
+
+    Blanks beside a delimiter are none of it, UTF-8 is known again in a file that was read as Windows-1252, and a word
+    for missing is one whether or not the column was read as numbers.
+    """
+    cell = cell.strip()
+    if cell not in place:
+        with suppress(UnicodeError):
+            cell = cell.encode("cp1252").decode()
+    return place.get(cell, len(place) if cell in MARKERS else place[OTHER])
+
+
 def declared(table: Table, schema: Schema) -> list[PublicColumn]:
     """Return the quasi-identifiers and sensitive columns with the edges and labels that the schema declares.
 
@@ -125,12 +142,14 @@ def declared(table: Table, schema: Schema) -> list[PublicColumn]:
     columns: list[PublicColumn] = []
     silent: dict[str, list[str]] = {"bounds": [], "categories": []}
     for name in (*schema.quasi, *schema.sensitive):
-        kind = table.declared_kind(schema, name)
+        kind, points = table.declared_kind(schema, name), schema.grid.get(name) or schema.bounds.get(name)
+        # whatever its cells look like: one person's must not decide
         if name in schema.categories and kind not in ("categorical", "ordinal"):
-            kind = "categorical"  # whatever its cells look like: one person's must not decide
+            kind = "categorical"
+        elif points and kind not in ("numeric", "date"):
+            kind = "date" if isinstance(points[0], str) else "numeric"
         column = PublicColumn(name, schema.role(name), kind)
         if column.is_number:
-            points = schema.grid.get(name) or schema.bounds.get(name)
             if points is None:
                 silent["bounds"].append(name)
                 continue
@@ -168,7 +187,7 @@ def _most_bins(column: PublicColumn) -> int:
 
 def _number(column: PublicColumn, points: Sequence[object]) -> PublicColumn:
     """Return a column with declared points as its edges."""
-    unit, are_dates = "", isinstance(points[0], str)
+    unit, zone, are_dates = "", "", isinstance(points[0], str)
     if are_dates != (column.kind == "date"):
         kinds = ("dates", "numbers") if column.kind == "date" else ("numbers", "dates")
         raise SchemaError(**refusal("other_bounds", name=column.name, kind=kinds[0], bounds=kinds[1]))
@@ -177,6 +196,7 @@ def _number(column: PublicColumn, points: Sequence[object]) -> PublicColumn:
         unit = "day" if all(len(str(point)) <= 10 for point in points) else "us"
         step = dt.timedelta(days=1) if unit == "day" else dt.timedelta(microseconds=1)
         start = dt.datetime(1970, 1, 1, tzinfo=moments[0].tzinfo)
+        zone = "UTC" if moments[0].tzinfo and unit == "us" else ""
         points = [(moment - start) // step for moment in moments]
     whole = all(isinstance(point, int) for point in points)
     if whole and max(abs(point) for point in points) > _LARGEST:  # type: ignore[arg-type]
@@ -186,7 +206,7 @@ def _number(column: PublicColumn, points: Sequence[object]) -> PublicColumn:
         raise SchemaError(f"the bounds of column {column.name!r} are too near to each other", hint="widen them")
     if whole:
         edges[-1] += 1  # the last whole number belongs to the last bin
-    return replace(column, unit=unit, edges=tuple(edges), whole=whole)
+    return replace(column, unit=unit, zone=zone, edges=tuple(edges), whole=whole)
 
 
 def fine(column: PublicColumn) -> PublicColumn:

@@ -42,8 +42,6 @@ class PrivatePlan:
         Quasi-identifiers first, then sensitive columns.
     order : tuple of str
         The order of the columns in the table.
-    left_out : tuple of str
-        Columns of the original that were not released.
     measured : Measurements
     ledger : tuple of pairs of str
         The parts of the release and what they cost, as fractions.
@@ -55,7 +53,6 @@ class PrivatePlan:
     records: int
     columns: tuple[PublicColumn, ...]
     order: tuple[str, ...]
-    left_out: tuple[str, ...]
     measured: Measurements
     ledger: tuple[tuple[str, str], ...]
     row_key: str
@@ -152,7 +149,7 @@ class PrivatePlan:
             if sorted(data["order"]) != sorted(c.name for c in columns if c.role in ("quasi", "sensitive")):
                 raise ValueError
             return cls(
-                data["epsilon"], data["records"], columns, tuple(data["order"]), tuple(data["left_out"]), measured,
+                data["epsilon"], data["records"], columns, tuple(data["order"]), measured,
                 tuple((part, cost) for part, cost in data["ledger"]), data["row_key"],
             )  # fmt: skip
         except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:

@@ -8,10 +8,13 @@ from secrets import token_hex
 from typing import Any, ClassVar, NoReturn
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from ...columns.arrays import as_text
 from ...columns.table import Table
-from ...errors import ParameterError, UnsupportedError
+from ...errors import InputError, ParameterError, SchemaError, UnsupportedError
 from ...kernels import Ints
 from ...kernels.siphash import mixed
 from ...notation import percent
@@ -88,6 +91,7 @@ class PrivateTree(Method):
             raise UnsupportedError(**refusal("private_roles", names=names))
         if schema.follows:
             raise UnsupportedError(**refusal("private_follows"))
+        _refuse_guesses(table, schema)
         OpenDP()
 
     def _fit(self, table: Table, schema: Schema) -> Any:
@@ -129,7 +133,6 @@ class PrivateTree(Method):
             records=records,
             columns=tuple(quasi + sensitive),
             order=tuple(name for name in table.names if name in codes),
-            left_out=tuple(name for name in table.names if name not in codes),
             measured=measured,
             ledger=tuple((part, str(cost)) for part, cost in ledger.entries),
             row_key=token_hex(16),
@@ -146,6 +149,22 @@ class PrivateTree(Method):
         """Return the text of RECIPIENT.md."""
         plan: PrivatePlan = self.plan_  # type: ignore[assignment]
         return RecipientNotes(about=render("private_tree.md", file=file, plan=plan))
+
+
+def _refuse_guesses(table: Table, schema: Schema) -> None:
+    """Raise SchemaError where one person's cell could decide how everybody's cells of a text file are read."""
+    dialect, used = table.layout.dialect, {*schema.quasi, *schema.sensitive}
+    if either := ", ".join(sorted(used.intersection(dialect.either))):
+        raise SchemaError(**refusal("private_decimal", names=either))
+    days = [n for n, points in {**schema.grid, **schema.bounds}.items() if n in used and isinstance(points[0], str)]
+    if slashed := ", ".join(n for n in days if table.kind(n) != "date" and _has_slashes(table.entries(n))):
+        raise SchemaError(**refusal("private_dates", names=slashed))
+    if dialect.quote + dialect.escape != '""':
+        raise InputError(**refusal("private_quotes"))
+
+
+def _has_slashes(cells: pa.Array) -> bool:
+    return bool(pc.any(pc.match_substring(as_text(cells), "/")).as_py())
 
 
 def _tell_clamped(table: Table, schema: Schema) -> None:
