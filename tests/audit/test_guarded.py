@@ -257,7 +257,7 @@ def test_drawn_rows_are_counted_in_the_groups_of_their_plan(people, rows, tmp_pa
         assert any(whose in note for note in found.table["notes"])
         by = "drawn values" if release is rows else "the people's own values"
         assert three_heads(found.table)[0] == f"groups by {by}: worst, mean"
-        assert verdict(found.to_dict(), rows.plan, (), ())["says"].startswith("Share: ")
+        assert verdict(found.to_dict(), rows.plan, (), ())["says"].startswith("Promises kept; ")
         # the three numbers had none of groups, although these were measured
         assert figure(worst) in [groups.split(", ")[0] for _, groups, *_ in three_numbers(found.to_dict())]
 
@@ -300,7 +300,9 @@ def test_drawn_rows_that_equal_a_person_are_counted_beside_strangers():
     schema = hr.Schema(quasi=["age", "sex"], sensitive=[])
     found = hr.audit(members, released, schema, control=strangers, paired=False, attacks=False, learning=False)
     # the pair of 1, f is not alone; of 2, 3 and 4 one is released, of four strangers one
-    assert found.risk["equal"] == {"rows": 0.75, "members": 1 / 3, "strangers": 0.25}
+    equal = {"rows": 0.75, "copied": 2, "members": 1 / 3, "strangers": 0.25, "chance": None}
+    # by Fisher's test: at least the one of three, if two of seven are found
+    assert found.risk["equal"] == equal | {"p_value": pytest.approx(1 - (5 * 4 * 3) / (7 * 6 * 5))}
     assert "75.0% of the released rows equal somebody's row" in str(found)
     assert "75.0% of the released rows equal somebody&#x27;s row" in found._repr_html_()
 

@@ -690,7 +690,7 @@ def test_a_report_of_the_folder_says_first_what_epsilon_means(
     page = (tmp_path / "report.html").read_text()
     assert page.index("by a factor of at most <b>2.72</b>") < page.index("What is it still good for?")
     assert "<p>Not private: this compares the release with the original" in page
-    assert "Share: it meets what was asked." in page
+    assert "Promises kept; attacks not tried." in page
     assert "It was made again from its public plan" in page
     assert "There was no plan" not in page
     assert "met: epsilon (asked at most 1" in page.lower()

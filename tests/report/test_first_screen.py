@@ -17,7 +17,7 @@ from hedgerow.audit.attacks.class_risk import other_columns
 from hedgerow.io.read import read
 from hedgerow.notation import percent
 from hedgerow.report.page import render
-from hedgerow.report.verdict import reasons
+from hedgerow.report.reasons import reasons
 from tests.audit.conftest import people_of
 
 pytestmark = pytest.mark.filterwarnings("ignore")

@@ -15,8 +15,8 @@ from hedgerow.report.cards import cards
 from hedgerow.report.figures import three_numbers
 from hedgerow.report.page import answers, render
 from hedgerow.report.pictures import class_sizes
+from hedgerow.report.reasons import reasons
 from hedgerow.report.tables import stacked
-from hedgerow.report.verdict import reasons
 from hedgerow.report.verdict import verdict as judged
 from hedgerow.workflow.outcome import counts_off, outcome
 from tests.audit.conftest import people_of
@@ -49,10 +49,8 @@ NO_RANGES = hr.Schema(quasi=["job", "sex"], sensitive=["pay"])
 
 def test_what_was_promised_and_reached_is_the_verdict(people):
     told, kept = verdict(page_of(people, hr.MART(k=20, max_disclosure=0.5), NO_RANGES, "redraw"))
-    assert kept
-    assert told.startswith(
-        "Share: it meets what was asked. No attack was tried. Met: k-anonymity (asked at least 20, reached "
-    )
+    assert not kept  # green takes attacks
+    assert told.startswith("Promises kept; attacks not tried. Met: k-anonymity (asked at least 20, reached ")
     assert "disclosure (asked at most 0.5, reached 0." in told
 
 
@@ -90,8 +88,8 @@ def test_a_threshold_that_is_not_reached_is_named(people):
 def test_thresholds_that_a_method_checks_itself_count(people):
     schema = hr.Schema(quasi=["age", "job"], sensitive=["ill"])
     told, kept = verdict(page_of(people, hr.RandomizedResponse(1.3, random_state=1), schema))
+    assert told.startswith("Promises kept; of the attacks only linking was tried. Met: ")
     assert "Met: largest risk of a record (asked at most 100% of the cap, reached 100%)." in told
-    assert kept
 
 
 def test_where_nothing_was_asked_nothing_is_met(people):
@@ -135,14 +133,14 @@ def test_what_nothing_bounds_is_said_in_the_verdict_and_is_never_green(people):
     told, kept = verdict(page)
     assert not kept
     assert told.startswith(
-        "Share with care, because whoever knows a person&#39;s exact pay finds 72% of the people: it is"
+        "Share with care, because whoever knows a person&#39;s exact pay finds 72% of the people, where chance gives 24%"
     )
     assert "groups give away more than half of pay, the worst 0.9" in page
     page = page_of(people, hr.MART(k=20, max_disclosure=0.6), GROUPS)
     assert not verdict(page)[1]
     assert "whoever knows a person&#39;s exact pay finds" in page
     told, kept = verdict(page_of(people, hr.MART(k=20, max_disclosure=0.6), NO_RANGES, "redraw"))
-    assert kept, told
+    assert told.startswith("Promises kept; attacks not tried.")
 
 
 @pytest.mark.parametrize("method", [hr.Anatomy(l=2), hr.Mondrian(), hr.Incognito()])
@@ -331,11 +329,20 @@ def test_an_attack_that_surely_gains_over_its_control_is_a_reason_for_care():
 
 
 def test_people_alone_with_their_row_who_find_an_equal_row_are_a_reason_for_care():
-    equal = {"rows": 0.24, "members": 0.11, "strangers": None}
+    equal = {"rows": 0.24, "copied": 24, "members": 0.11, "strangers": None, "chance": 0.01, "p_value": 0.3}
     (why,) = reasons(of_table(risk={"equal": equal}), None)
     assert why == "11% of the people whose row nobody else has find an equal row in the release"
     # what strangers find as well was not taken from the people of the table
     assert reasons(of_table(risk={"equal": equal | {"strangers": 0.1}}), None) == []
+    assert reasons(of_table(risk={"equal": equal | {"chance": 0.1}}), None) == []
+
+
+def test_whoever_tries_more_attacks_finds_no_more_by_chance():
+    """Of forty attacks without any gain one lay above its control, and turned a verdict from green to amber."""
+    one = SURE | {"attack": "linking", "over_control": 0.05, "over_control_interval": [0.01, 0.09]}
+    assert len(reasons(of_table(attacks=[one]), None)) == 1
+    assert reasons(of_table(attacks=[one] * 40), None) == []
+    assert len(reasons(of_table(attacks=[SURE] * 40), None)) == 1
 
 
 def test_rare_ends_and_counts_that_are_far_off_are_reasons_for_care():

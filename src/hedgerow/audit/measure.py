@@ -13,6 +13,9 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from .. import __version__
 from ..backends.select import remote_engine
 from ..columns.table import Table
@@ -20,6 +23,7 @@ from ..errors import HedgerowError, ParameterError, UnsupportedError
 from ..io.read import read
 from ..measures import group
 from ..measures.guarantees import Check
+from ..measures.sizes import wildcard_sizes
 from ..plan import Plan
 from ..profiles import Profile
 from ..progress import Progress, Tell, telling
@@ -27,17 +31,24 @@ from ..release import Release
 from ..release.warnings import extremes_in_words, rare_ends
 from ..schema import SCHEMA, Schema
 from ..texts import read_toml, refusal, text
-from ..validation import DAY, FLAG, LIST, NAMES, NUMBER, PROGRESS, SEED, TEXT, Kind, check_share, takes, whole
-from .attacks.class_risk import (
-    Population,
-    equal_rows,
-    found_by_value,
-    journalist,
-    other_columns,
-    released_risk,
-    weighted_sizes,
+from ..validation import (
+    DAY,
+    FLAG,
+    LIST,
+    NAMES,
+    NUMBER,
+    PROGRESS,
+    SEED,
+    TEXT,
+    Kind,
+    check_one_of,
+    check_share,
+    takes,
+    whole,
 )
+from .attacks.class_risk import Population, journalist, other_columns, released_risk, weighted_sizes
 from .attacks.composition import composition, other_releases
+from .attacks.copies import equal_rows, found_by_value, left_as_they_were
 from .attacks.downcoding import downcoding
 from .attacks.influence import influence
 from .attacks.knows_method import knows_method
@@ -56,7 +67,7 @@ from .pairing import pair_up, read_unpaired
 from .profile_result import FAILS, MEASURED, MEETS, Judged, check_met, judged, needs_attacks, unmet
 from .released_values import ReleasedColumn, unchanged
 from .result import Audit
-from .sample import Sample, sample_of
+from .sample import Sample, released_part, sample_of
 from .single_records import PerPerson, example_records, per_person
 from .single_table import COMPARED, alone
 from .spark_tables import copies, counted, is_clustered, put_there
@@ -66,6 +77,7 @@ from .subject import (
     UnreadCells,
     check_extent,
     check_order,
+    not_as_planned,
     planned_groups,
     subject,
     with_decimals_of,
@@ -76,6 +88,8 @@ from .utility.loss import loss_summary
 from .utility.models import learning
 from .utility.queries import estimates, query_summary
 
+# how rows count whose quasi-identifiers are all suppressed
+SEPARATE, WILDCARD, STRICT = SUPPRESSED = ("separate", "wildcard", "strict")
 # what a sample of the records is chosen for
 ON_SAMPLE = ("attacks", "inference", "learning")
 S = TypeVar("S", bound=TablePair)
@@ -150,6 +164,7 @@ class Task(Generic[S]):
             "k": self.options["k"] is not None,
             "special uniques": self.options["suda"] is not None,
             "own rows": self.has_pairs and not self.in_rows,
+            "a foreign file": self.is_compared and self.what.plan is None and not self.what.is_private,
             "nobody's rows": self.is_compared and (self.in_rows or self.sides.plain.risk_model == "attacks"),
             "altered values": self.sides.plain.risk_model == "linkage",
             "a fitted method": "attacks" in self.wanted and self.what.method is not None,
@@ -190,7 +205,20 @@ class Task(Generic[S]):
     @cached_property
     def journalist(self) -> Population | None:
         """Return the `Population` of the classes, for an intruder who does not know who is in the table."""
-        return journalist(self.sides.plain, self.population, self.options["weights"])
+        return self.journalist_of(self.sides.plain)
+
+    def journalist_of(self, sides: TablePair) -> Population | None:
+        """Return the `Population` of the classes of the given tables."""
+        return journalist(sides, self.population, self.options["weights"])
+
+    @cached_property
+    def wholly_suppressed(self) -> NDArray[np.bool_]:
+        """Return the released rows that class risks leave out, because all of their quasi-identifiers are suppressed.
+
+        None where they count as classes of their own ("strict"), or where there are no others.
+        """
+        rows = self.sides.plain.wholly_suppressed
+        return rows & (self.options["suppressed"] != STRICT) & ~rows.all()
 
     @cached_property
     def special(self) -> SpecialUniques:
@@ -297,7 +325,17 @@ def _before(task: Task[Any]) -> dict[str, Any]:
 
 def _after(task: Task[Any]) -> dict[str, Any]:
     sides, size = task.in_groups, task.options["population_size"]
-    return released_risk(sides, None if sides.planned else task.journalist, task.options["threshold"], size)
+    rows = task.wholly_suppressed
+    if sides.planned or not rows.any():
+        return released_risk(sides, None if sides.planned else task.journalist, task.options["threshold"], size)
+    # rows without any quasi-identifier are nobody's class: whoever looks for a person finds all of them
+    shown = released_part(sides, np.flatnonzero(~rows))
+    matching = None
+    if task.options["suppressed"] == WILDCARD:
+        columns = sides.released_quasi
+        every = wildcard_sizes(sides.classes, [c.codes for c in columns], [c.wild[c.codes] for c in columns])
+        matching = every[np.unique(sides.classes.labels[~rows])]
+    return released_risk(shown, task.journalist_of(shown), task.options["threshold"], size, matching)
 
 
 def _extremes(task: Task[TablePair]) -> dict[str, dict[str, int]]:
@@ -367,6 +405,7 @@ _WORK: Mapping[str, Callable[[Any], Any]] = {
     "histograms": lambda t: histograms(t.sides.plain),
     "example_records": lambda t: example_records(t.sides),
     "equal": lambda t: equal_rows(t.sides, t.strangers),
+    "copied": lambda t: left_as_they_were(t.sides),
     "missing": lambda t: [f"{COMPARED}: {t.why}"],
 }
 
@@ -377,7 +416,7 @@ FIGURES = tuple(Figure(of=_WORK[name], **row) for name, row in _ROWS.items())
 
 # every place of an audit that a figure may give, in the order of the JSON
 PLACES = """
-risk.original risk.release risk.influence risk.knows_method risk.nearest risk.other risk.found risk.equal
+risk.original risk.release risk.influence risk.knows_method risk.nearest risk.other risk.found risk.equal risk.copied
 risk.special_uniques risk.most_exposed risk.linkage risk.composition risk.inference utility.loss utility.estimates
 utility.distributions utility.queries utility.learning pictures.histograms table.extremes attacks per_person shown
 missing
@@ -457,6 +496,7 @@ def audit(
     weights: str | None = None,
     population_size: int | None = None,
     suda: int | None = None,
+    suppressed: str = SEPARATE,
     most_exposed: int | None = None,
     remake: str | Callable[[Any, int], Any] | None = None,
     remakes: int = 100,
@@ -535,6 +575,10 @@ def audit(
         Find the special uniques of original and release (SUDA2): records that are unique in this many
         quasi-identifiers or fewer. The sampling fraction, for DIS, comes from `weights`, else
         it is .01.
+    suppressed : {"separate", "wildcard", "strict"}
+        How released rows count whose quasi-identifiers are all suppressed (``*`` or missing): by themselves, left out
+        of classes and their risks (as in ARX); as rows that match every class (as in sdcMicro, where any suppressed
+        cell matches any value); or as a class of equal rows.
     most_exposed : int, at least 4, optional
         Attack so many of the most exposed people by shadow models: the table is released again and again,
         with and without them. An even number; 20 if only `remake` is given. It takes as long as `remakes` releases.
@@ -608,6 +652,7 @@ def audit(
     2
     """
     check_share("threshold", threshold)
+    check_one_of("suppressed", suppressed, SUPPRESSED)
     if learners:
         check_learners(learners)
     if most_exposed is None and remake is not None:
@@ -669,6 +714,8 @@ def audit(
     if original is None and any(needing_original.values()):
         names = ", ".join(name for name, value in needing_original.items() if value)
         raise ParameterError(f"{names} need an original to compare with")
+    if original is not None and counted_pairs is None:
+        what = replace(what, notes=(*what.notes, *not_as_planned(what, original)))
     sides, why = _sides(original, what, key, by_person or paired, strangers, allow_outside)
     requested["inference"] = attacks if inference is None else inference
     wanted = frozenset(name for name in (*ON_SAMPLE, "per_person") if requested[name])
@@ -696,6 +743,7 @@ def audit(
         "weights": weights,
         "population_size": population_size,
         "suda": suda,
+        "suppressed": suppressed,
         "most_exposed": most_exposed,
         "remakes": remakes,
         "sample": sample,
@@ -797,6 +845,7 @@ def _audit(task: Task[Any]) -> Audit:
             "paired": task.there["pairs"],
             "alone": not task.is_compared,
             "suppressed": sides.suppressed if task.is_compared else None,
+            "wholly_suppressed": int(plain.wholly_suppressed.sum()),
             "quasi": list(schema.quasi),
             "sensitive": list(schema.sensitive),
             "identifiers": list(schema.identifiers),
@@ -810,6 +859,7 @@ def _audit(task: Task[Any]) -> Audit:
                 *plain.notes,
                 *([text("note", "planned", groups=planned, values=whose)] if planned else []),
                 *([task.sampled.note()] if task.sampled else []),
+                *([_suppression(task)] if plain.wholly_suppressed.any() and not planned else []),
                 *(extremes_in_words(n, task.options["k"] or 0, e) for n, e in extremes.items()),
             ],
             **({"altered": list(task.what.notes)} if task.what.notes else {}),
@@ -825,6 +875,12 @@ def _audit(task: Task[Any]) -> Audit:
         shown=values["shown"],
         missing=values["missing"],
     )
+
+
+def _suppression(task: Task[Any]) -> str:
+    """Return a note on how rows were counted whose quasi-identifiers are all suppressed."""
+    n, how = int(task.sides.plain.wholly_suppressed.sum()), task.options["suppressed"]
+    return text("note", f"suppressed_{how if task.wholly_suppressed.any() else STRICT}", rows=n)
 
 
 def _section(name: str, values: Mapping[str, Any]) -> dict[str, Any]:

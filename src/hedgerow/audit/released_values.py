@@ -494,9 +494,9 @@ class _Reader:
     # categories
 
     def _own_categories(self, label: str) -> Meaning | None:
-        if label == MISSING:
-            return Meaning({}, missing=1.0)
         exact = self.index.get(label)
+        if exact is None and label == MISSING:  # a value of the original may be called so, and comes first
+            return Meaning({}, missing=1.0)
         if exact is None and label in self.below:
             below = self.below[label] or range(self.original.n_values)
             return Meaning(dict.fromkeys(below, 1.0))

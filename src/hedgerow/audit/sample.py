@@ -15,7 +15,7 @@ from ..key import Key
 from ..measures import Ints, group
 from ..texts import text
 from .released_values import of_rows
-from .table_pair import Pair, People
+from .table_pair import Pair, People, TablePair
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +78,7 @@ def sample_of(pair: Pair, n: int, random_state: int) -> Sample:
         rows = np.sort(_by_content(pair, key)[:n])
     else:
         rows, groups = _whole_groups(pair, n, key)
-    return Sample(_part(pair, rows), pair.n_rows, groups, random_state)
+    return Sample(part_of(pair, rows), pair.n_rows, groups, random_state)
 
 
 def _by_content(pair: Pair, key: Key) -> Ints:
@@ -104,7 +104,7 @@ def _whole_groups(pair: Pair, n: int, key: Key) -> tuple[Ints, int]:
     return np.flatnonzero(chosen[labels]), enough
 
 
-def _part(pair: Pair, rows: Ints) -> Pair:
+def part_of(pair: Pair, rows: Ints) -> Pair:
     """Copy the given records of a pair into a new pair in memory."""
     schema, every = pair.schema, np.arange(len(rows))
     measured = [*schema.quasi, *schema.sensitive]
@@ -128,6 +128,21 @@ def _part(pair: Pair, rows: Ints) -> Pair:
     # the control of the sample is the same people unprotected, not the whole original
     vars(part)["unchanged"] = Pair.of_itself(schema, part.original, part.quasi, sensitive)
     return part
+
+
+def released_part(sides: TablePair, rows: Ints) -> TablePair:
+    """Return the same tables with the given released rows alone, for figures of released groups."""
+    if isinstance(sides, Pair):
+        return part_of(sides, rows)
+    measured = [*sides.schema.quasi, *sides.schema.sensitive]
+    return replace(
+        sides,
+        released=_table(sides.released, measured, rows),
+        released_quasi=tuple(replace(column, codes=column.codes[rows]) for column in sides.released_quasi),
+        released_sensitive=tuple(of_rows(column, rows) for column in sides.released_sensitive),
+        cells=tuple(replace(column, codes=column.codes[rows]) for column in sides.cells),
+        groups=None if sides.groups is None else group([sides.groups.labels[rows]]),
+    )
 
 
 def _table(table: Table, names: Sequence[str], rows: Ints) -> Table:

@@ -16,7 +16,7 @@ from ..backends import engine as computing
 from ..backends.randomize import hashes
 from ..backends.release_order import ReleasedCodes
 from ..columns.table import Table
-from ..errors import InputError, SchemaError
+from ..errors import HedgerowError, InputError, SchemaError
 from ..guard.redraw import GuardOptions, as_released, decoded_cells, group_numbers, guarded
 from ..guard.runs import run_codes
 from ..key import Key
@@ -31,6 +31,7 @@ from ..release import Release
 from ..release.folder import AUDIT, MAPPING, PLAN, altered, is_table, released_file
 from ..release.private_release import PrivateRelease, made_again
 from ..release.records import RowMap, fingerprint
+from ..release.rederive.possible import faults
 from ..schema import READING, UNSAID, Schema
 from ..texts import refusal, text
 from .backend import Holder
@@ -102,6 +103,8 @@ class Subject:
         Whether row i of it belongs to row i of the original.
     is_private : bool
         Whether its rows are nobody's, so that equal rows are no group.
+    is_recorded : bool
+        Whether it is the folder of a release, whose file must be what the plan makes of the original.
     epsilon : float, optional
         What taking part in it costs a person, where a private plan and the table say so.
     """
@@ -117,6 +120,7 @@ class Subject:
     is_aligned: bool = False
     is_private: bool = False
     epsilon: float | None = None
+    is_recorded: bool = False
 
     def rows_of(self, original: Table) -> Ints | None:
         """Return the original row of each released row, from the row map or the plan.
@@ -231,7 +235,29 @@ def subject(released: Any, schema: Schema | None, plan: Plan | None, holds: Hold
         schema = schema.replace(encoding=table.layout.dialect.encoding)
     # small, so in memory: one row for each value of a group
     second = None if file is None else Holder().released(file, schema)
-    return Subject(table, schema, plan, second, rows, verified, notes=() if note is None else (note,))
+    is_recorded, told = folder is not None and (folder / AUDIT).exists(), () if note is None else (note,)
+    return Subject(table, schema, plan, second, rows, verified, notes=told, is_recorded=is_recorded)
+
+
+def not_as_planned(what: Subject, original: Table) -> list[str]:
+    """Return notes on why a folder's file cannot be what its plan makes of the original; none if it can be.
+
+    Somebody who changes the file can correct its hash in the record, too. Methods that draw the values of a whole
+    table are not asked.
+    """
+    plan, released = what.plan, what.table
+    if plan is None or not what.is_recorded or original.engine == "spark":
+        return []
+    guard, rows, wrong = plan.guard, None, list[str]()
+    if plan.recoding.applies and not plan.recoding.draws and not (guard and guard.rows):
+        rows = by_content(plan, original, released)
+        wrong += [] if rows is not None else ["rows that the plan does not make"]
+    if guard is not None and not wrong:
+        try:
+            wrong += faults(plan, original, released, rows)
+        except (HedgerowError, pa.ArrowException, IndexError, ValueError):
+            wrong.append("columns or values of another kind")
+    return [text("note", "not_made", why="; ".join(wrong))] if wrong else []
 
 
 def with_decimals_of(original: Table, what: Subject, holds: Holder) -> Subject:

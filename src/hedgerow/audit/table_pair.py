@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..columns.column import Column
 from ..columns.table import Table
@@ -241,6 +242,12 @@ class TablePair:
     def persons(self) -> Persons | None:
         """Return the person that each row belongs to; None if every row is a person, or rows are not paired."""
         return None
+
+    @cached_property
+    def wholly_suppressed(self) -> NDArray[np.bool_]:
+        """Return, for each released row, whether all of its quasi-identifiers are suppressed."""
+        # missing in both tables is a value, which others may share
+        return np.logical_and.reduce([column.anything[column.codes] for column in self.released_quasi])
 
     def people_in(self, groups: Groups) -> Ints:
         """Count the people in each group of rows; the records if every row is a person."""

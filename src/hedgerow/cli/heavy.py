@@ -18,9 +18,9 @@ from ..release.folder import check_apart as check_apart
 from ..release.folder import check_target as check_target
 from ..release.records import evidence as evidence
 from ..report.figures import standard_verdict as standard_verdict
+from ..report.reasons import reasons as reasons
 from ..report.text import equal_in_words as equal_in_words
 from ..report.text import summary as summary
-from ..report.verdict import reasons as reasons
 from ..report.verdict import verdict as verdict
 from ..workflow.inspection import beforehand as beforehand
 from ..workflow.outcome import counts_off as counts_off

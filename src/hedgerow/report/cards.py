@@ -15,9 +15,9 @@ from ..notation import figure, percent
 from ..plan import Plan
 from ..texts import text, texts
 from .figures import at, standard_verdict
+from .reasons import surest_attack
 from .svg import bars, shares_by_group
 from .text import others
-from .verdict import surest_attack
 
 # a learner that explains at most this share of the original counts as having learned nothing
 FEW = 0.01

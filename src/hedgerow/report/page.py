@@ -21,8 +21,9 @@ from ..texts import texts
 from ..validation import check_one_of
 from . import figures, pictures, text
 from .cards import Card, cards
+from .reasons import reasons
 from .tables import stacked, templates
-from .verdict import Line, lines, reasons, verdict
+from .verdict import Line, lines, verdict
 
 if TYPE_CHECKING:
     from jinja2 import Environment

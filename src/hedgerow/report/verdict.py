@@ -6,21 +6,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..measures.disclosure import SLACK
-from ..measures.guarantees import Check, cap_of, from_promise, unbounded
+from ..measures.guarantees import Check, cap_of, from_promise
 from ..notation import figure, number, percent, words
 from ..plan import Plan
 from ..release.guard_words import promise_in_words
-from ..release.warnings import extremes_in_words
 from ..texts import text, texts
 from .figures import at
+from .reasons import promised_k
 
 # the checks of a method itself that bound a figure
 BOUNDED = ("suppressed rows", "largest share of a value in a group", "inference (measured)")
-# the share of people that exact values may find beyond strangers or chance before care is advised; the same of people
-# whose row nobody shares and who have an equal row in the release (a row that many people share singles nobody out)
-FOUND = 0.05
-# the median error of counts from which on a table answers few questions
-OFF = 0.5
 # what the verdict on a standard is named by
 CRITERIA = "criteria"
 # promises that an audit measures again
@@ -42,90 +37,33 @@ class Verdict(NamedTuple):
         return text("against", key, **self._asdict(), column=column, number=self.limit.rpartition(" ")[2])
 
 
-def reasons(audit: Mapping[str, Any], plan: Plan | None) -> list[str]:
-    """Return what asks for care before sharing, each as a clause after "because", the weightiest first.
-
-    These are an audit's findings that no promise bounds, and columns that a plan left unchanged.
-    """
-    # only where values are altered: a grouping may leave a column as it is and still protect
-    altered = plan is not None and plan.risk_model == "linkage"
-    unchanged = plan.in_name_only if plan and altered else []
-    by_value, equal = list(_exact(audit, plan)), at(audit, "risk", "equal")
-    clauses = [text("verdict", "original")] if plan is None and _is_original(audit) else []
-    clauses += [*by_value, *_attacked(audit, bool(by_value))]
-    if equal and (equal["members"] or 0) - (equal["strangers"] or 0) > FOUND:
-        clauses.append(text("verdict", "equal", share=percent(equal["members"], 0)))
-    clauses += [*unbounded((), {}, records=0, unchanged=unchanged), *audit.get("unbounded", ())]
-    k = _promised_k(plan.promises if plan else ()) or at(audit, "parameters", "k") or 0
-    clauses += [extremes_in_words(name, k, ends) for name, ends in audit["table"].get("extremes", {}).items()]
-    counts = at(audit, "utility", "queries", "range") or {"median": None}
-    if (counts["median"] or 0) > OFF:
-        clauses.append(text("verdict", "counts", **{part: percent(counts[part], 0) for part in ("median", "p90")}))
-    return list(dict.fromkeys(clauses))
-
-
-def _exact(audit: Mapping[str, Any], plan: Plan | None) -> Iterator[str]:
-    """Yield a clause if released values of sensitive columns find more people than strangers or chance."""
-    by_value = audit.get("risk", {}).get("found") or {"columns": {}, "together": None}
-    # one column alone finds more than all of them where others were altered
-    alone = {name: column for name, column in by_value["columns"].items() if column["role"] == "sensitive"}
-    every = {" and ".join(alone): by_value["together"], **alone}
-    rates = [(r["found"] - (r["control"] or 0), name, r["found"]) for name, r in every.items() if r]
-    beyond, columns, share = max(rates, default=(0.0, "", 0.0))
-    if beyond > FOUND:
-        who = {0: "it is", 1: "both are"}.get(columns.count(" and "), "all are")
-        guarded = "hidden" if plan and plan.guard else "exact"
-        yield text("verdict", guarded, columns=columns, share=percent(share, 0), who=who)
-
-
-def surest_attack(attacks: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
-    """Return the attack with the highest lower confidence limit of its gain over the control, or None.
-
-    Of the membership attacks only the one that was chosen on other people counts.
-    """
-    counted = [a for a in attacks if a["attack"] != "membership" or a["learner"] == "strongest"]
-    controlled = [a for a in counted if a["over_control"] is not None]
-    return max(controlled, key=lambda a: a["over_control_interval"][0], default=None)
-
-
-def _attacked(audit: Mapping[str, Any], is_said: bool) -> Iterator[str]:
-    """Yield a clause on the attack that most surely takes something from members; no cap bounds it.
-
-    `is_said`: exact values are named as a reason already.
-    """
-    attacks = audit.get("attacks", ())
-    if (most := surest_attack(attacks)) and most["over_control_interval"][0] > 0:
-        by_value = (most["attack"], most["learner"]) == ("predicate singling out", "group and value")
-        shares = {share: percent(most[share], 0) for share in ("success", "control")}
-        columns = " or ".join(audit["table"]["sensitive"])
-        key = "attack_value" if by_value else {"membership": "attack_membership"}.get(most["attack"], "attack")
-        if not (by_value and is_said):
-            yield text("verdict", key, **{**most, **shares}, tried=len(attacks), columns=columns)
-
-
 def verdict(
     audit: Mapping[str, Any], plan: Plan | None, checks: Sequence[Any], loud: Sequence[str], **thresholds: Any
 ) -> dict[str, Any]:
-    """Return the verdict shown by terminal, report and studio, from the thresholds and the `reasons` for care.
+    """Return the verdict shown by terminal, report and studio, from the thresholds and the `reasons.reasons` for care.
 
     `thresholds` are `k` and `max_disclosure`, as in `verdicts`.
 
     Returns
     -------
     dict
-        ``says``: one sentence with the first reason; ``kept``: True where all thresholds are met and there is no
-        reason for care; ``thresholds``: each that is met, with its limit and what was reached; ``broken``: a clause on
-        each limit that is not (the criteria of a standard are those of `Audit.broken`); ``reasons``: those that the
-        sentence does not name.
+        ``says``: one sentence with the first reason; ``kept``: True where all thresholds are met, attacks were tried
+        and there is no reason for care; ``thresholds``: each that is met, with its limit and what was reached;
+        ``broken``: a clause on each limit that is not (the criteria of a standard are those of `Audit.broken`);
+        ``reasons``: those that the sentence does not name.
     """
     judged = verdicts(audit, plan, checks, **thresholds)
     against = {each.name: each.against() for each in judged if not each.meets}
     broken = [why for name, why in against.items() if not name.startswith(CRITERIA)]
     care = [*loud, *_unjudged(plan, checks, judged, any(limit is not None for limit in thresholds.values()))]
-    state = "broken" if against else "care" if care else "kept"
+    is_tried, sample = bool(audit.get("attacks")), audit["table"].get("sample")
+    untried = "" if is_tried else "linked" if at(audit, "risk", "linkage") else "untried"
+    state = "broken" if against else "care" if care else untried or "kept"
     says = text("share_or_not", state, why=", and ".join(against.values()) or "".join(care[:1]))
-    if not against and not audit.get("attacks"):
-        says += text("share_or_not", "linking_only" if at(audit, "risk", "linkage") else "untried")
+    if state == "care" and untried:
+        says += text("share_or_not", f"care_{untried}")
+    if is_tried and sample and not against:
+        says += text("share_or_not", "on_sample", **{part: sample[part] for part in ("records", "of")})
     met = [f"{name} (asked {limit}, reached {reached})" for name, limit, reached, meets in judged if meets]
     further = care if against else care[1:]
     return {"says": says, "kept": state == "kept", "thresholds": met, "broken": broken, "reasons": further}
@@ -153,21 +91,13 @@ def verdicts(
     """
     data = as_data(checks)
     return [
+        *(Verdict("files of the folder", "as verified", text, False) for text in audit["table"].get("altered", ())),
         *_promise_verdicts(plan, data),
         *_method_verdicts(data),
         # what was checked is judged already
         *_measured(audit, k, max_disclosure, None if checks else plan),
         *_standard(audit.get("profile")),
-        *(Verdict("files of the folder", "as verified", text, False) for text in audit["table"].get("altered", ())),
     ]
-
-
-def _is_original(audit: Mapping[str, Any]) -> bool:
-    """Return whether nothing was changed, and people are alone with their quasi-identifiers."""
-    distributions, k = at(audit, "utility", "distributions"), at(audit, "risk", "release", "classes", "k")
-    distances = distributions["columns"].values() if distributions else ()
-    moved = [at(audit, "utility", "loss", "cells_changed"), *(each["total_variation"] for each in distances)]
-    return k == 1 and not any(each is None or each > 0 for each in moved)
 
 
 def as_data(checks: Sequence[Any]) -> list[Mapping[str, Any]]:
@@ -215,10 +145,6 @@ def _method_verdicts(checks: Sequence[Mapping[str, Any]]) -> Iterator[Verdict]:
             yield Verdict(check["name"], limit, figure(reached), holds)
 
 
-def _promised_k(promises: Sequence[Mapping[str, Any]]) -> int | None:
-    return max((p["k"] for p in promises if "k" in p), default=None)
-
-
 def _measured(
     audit: Mapping[str, Any], k: int | None, max_disclosure: float | None, plan: Plan | None
 ) -> Iterator[Verdict]:
@@ -232,7 +158,7 @@ def _measured(
     release = audit["risk"]["release"]
     # limits that nobody gave are the plan's, which promises nothing of what is beyond a release's own totals
     promises = plan.promises if plan and not table["alone"] else ()
-    k = _promised_k(promises) if k is None else k
+    k = promised_k(promises) if k is None else k
     if k is not None:
         smallest = release["classes"]["people"] or release["classes"]["k"]
         who = "records" if release["classes"]["people"] is None else "people"

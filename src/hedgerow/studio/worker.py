@@ -36,7 +36,8 @@ from ..release.making import open_checked
 from ..report import pictures
 from ..report.figures import risk_rows
 from ..report.page import answers
-from ..report.verdict import reasons, verdict
+from ..report.reasons import reasons
+from ..report.verdict import verdict
 from ..schema import ROLE_FIELDS, UNSAID, Schema
 from ..texts import text
 from ..workflow import methods

@@ -12,8 +12,9 @@ from ..release import Release
 from ..release.guard_words import form_in_words, shifts_in_words
 from ..release.private_release import PrivateRelease
 from ..release.warnings import shares_alone
+from ..report.reasons import FOUND, reasons
 from ..report.text import equal_in_words, found_in_words
-from ..report.verdict import FOUND, reasons, verdict
+from ..report.verdict import verdict
 from ..texts import text
 
 _say = partial(text, "outcome")

@@ -34,21 +34,24 @@ from ...measures.proper_scores import Public
 from ...schema import Schema
 from ...texts import refusal
 from ..column_comparison import BINS, scatter
-from ..design_matrix import Known, known_table, shown_values
-from ..record_distance import Reach
-from ..success import AttackTarget, Rate, Tolerance, rate_of, relative, wilson
-from ..table_pair import Pair, People, TablePair
-from ..whole_rows import row_labels
+from ..design_matrix import known_table, shown_values
+from ..success import AttackTarget, Tolerance, relative
+from ..table_pair import Pair, TablePair
 from .group_learners import matrix_of
 
 
 def released_risk(
-    sides: TablePair, journalist: Population | None, threshold: float, size: int | None = None
+    sides: TablePair,
+    journalist: Population | None,
+    threshold: float,
+    size: int | None = None,
+    matching: Ints | None = None,
 ) -> dict[str, Any]:
     """Return the risk figures of the released classes: sizes, reidentification, uniqueness and disclosure.
 
     Drawn rows are counted in the groups of their plan. Suppressed cells match anything for the wildcard k.
-    `size` is the number of people in the population; by default the total of `journalist`.
+    `size` is the number of people in the population; by default the total of `journalist`. `matching` are the
+    records that match each class, if suppressed cells match anything in all figures of sizes.
     """
     groups, persons, columns = sides.planned or sides.classes, sides.persons, sides.released_sensitive
     valued = sides.planned or sides.value_groups
@@ -56,6 +59,7 @@ def released_risk(
     quasi = sides.released_quasi
     people = None if persons is None or persons.unit is None else persons.people(groups)
     homes = None if persons is None else persons.by_class(groups).households
+    people = people if matching is None else matching
     people_or_records = groups.sizes if people is None else people
     risk, population = None, None
     everybody: float | None = size
@@ -81,11 +85,14 @@ def released_risk(
     homes_at_risk = household_risks(sides, (1.0 / people_or_records if risk is None else risk)[groups.labels])
     return {
         "classes": _sizes(groups)
+        | ({} if matching is None else {"k": int(matching.min())})
         | {
-            "people": None if people is None else int(people.min()),
+            "people": None if people is None or matching is not None else int(people.min()),
             "households": None if homes is None else int(homes.min()),
             "wildcard_k": int(groups.sizes.min())
             if sides.planned
+            else int(matching.min())
+            if matching is not None
             else sizes.wildcard_k(groups, [c.codes for c in quasi], [c.wild[c.codes] for c in quasi]),
             "population": population,
         },
@@ -228,16 +235,20 @@ def smallest_cell(groups: Groups, column: Column, persons: Persons | None) -> in
 
 
 def diversity_summary(column: SensitiveCounts) -> dict[str, Any]:
-    """Return l-diversity, t-closeness, beta-likeness and delta-disclosure, each for the worst class."""
+    """Return l-diversity, t-closeness, beta-likeness and delta-disclosure, each for the worst class.
+
+    Diversity is that of known values; for the others a missing value is a value.
+    """
     counts = column.counts
-    l = int(class_measures.distinct(counts).min())
+    known = _known(counts, column.n_values)
+    l = int(class_measures.distinct(known).min())
     enhanced, holds = class_measures.enhanced_beta(counts)
     return {
         "distinct_l": l,
-        "entropy_l": float(class_measures.entropy_l(counts).min()),
+        "entropy_l": float(class_measures.entropy_l(known).min()),
         # at l = 1 the definition says nothing about a class: the sum is the whole of it
-        "recursive_c": float(class_measures.recursive_c(counts, l).max()) if l >= 2 else None,
-        "alpha": float(class_measures.largest_share(counts).max()),
+        "recursive_c": float(class_measures.recursive_c(known, l).max()) if l >= 2 else None,
+        "alpha": float(class_measures.largest_share(known).max()),
         "t_equal": float(class_measures.equal_distance(counts).max()),
         "t_ordered": float(class_measures.ordered_distance(counts).max()) if column.kind != "categorical" else None,
         "basic_beta": float(class_measures.basic_beta(counts).max()),
@@ -246,6 +257,13 @@ def diversity_summary(column: SensitiveCounts) -> dict[str, Any]:
         "delta": float(class_measures.delta_disclosure(counts).max()),
         "delta_classes_lacking_a_value": class_measures.classes_lacking_values(counts),
     }
+
+
+def _known(counts: Counts, missing: int) -> Counts:
+    """Return counts without missing values, whose code is given; a class without a known value keeps them, as one."""
+    known = counts.values != missing
+    stays = known | (counts.per_group(known) == 0)[counts.groups]
+    return replace(counts, **{part: getattr(counts, part)[stays] for part in ("groups", "values", "counts")})
 
 
 def twentieths(figure: Floats, sizes: Ints) -> list[float]:
@@ -509,111 +527,6 @@ def other_columns(released: Table, schema: Schema, changed: Collection[str] | No
         "by_quasi": _alone(released, quasi),
         "together": _alone(released, [*quasi, *names]),
     }
-
-
-def equal_rows(sides: TablePair, strangers: Table | None) -> dict[str, Any]:
-    """Count the released rows that equal a member's, and how many people whose row is alone equal a released row.
-
-    Returns
-    -------
-    dict
-        ``rows``: the share of released rows that are a member's in all measured columns; ``members`` and
-        ``strangers``: of the people whose row nobody else of their table has, the share who equal a released row.
-    """
-    names, out = {*sides.schema.quasi, *sides.schema.sensitive}, dict[str, Any]()
-    for who, people in (("members", sides.original), ("strangers", strangers)):
-        out[who] = None
-        if people is None:
-            continue
-        # people first: values that only released rows have share a code
-        labels, n = row_labels(people, sides.released, names), people.n_rows
-        counts = np.bincount(labels[:n], minlength=int(labels.max()) + 1)
-        released = np.bincount(labels[n:], minlength=len(counts))
-        if who == "members":
-            out["rows"] = float((counts[labels[n:]] > 0).mean())
-        alone = counts == 1
-        out[who] = float((released[alone] > 0).mean()) if alone.any() else None
-    return out
-
-
-# people whose values are looked up to count those whose row they find
-LOOKED_UP = 5_000
-
-
-def found_by_value(sides: TablePair, released: Table, random_state: int = 0) -> dict[str, Any] | None:
-    """Measure whose released row is found by the values of other columns than the quasi-identifiers.
-
-    A row is found if it alone may have the person's value: equal values, or a range or set that covers it.
-    Where rows are paired it must be the person's own.
-
-    Parameters
-    ----------
-    sides : TablePair
-    released : Table
-        The release, with columns of any role.
-    random_state : int
-        Chooses 5,000 people if there are more.
-
-    Returns
-    -------
-    dict or None
-        ``columns``: by name its ``role``, the share of people ``found`` with its ``interval``, and the same share as a
-        ``control``; ``together``: the same for all sensitive columns. The control, named by
-        ``against``, is the share of strangers whose value fits one row, else that of members after their
-        own row is left out; None if rows are not paired. None without such columns.
-    """
-    cells, schema = sides.sensitive_cells, sides.schema
-    people = sides.people if cells else ()
-    picked = [each.some(LOOKED_UP, random_state) for each in people]
-    fitting = [_fitting(sides, each, rows) for each, rows in zip(people, picked, strict=True)]
-    names = [*(column.name for column in cells), "together"]
-    columns = {}
-    for j, name in enumerate(names if cells else ()):
-        counts, fits_own = fitting[0][:, j].T
-        is_found = (counts == 1) & ((fits_own == 1) | (not sides.is_paired))
-        control = None
-        if len(fitting) > 1:
-            control = float((fitting[1][:, j, 0] == 1).mean())
-        elif sides.is_paired:
-            control = float((counts - fits_own == 1).mean())
-        columns[name] = _found_record("sensitive", rate_of(is_found), control)
-    together = columns.pop("together", None)
-    for name in sorted(n for n in released.names if schema.role(n) in ("other", "undeclared")):
-        counts = released.column(name).counts()
-        counts, n = counts[:-1], max(int(counts.sum()), 1)
-        # who has a value with one other person is found by that person's value
-        columns[name] = _found_record("other", wilson(int((counts == 1).sum()), n), 2 * int((counts == 2).sum()) / n)
-    if not columns:
-        return None
-    against = "strangers" if len(people) > 1 else "other members"
-    return {"columns": columns, "together": together, "against": against}
-
-
-def _fitting(sides: TablePair, people: People, picked: Ints) -> Ints:
-    """Count the rows that fit people's values, and whether their own does, by column and all together."""
-    cells = sides.sensitive_cells
-    every = dict.fromkeys(sorted(range(len(cells)), key=lambda j: -cells[j].n_cells), 0.0)
-    reach = Reach(cells, np.arange(sides.n_rows))
-    # a number is looked up as the run that it is released as
-    values, released_values = (each.values_for(cells, picked).columns for each in (people, sides.as_shown(people)))
-    people_values = Known(
-        tuple(
-            number if column.is_number else np.minimum(code, column.original.n_values)
-            for column, code, number in zip(cells, values, released_values, strict=True)
-        )
-    )
-    out = np.zeros((len(picked), len(cells) + 1, 2), np.int64)
-    for i, person in enumerate(picked.tolist()):
-        for j, shares in enumerate([*({j: 0.0} for j in range(len(cells))), every]):
-            rows = reach.agreeing(people_values, i, shares)
-            if sides.groups is not None:  # who is in which row of a group is not told
-                rows = np.flatnonzero(np.isin(sides.groups.labels, sides.groups.labels[rows]))
-            out[i, j] = len(rows), np.count_nonzero(rows == person)
-    return out
-
-
-def _found_record(role: str, rate: Rate, control: float | None) -> dict[str, Any]:
-    return {"role": role, "found": rate.value, "interval": rate.interval, "control": control}
 
 
 def _alone(table: Table, names: list[str]) -> float:

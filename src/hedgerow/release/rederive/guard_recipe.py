@@ -43,7 +43,7 @@ class GuardRecipe:
         self, plan: Plan, original: Table, released: Table, rows: Ints | None, key: Key | None, others: Sequence[str]
     ) -> None:
         assert plan.guard is not None
-        self._guard, self._original, self._plan = plan.guard, original, plan
+        self.guard, self._original, self._plan = plan.guard, original, plan
         self._codes = {c.name: _codes(c, original) for c in plan.guard.columns}
         self.partition: PartitionRecipe | None = None
         if plan.guard.rows:
@@ -55,8 +55,7 @@ class GuardRecipe:
         self._values = {c.name: entries_of(c, released.types.field(c.name).type) for c in plan.guard.columns}
         self.classes = {name: value_class(values.type) for name, values in self._values.items()}
         self._released_codes = {c.name: _visible(c, self._codes[c.name]) for c in plan.guard.columns}
-        if plan.guard.form != RUNS and self.sizes_hold:
-            assert key is not None
+        if key is not None and plan.guard.form != RUNS and self.sizes_hold:
             bound = key_of(key, plan, plan.guard)
             items = self._items(bound)
             by = [hashes(original, others, bound)[0]] if others else []
@@ -75,7 +74,7 @@ class GuardRecipe:
     @property
     def sizes_hold(self) -> bool:
         """Return whether the groups of the release, and their cells, have the sizes that the plan says."""
-        pairs = ((self.labels, self._guard.sizes), (self._cells, self._guard.cells))
+        pairs = ((self.labels, self.guard.sizes), (self._cells, self.guard.cells))
         return all(np.bincount(labels).tolist() == list(sizes) for labels, sizes in pairs)
 
     def _joined_cells(self, leaf: Ints) -> Ints:
@@ -85,7 +84,7 @@ class GuardRecipe:
         width = int(leaf.max(initial=0)) + 2
         pairs, cell = np.unique(self.labels * width + leaf + 1, return_inverse=True)
         counted = cell if person is None else _each_once(cell, person)
-        whole = np.unique(pairs[np.bincount(counted) < self._guard.people] // width)
+        whole = np.unique(pairs[np.bincount(counted) < self.guard.people] // width)
         joined = np.where(np.isin(pairs // width, whole), pairs // width * width, pairs)
         return np.asarray(np.unique(joined, return_inverse=True)[1][cell], np.int64)
 
@@ -109,15 +108,11 @@ class GuardRecipe:
         Which row of a group has which of them is not derived again, where pairs were swapped away.
         """
         in_file = {}
-        for name, values in self._values.items():
-            cells = decoded_cells(released, name)
-            if pa.types.is_float16(values.type):  # which nothing looks up
-                cells, values = cells.cast(pa.float32()), values.cast(pa.float32())
-            at = pc.index_in(cells, value_set=values).fill_null(len(values)).to_numpy().astype(np.int64)
+        for name, at in self.codes_in(released).items():
             in_file[name] = np.empty_like(at)
             in_file[name][np.arange(len(at)) if rows is None else rows] = at
         bundles: dict[str, list[str]] = {}
-        for column in self._guard.columns:
+        for column in self.guard.columns:
             head = next((h for h, names in bundles.items() if column.follows in names), column.name)
             bundles.setdefault(head, []).append(column.name)
         matching, ordered = dict[str, Ints](), np.sort(self.labels)
@@ -126,6 +121,16 @@ class GuardRecipe:
             if np.array_equal(one, two):
                 matching |= {name: in_file[name] for name in names}
         return matching
+
+    def codes_in(self, released: Table) -> dict[str, Ints]:
+        """Return the code of each cell of the guarded columns of a table, one above that of missing if it has none."""
+        in_file = {}
+        for name, values in self._values.items():
+            cells = decoded_cells(released, name)
+            if pa.types.is_float16(values.type):  # which nothing looks up
+                cells, values = cells.cast(pa.float32()), values.cast(pa.float32())
+            in_file[name] = pc.index_in(cells, value_set=values).fill_null(len(values)).to_numpy().astype(np.int64)
+        return in_file
 
     def _counted(self, names: Sequence[str], keys: Ints, codes: dict[str, Ints]) -> Ints:
         """Return how often each group, one a row in `keys`, has each combination of codes in some columns.
@@ -142,14 +147,14 @@ class GuardRecipe:
     def checks(self) -> list[Check]:
         """Return checks that enough people share each released number, and that groups have their moments."""
         person = self._persons()
-        few = {c.name: self._shared_by_few(c, person) for c in self._guard.columns}
+        few = {c.name: self._shared_by_few(c, person) for c in self.guard.columns}
         words = f"released values that fewer people have: {counts_in_words(few)}"
-        checks = [Check.none(f"shared by {self._guard.people}", sum(few.values()), words)]
-        untrue = {c.name: self._untrue(c, person) for c in self._guard.columns}
+        checks = [Check.none(f"shared by {self.guard.people}", sum(few.values()), words)]
+        untrue = {c.name: self._untrue(c, person) for c in self.guard.columns}
         words = f"released values that are not their run's, or that the plan counts wrongly: {counts_in_words(untrue)}"
         checks.append(Check.none("runs", sum(untrue.values()), words))
-        if self._guard.form != RUNS:
-            wrong = {c.name: self._off(c) if self.sizes_hold else len(self._guard.sizes) for c in self._guard.columns}
+        if self.guard.form != RUNS:
+            wrong = {c.name: self._off(c) if self.sizes_hold else len(self.guard.sizes) for c in self.guard.columns}
             words = f"groups whose plan has other means, spreads or shares than their records: {counts_in_words(wrong)}"
             checks.append(Check.none("drawn from their groups", sum(wrong.values()), words))
         if self._plan.has_mean_weights:
@@ -159,12 +164,12 @@ class GuardRecipe:
 
     def _weighed_wrongly(self) -> int:
         """Count the groups whose weight is not their mean to four digits, nor the one that all have."""
-        planned = np.asarray(self._guard.weights)
+        planned = np.asarray(self.guard.weights)
         column = next(c for c in self._plan.columns if c.name == self._plan.weight)
         weights = Numbers(column, self._original).all()
         if not self.sizes_hold:
             return len(planned)
-        ends = np.cumsum(np.asarray(self._guard.sizes))
+        ends = np.cumsum(np.asarray(self.guard.sizes))
         of_group = np.split(weights[np.argsort(self.labels, kind="stable")], ends[:-1])
         means = np.array([math.fsum(some) / len(some) for some in of_group])
         unit = 10.0 ** (np.floor(np.log10(means)) - 3)
@@ -178,7 +183,7 @@ class GuardRecipe:
         visible = (codes >= 0) & (codes < n)
         codes = codes[visible] if person is None else _each_once(codes[visible], person[visible])
         people = np.bincount(codes, minlength=n)
-        return int(np.count_nonzero(people < self._guard.people))
+        return int(np.count_nonzero(people < self.guard.people))
 
     def _untrue(self, column: GuardedColumn, person: Ints | None) -> int:
         """Count the released values that lie outside their run, are near a value that enough people
@@ -200,7 +205,7 @@ class GuardRecipe:
                 at, codes = at[first], codes[first]
             run = np.zeros(len(distinct), np.int64)
             run[at] = codes
-            shared = np.bincount(at, minlength=len(distinct)) >= self._guard.people
+            shared = np.bincount(at, minlength=len(distinct)) >= self.guard.people
             wrong[:n] |= ~((low <= visible) & (visible <= high))
             wrong[run[shared & (distinct != visible[run])]] = True
         return int(np.count_nonzero(wrong))
@@ -210,7 +215,7 @@ class GuardRecipe:
         if column.follows:
             return 0
         codes = self._codes[column.name]
-        labels, sizes = self._units(column)
+        labels, sizes = self.units(column)
         n_groups = len(sizes)
         if not column.by_moments:
             width = len(column.values)
@@ -241,10 +246,10 @@ class GuardRecipe:
         far |= np.asarray(column.missing) != sizes - n_present
         return int(np.count_nonzero(far)) + self._untilted(column)
 
-    def _units(self, column: GuardedColumn) -> tuple[Ints, Ints]:
+    def units(self, column: GuardedColumn) -> tuple[Ints, Ints]:
         """Return the unit of each row in which a column is drawn, a cell or a group, and the units' sizes."""
         is_quasi = column.role == "quasi"
-        sizes = self._guard.cells if is_quasi else self._guard.sizes
+        sizes = self.guard.cells if is_quasi else self.guard.sizes
         return self._cells if is_quasi else self.labels, np.asarray(sizes, np.int64)
 
     def _untilted(self, column: GuardedColumn) -> int:
@@ -265,11 +270,11 @@ class GuardRecipe:
 
     def _items(self, key: Key) -> dict[str, Ints]:
         """Return the code of every item, group after group, in its final order."""
-        guard = self._guard
+        guard = self.guard
         n = len(self.labels)
         items: dict[str, Ints] = {}
         for column in guard.columns:
-            sizes = self._units(column)[1]
+            sizes = self.units(column)[1]
             # cells of quasi-identifiers are never drawn again
             again = np.asarray(guard.again, np.int64) if column.role == "sensitive" else np.zeros_like(sizes)
             unit = np.repeat(np.arange(len(sizes)), sizes)
@@ -288,15 +293,15 @@ class GuardRecipe:
     def _possible(self, items: dict[str, Ints]) -> dict[str, Ints]:
         """Move numbers of quasi-identifiers that go with no category of their cell to the nearest that do."""
         group = np.sort(self._cells)
-        bundled = {c.follows for c in self._guard.columns} | {c.name for c in self._guard.columns if c.follows}
-        quasi = [c for c in self._guard.columns if c.role == "quasi" and c.name not in bundled]
+        bundled = {c.follows for c in self.guard.columns} | {c.name for c in self.guard.columns if c.follows}
+        quasi = [c for c in self.guard.columns if c.role == "quasi" and c.name not in bundled]
         moved = dict(items)
         for column in (c for c in quasi if c.by_moments):
             n = len(column.scores)
             bins = _bins(column)
-            fits = np.ones((len(self._guard.cells), int(bins[n - 1]) + 1), np.bool_)
+            fits = np.ones((len(self.guard.cells), int(bins[n - 1]) + 1), np.bool_)
             for other in (c for c in quasi if not c.by_moments):
-                rare, theirs = self._rare(column, other), _bins(other)
+                rare, theirs = self.rare(column, other), _bins(other)
                 with_rare = np.flatnonzero(rare[: fits.shape[1]].any(axis=1)).tolist()
                 if not with_rare:
                     continue
@@ -316,7 +321,7 @@ class GuardRecipe:
                 codes[at] = near[np.abs(near - codes[at]).argmin()]
         return moved
 
-    def _rare(self, column: GuardedColumn, other: GuardedColumn) -> NDArray[np.bool_]:
+    def rare(self, column: GuardedColumn, other: GuardedColumn) -> NDArray[np.bool_]:
         """Return the pairs of bins that too few people have, and at most a tenth of those who should, at least ten."""
         one, two = self._codes[column.name], self._codes[other.name]
         visible = (one >= 0) & (two >= 0)
@@ -325,31 +330,36 @@ class GuardRecipe:
         pairs = x[one[visible]] * n_y + y[two[visible]]
         counted = np.bincount(pairs, minlength=n_x * n_y).reshape(n_x, n_y).astype(np.float64)
         expected = counted.sum(axis=1)[:, None] * counted.sum(axis=0) / max(counted.sum(), 1)
-        return (counted < self._guard.people) & (expected >= np.maximum(10, 10 * counted))
+        return (counted < self.guard.people) & (expected >= np.maximum(10, 10 * counted))
 
     def _donated(self, column: GuardedColumn, before: Ints, uniform: Floats) -> Ints:
         """Return the codes that donors with nearly the same code of the column before have."""
-        leader = next(c for c in self._guard.columns if c.name == column.follows)
+        second, begin, end = self.donors(column, before)
+        return second[begin + np.minimum(np.floor(uniform * (end - begin)).astype(np.int64), end - begin - 1)]
+
+    def donors(self, column: GuardedColumn, before: Ints) -> tuple[Ints, Ints, Ints]:
+        """Return the codes of all donors, and where those begin and end who have nearly the codes before."""
+        leader = next(c for c in self.guard.columns if c.name == column.follows)
         second, first = (_visible(c, self._codes[c.name]) for c in (column, leader))
         lends = self._codes[column.name] >= 0
         if lends.any():
             first, second = first[lends], second[lends]
         first, second = np.stack([first, second])[:, np.lexsort((second, first))]
         n, has_value = leader.n_values, before < leader.n_values
-        crowded = np.append(np.asarray(leader.people)[:n] >= 5 * self._guard.people, True)
+        crowded = np.append(np.asarray(leader.people)[:n] >= 5 * self.guard.people, True)
         near = 2 * (leader.kind in ("numeric", "date")) * ~crowded[before]
         low = before - near * has_value
         high = np.where(has_value, np.minimum(before + near, n - 1), before)
         begin, end = np.searchsorted(first, low), np.searchsorted(first, high, side="right")
-        few = end - begin < self._guard.people
+        few = end - begin < self.guard.people
         begin[few], end[few] = 0, len(first)
-        return second[begin + np.minimum(np.floor(uniform * (end - begin)).astype(np.int64), end - begin - 1)]
+        return second, begin, end
 
     def _reordered(self, items: dict[str, Ints], group: Ints, key: Key) -> dict[str, Ints]:
         """Put items into the order of correlated normal scores, inside groups."""
-        heads = [c.name for c in self._guard.columns if not c.follows]
+        heads = [c.name for c in self.guard.columns if not c.follows]
         matrix = np.eye(len(heads))
-        at = iter(self._guard.correlation)
+        at = iter(self.guard.correlation)
         for i in range(len(heads)):
             for j in range(i + 1):
                 matrix[i, j] = matrix[j, i] = next(at) / 100
@@ -363,7 +373,7 @@ class GuardRecipe:
             score = sum((lower[i, j] * normal[j] for j in range(1, i + 1)), lower[i, 0] * normal[0])
             order[name] = np.lexsort((score, group))
         moved = {}
-        for column in self._guard.columns:
+        for column in self.guard.columns:
             order[column.name] = order[column.follows or column.name]
             moved[column.name] = np.empty_like(items[column.name])
             moved[column.name][order[column.name]] = items[column.name]

@@ -1,0 +1,237 @@
+"""Find people's rows and values that stand in a file as they were, and how many of these chance explains."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.stats import hypergeom
+
+from ...columns.table import Table
+from ...measures import Floats, Ints, group
+from ..design_matrix import Known
+from ..record_distance import Reach
+from ..released_values import ReleasedColumn
+from ..success import Rate, rate_of, wilson
+from ..table_pair import People, TablePair
+from ..whole_rows import row_labels
+
+# the part of a column's people, at either end, whose values are looked at by themselves
+EXTREME = 0.01
+# doubles have no more decimals that say anything
+_MOST_DECIMALS = 15
+
+
+def surprise(hits: int, n: int, others: int, m: int) -> float:
+    """Return how likely so many hits of n are, if the n are like the m others (Fisher's exact test, one-sided).
+
+    Examples
+    --------
+    >>> surprise(10, 1_000, 0, 990) < 0.001, surprise(3, 10, 30, 100)
+    (True, 0.6257...)
+    """
+    return float(hypergeom.sf(hits - 1, n + m, hits + others, n)) if n else 1.0
+
+
+def equal_rows(sides: TablePair, strangers: Table | None) -> dict[str, Any]:
+    """Count the released rows that equal a member's, and how many people whose row is alone equal a released row.
+
+    Returns
+    -------
+    dict
+        ``rows``: the share of released rows that are a member's in all measured columns; ``copied``: the number of
+        people who have a released row each that equals theirs. Of the people whose row nobody else of their table has,
+        ``members`` and ``strangers`` are the shares who equal a released row. ``chance``, without strangers: of the
+        released rows that are no member's, the share with an equal row beside them, which is what somebody without a
+        row finds. ``p_value``: how likely ``members`` is by what strangers find or, without any, by this chance.
+    """
+    names = {*sides.schema.quasi, *sides.schema.sensitive}
+    counts, released = _row_counts(sides.original, sides.released, names)
+    members = _found_alone(counts, released)
+    out: dict[str, Any] = {
+        "rows": float(released[counts > 0].sum() / max(int(released.sum()), 1)),
+        "copied": int(np.minimum(counts, released).sum()),
+        "members": _share(*members),
+        "strangers": None,
+        "chance": None,
+    }
+    if strangers is None:
+        # released rows first: whatever people alone have shares a code
+        released, counts = _row_counts(sides.released, sides.original, names)
+        # where every row is a member's, all of them show what chance gives
+        strange = released * ((counts == 0) if released[counts == 0].any() else 1)
+        others = int(strange[strange > 1].sum()), int(strange.sum())
+    else:
+        others = _found_alone(*_row_counts(strangers, sides.released, names))
+    out["chance" if strangers is None else "strangers"] = _share(*others)
+    return out | {"p_value": surprise(*members, *others)}
+
+
+def _row_counts(one: Table, two: Table, names: set[str]) -> tuple[Ints, Ints]:
+    """Return how often each distinct row occurs in both tables; values that only the second has share a code."""
+    labels, n = row_labels(one, two, names), one.n_rows
+    counts = np.bincount(labels[:n], minlength=int(labels.max()) + 1)
+    return counts, np.bincount(labels[n:], minlength=len(counts))
+
+
+def _found_alone(people: Ints, released: Ints) -> tuple[int, int]:
+    """Return how many of the people who are alone with their row have an equal released one, and how many are alone."""
+    return int(np.count_nonzero((people == 1) & (released > 0))), int(np.count_nonzero(people == 1))
+
+
+def _share(hits: int, n: int) -> float | None:
+    return hits / n if n else None
+
+
+def left_as_they_were(sides: TablePair) -> dict[str, Any]:
+    """Return signs that single values were copied into a file whose rows are not paired.
+
+    Returns
+    -------
+    dict
+        ``extremes``: for each number and end ("highest", "lowest"), of the people whose value nobody else has, the
+        share ``found`` in the release among the outermost hundredth (``people``) and among the ``others``, with the
+        ``p_value`` of the difference. ``decimals``: by number the decimals of ``original`` and ``released`` values,
+        where the release has more. ``unknown``: by column the rows with a cell that no original value explains.
+    """
+    extremes, plain = {}, sides.plain
+    cells = (*plain.released_quasi, *plain.sensitive_cells)
+    for column in (each for each in cells if each.original.kind == "numeric"):
+        shown = column.lo[column.counts > 0][column.lo[column.counts > 0] == column.hi[column.counts > 0]]
+        for end, found in _by_end(column, shown):
+            extremes[f"{column.name}, {end}"] = found
+    both = [name for name in plain.original.names if name in plain.released.names]
+    numbers = [name for name in both if plain.original.kind(name) == plain.released.kind(name) == "numeric"]
+    digits = {name: [_decimals(t.column(name).values) for t in (plain.original, plain.released)] for name in numbers}
+    more = {name: {"original": old, "released": new} for name, (old, new) in digits.items() if new > old}
+    unknown = {column.name: int(column.counts[_unexplained(column)].sum()) for column in cells}
+    return {"extremes": extremes, "decimals": more, "unknown": {name: n for name, n in unknown.items() if n}}
+
+
+def _by_end(column: ReleasedColumn, shown: Floats) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield for both ends of a number whether values of the outermost people are shown more often than others'."""
+    counts = column.whole.counts()[:-1]
+    values, is_alone = np.asarray(column.whole.values), counts == 1
+    is_shown, most = np.isin(values, shown), max(1, round(EXTREME * counts.sum()))
+    for end, order in (("highest", slice(None, None, -1)), ("lowest", slice(None))):
+        is_outer = np.zeros(len(counts), bool)
+        is_outer[order] = np.cumsum(counts[order]) <= most
+        hits, people, others, rest = (
+            int(np.count_nonzero(is_alone & side & found))
+            for side in (is_outer, ~is_outer)
+            for found in (is_shown, True)
+        )
+        if people:
+            shares = {"found": hits / people, "others": others / rest if rest else None}
+            yield end, {"people": people, **shares, "p_value": surprise(hits, people, others, rest)}
+
+
+def _decimals(values: npt.NDArray[Any]) -> int:
+    """Return how many decimals the values of a column have.
+
+    Examples
+    --------
+    >>> _decimals(np.array([3.0, 1.25])), _decimals(np.array([10.0, 20.0]))
+    (2, 0)
+    """
+    finite = np.asarray(values, np.float64)
+    finite = finite[np.isfinite(finite)]
+    fitting = (n for n in range(_MOST_DECIMALS) if (np.round(finite, n) == finite).all())
+    return next(fitting, _MOST_DECIMALS)
+
+
+def _unexplained(column: ReleasedColumn) -> npt.NDArray[np.bool_]:
+    """Return, for each cell, whether no value of the original can have given it."""
+    is_empty = np.isnan(column.lo) if column.is_number else np.array([not len(each) for each in column.members])
+    return np.asarray(is_empty & ~column.missing & ~column.anything, np.bool_)
+
+
+# people whose values are looked up to count those whose row they find
+LOOKED_UP = 5_000
+
+
+def found_by_value(sides: TablePair, released: Table, random_state: int = 0) -> dict[str, Any] | None:
+    """Measure whose released row is found by the values of other columns than the quasi-identifiers.
+
+    A row is found if it alone may have the person's value: equal values, or a range or set that covers it.
+    Where rows are paired it must be the person's own.
+
+    Parameters
+    ----------
+    sides : TablePair
+    released : Table
+        The release, with columns of any role.
+    random_state : int
+        Chooses 5,000 people if there are more.
+
+    Returns
+    -------
+    dict or None
+        ``columns``: by name its ``role``, the share of people ``found`` with its ``interval``, and the same share as a
+        ``control``; ``together``: the same for all sensitive columns. The control, named by
+        ``against``, is the share of strangers whose value fits one row, else that of members after their
+        own row is left out; if rows are not paired, that of released rows whose value exactly one other row has,
+        which is what a person without a row would find. None without such columns.
+    """
+    cells, schema = sides.sensitive_cells, sides.schema
+    people = sides.people if cells else ()
+    picked = [each.some(LOOKED_UP, random_state) for each in people]
+    fitting = [_fitting(sides, each, rows) for each, rows in zip(people, picked, strict=True)]
+    names = [*(column.name for column in cells), "together"]
+    columns = {}
+    for j, name in enumerate(names if cells else ()):
+        counts, fits_own = fitting[0][:, j].T
+        is_found = (counts == 1) & ((fits_own == 1) | (not sides.is_paired))
+        control = None
+        if len(fitting) > 1:
+            control = float((fitting[1][:, j, 0] == 1).mean())
+        elif sides.is_paired:
+            control = float((counts - fits_own == 1).mean())
+        else:
+            control = _with_one_other([each.codes for each in (cells if name == "together" else cells[j : j + 1])])
+        columns[name] = _found_record("sensitive", rate_of(is_found), control)
+    together = columns.pop("together", None)
+    for name in sorted(n for n in released.names if schema.role(n) in ("other", "undeclared")):
+        counts = released.column(name).counts()
+        counts, n = counts[:-1], max(int(counts.sum()), 1)
+        # who has a value with one other person is found by that person's value
+        columns[name] = _found_record("other", wilson(int((counts == 1).sum()), n), 2 * int((counts == 2).sum()) / n)
+    if not columns:
+        return None
+    against = "strangers" if len(people) > 1 else "other members" if sides.is_paired else "other rows"
+    return {"columns": columns, "together": together, "against": against}
+
+
+def _fitting(sides: TablePair, people: People, picked: Ints) -> Ints:
+    """Count the rows that fit people's values, and whether their own does, by column and all together."""
+    cells = sides.sensitive_cells
+    every = dict.fromkeys(sorted(range(len(cells)), key=lambda j: -cells[j].n_cells), 0.0)
+    reach = Reach(cells, np.arange(sides.n_rows))
+    # a number is looked up as the run that it is released as
+    values, released_values = (each.values_for(cells, picked).columns for each in (people, sides.as_shown(people)))
+    people_values = Known(
+        tuple(
+            number if column.is_number else np.minimum(code, column.original.n_values)
+            for column, code, number in zip(cells, values, released_values, strict=True)
+        )
+    )
+    out = np.zeros((len(picked), len(cells) + 1, 2), np.int64)
+    for i, person in enumerate(picked.tolist()):
+        for j, shares in enumerate([*({j: 0.0} for j in range(len(cells))), every]):
+            rows = reach.agreeing(people_values, i, shares)
+            if sides.groups is not None:  # who is in which row of a group is not told
+                rows = np.flatnonzero(np.isin(sides.groups.labels, sides.groups.labels[rows]))
+            out[i, j] = len(rows), np.count_nonzero(rows == person)
+    return out
+
+
+def _with_one_other(codes: Sequence[npt.NDArray[Any]]) -> float:
+    """Return the share of rows that are equal to exactly one other row."""
+    sizes = group(codes).sizes
+    return 2 * int((sizes == 2).sum()) / max(int(sizes.sum()), 1)
+
+
+def _found_record(role: str, rate: Rate, control: float | None) -> dict[str, Any]:
+    return {"role": role, "found": rate.value, "interval": rate.interval, "control": control}

@@ -1,0 +1,190 @@
+"""The reasons for care before a table is shared: one table, the weightiest first.
+
+A reason is what an audit found and no promise bounds. Whoever adds one writes a function here, adds it to `REASONS`,
+and says it in docs/reading-an-audit.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain
+from statistics import NormalDist
+from typing import Any
+
+from ..measures.guarantees import unbounded
+from ..notation import percent
+from ..plan import Plan
+from ..release.warnings import extremes_in_words
+from ..texts import text
+from .figures import at
+
+# the share of people that exact values may find beyond strangers or chance before care is advised; the same of people
+# whose row nobody shares and who have an equal row in the release (a row that many people share singles nobody out)
+FOUND = 0.05
+# where copies are looked for: how unlikely they are by chance alone, and the share of people beyond chance
+UNLIKELY, COPIED = 0.01, 0.002
+# the median error of counts from which on a table answers few questions
+OFF = 0.5
+# the two-sided 5% point of the normal distribution, which intervals of attacks are made with
+_CONFIDENCE = 0.95
+
+# an audit's data, and the plan of the release if there is one
+Reason = Callable[[Mapping[str, Any], Plan | None], Iterator[str]]
+
+
+def reasons(audit: Mapping[str, Any], plan: Plan | None) -> list[str]:
+    """Return what asks for care before sharing, each as a clause after "because", the weightiest first."""
+    return list(dict.fromkeys(chain.from_iterable(reason(audit, plan) for reason in REASONS)))
+
+
+def _is_the_original(audit: Mapping[str, Any], plan: Plan | None) -> Iterator[str]:
+    """Yield a clause if no value was changed, and people are alone with their quasi-identifiers."""
+    distributions, k = at(audit, "utility", "distributions"), at(audit, "risk", "release", "classes", "k")
+    distances = distributions["columns"].values() if distributions else ()
+    moved = [at(audit, "utility", "loss", "cells_changed"), *(each["total_variation"] for each in distances)]
+    if plan is None and k == 1 and not any(each is None or each > 0 for each in moved):
+        yield text("verdict", "original")
+
+
+def _contains_rows(audit: Mapping[str, Any], plan: Plan | None) -> Iterator[str]:
+    """Yield a clause if a foreign file contains more of the people's rows than chance gives."""
+    equal = at(audit, "risk", "equal")
+    # an older audit has no such figure
+    if plan is None and equal and equal.get("p_value", 1.0) < UNLIKELY:
+        chance = _chance(equal)
+        if equal["members"] - chance > COPIED:
+            shares = {"members": percent(equal["members"]), "chance": percent(chance) if chance else "none"}
+            yield text("verdict", "rows", copied=equal["copied"], people=audit["table"]["original_rows"], **shares)
+
+
+def _contains_extremes(audit: Mapping[str, Any], plan: Plan | None) -> Iterator[str]:
+    """Yield a clause for each end of a number whose outermost values stand in the file more often than others."""
+    ends = at(audit, "risk", "copied", "extremes") or {}
+    for end, found in ends.items():
+        if found["p_value"] < UNLIKELY / len(ends):
+            others = percent(found["others"] or 0.0, 0)
+            yield text(
+                "verdict", "outermost", end=end, people=found["people"], found=percent(found["found"], 0), others=others
+            )
+
+
+def _has_more_decimals(audit: Mapping[str, Any], plan: Plan | None) -> Iterator[str]:
+    """Yield a clause on numbers with more decimals than those of the original."""
+    for name, digits in (at(audit, "risk", "copied", "decimals") or {}).items():
+        yield text("verdict", "decimals", name=name, **digits)
+
+
+def _has_unknown_values(audit: Mapping[str, Any], plan: Plan | None) -> Iterator[str]:
+    """Yield a clause on values that the original does not have."""
+    for name, rows in (at(audit, "risk", "copied", "unknown") or {}).items():
+        yield text("verdict", "unknown", name=name, rows=rows)
+
+
+def _finds_by_values(audit: Mapping[str, Any], plan: Plan | None) -> Iterator[str]:
+    """Yield a clause if released values of sensitive columns find more people than strangers or chance."""
+    by_value = audit.get("risk", {}).get("found") or {"columns": {}, "together": None}
+    # one column alone finds more than all of them where others were altered
+    alone = {name: column for name, column in by_value["columns"].items() if column["role"] == "sensitive"}
+    every = {" and ".join(alone): by_value["together"], **alone}
+    rates = [(r["found"] - (r["control"] or 0), name, r) for name, r in every.items() if r]
+    beyond, columns, rate = max(rates, key=lambda each: each[0], default=(0.0, "", None))
+    # of few people a share above chance may be chance, which is itself as uncertain
+    if rate and beyond > max(FOUND, 2 * (rate["found"] - rate["interval"][0])):
+        who = {0: "it is", 1: "both are"}.get(columns.count(" and "), "all are")
+        guarded, chance = "hidden" if plan and plan.guard else "exact", percent(rate["control"] or 0.0, 0)
+        yield text("verdict", guarded, columns=columns, share=percent(rate["found"], 0), chance=chance, who=who)
+
+
+def surest_attack(attacks: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
+    """Return the attack with the highest lower confidence limit of its gain over the control, or None.
+
+    Of the membership attacks only the one that was chosen on other people counts.
+    """
+    controlled = [a for a in _counted(attacks) if a["over_control"] is not None]
+    return max(controlled, key=lambda a: a["over_control_interval"][0], default=None)
+
+
+def _counted(attacks: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    return [a for a in attacks if a["attack"] != "membership" or a["learner"] == "strongest"]
+
+
+def _is_attacked(audit: Mapping[str, Any], plan: Plan | None) -> Iterator[str]:
+    """Yield a clause on the attack that most surely takes something from members; no cap bounds it.
+
+    Its interval is widened for the number of attacks that were tried (Bonferroni): of forty, one lies above its control
+    by chance, so that whoever tries more must not find more.
+    """
+    attacks = audit.get("attacks", ())
+    most = surest_attack(attacks)
+    if most is None:
+        return
+    one, all_of_them = (NormalDist().inv_cdf(1 - (1 - _CONFIDENCE) / 2 / n) for n in (1, len(_counted(attacks))))
+    gain, low = most["over_control"], most["over_control_interval"][0]
+    by_value = (most["attack"], most["learner"]) == ("predicate singling out", "group and value")
+    if gain - (gain - low) * all_of_them / one <= 0 or (by_value and any(_finds_by_values(audit, plan))):
+        return
+    shares = {share: percent(most[share], 0) for share in ("success", "control")}
+    columns = " or ".join(audit["table"]["sensitive"])
+    key = "attack_value" if by_value else {"membership": "attack_membership"}.get(most["attack"], "attack")
+    yield text("verdict", key, **{**most, **shares}, tried=len(attacks), columns=columns)
+
+
+def _has_equal_rows(audit: Mapping[str, Any], plan: Plan | None) -> Iterator[str]:
+    """Yield a clause if people who are alone with their row find an equal one, beyond strangers or chance."""
+    equal = at(audit, "risk", "equal")
+    if equal and (equal["members"] or 0.0) - _chance(equal) > FOUND and not any(_contains_rows(audit, plan)):
+        yield text("verdict", "equal", share=percent(equal["members"], 0))
+
+
+def _chance(equal: Mapping[str, Any]) -> float:
+    """Return the share of people without a row who find an equal one: strangers or, without any, by chance."""
+    strangers: float | None = equal["strangers"]
+    return (equal.get("chance") if strangers is None else strangers) or 0.0
+
+
+def _was_left_unchanged(audit: Mapping[str, Any], plan: Plan | None) -> Iterator[str]:
+    """Yield a clause on quasi-identifiers that a method of altered values left as they were."""
+    # a grouping may leave a column as it is and still protect
+    altered = plan is not None and plan.risk_model == "linkage"
+    unchanged = plan.in_name_only if plan and altered else []
+    yield from unbounded((), {}, records=0, unchanged=unchanged)
+
+
+def _goes_beyond_promises(audit: Mapping[str, Any], plan: Plan | None) -> Iterator[str]:
+    """Yield what groups give away or lose that no promise bounds (`Audit.unbounded`)."""
+    yield from audit.get("unbounded", ())
+
+
+def _ends_at_rare_values(audit: Mapping[str, Any], plan: Plan | None) -> Iterator[str]:
+    """Yield a clause on ranges that end at a value which fewer than k records have."""
+    k = promised_k(plan.promises if plan else ()) or at(audit, "parameters", "k") or 0
+    for name, ends in audit["table"].get("extremes", {}).items():
+        yield extremes_in_words(name, k, ends)
+
+
+def _counts_are_off(audit: Mapping[str, Any], plan: Plan | None) -> Iterator[str]:
+    """Yield a clause if half of all counts of people by two columns are far off."""
+    counts = at(audit, "utility", "queries", "range") or {"median": None}
+    if (counts["median"] or 0) > OFF:
+        yield text("verdict", "counts", **{part: percent(counts[part], 0) for part in ("median", "p90")})
+
+
+def promised_k(promises: Sequence[Mapping[str, Any]]) -> int | None:
+    """Return the largest k that a plan promises; None if it promises none."""
+    return max((p["k"] for p in promises if "k" in p), default=None)
+
+
+REASONS: tuple[Reason, ...] = (
+    _is_the_original,
+    _contains_rows,
+    _contains_extremes,
+    _finds_by_values,
+    _is_attacked,
+    _has_equal_rows,
+    _has_more_decimals,
+    _has_unknown_values,
+    _was_left_unchanged,
+    _goes_beyond_promises,
+    _ends_at_rare_values,
+    _counts_are_off,
+)
