@@ -334,7 +334,8 @@ def read_released(
     outside: list[int] = []
     if original.is_number and general:
         low, high = reader.extent
-        outside = np.flatnonzero((hi < low) | (lo > high)).tolist()
+        # a mean that its plan rounds may lie beside all values
+        outside = [i for i in np.flatnonzero((hi < low) | (lo > high)).tolist() if texts[i] not in reader.meanings]
     names = [None if t is None else t if isinstance(t, str) else repr(t) for t in texts]
     column = ReleasedColumn(original, codes, names, lo, hi, tuple(members), tuple(weights), missing, anything, general)
     return CellReading(column, tuple(unread), tuple(outside))

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..errors import ParameterError, PlanError
-from ..notation import figure, percent
+from ..notation import figure, number, percent
 from ..schema import Schema
 from ..texts import text
 from . import Bools, Classes, Floats, SensitiveCounts
@@ -500,10 +500,13 @@ def unbounded(
         sentences.append(text("unbounded", "alone", alone=alone, records=records))
     for name, figures in sensitive.items():
         worst, single = figures["worst"], figures["single_valued"]
+        cap = cap_of(promises, name)
         if single:
-            sentences.append(text("unbounded", "single_valued", name=name, **figures))
+            # of a cap that holds, a group of one value is no contradiction
+            key = "single_valued" if cap is None or worst > cap + SLACK else "single_valued_capped"
+            sentences.append(text("unbounded", key, name=name, most=figure(worst), cap=number(cap or 1), **figures))
         # Groups of one value tell more than half as well, and have their own sentence.
-        if worst > LARGE + SLACK and figures["over_half"] > single and cap_of(promises, name) in (None, 1):
+        if worst > LARGE + SLACK and figures["over_half"] > single and cap in (None, 1):
             sentences.append(text("unbounded", "over_half", name=name, most=figure(worst), **figures))
     if others and others["unique"] > LARGE:
         columns = ", ".join(others["columns"])

@@ -14,7 +14,7 @@ from ..methods.private import meaning
 from ..notation import figure, percent
 from ..plan import Plan
 from ..texts import text, texts
-from .figures import at, standard_verdict
+from .figures import at, interval, standard_verdict
 from .reasons import surest_attack
 from .svg import bars, shares_by_group
 from .text import others
@@ -199,7 +199,9 @@ def _linked(linkage: Mapping[str, Any], table: Mapping[str, Any], says: str) -> 
     n = len(table["quasi"])
     columns = f"{n} quasi-identifiers" if n > 1 else "quasi-identifier"
     highest = percent(linkage["highest"], 0)
-    answer = html(says, columns=columns, highest=highest, blind=percent(by_chance, 0))
+    best = max(linkage["attacks"], key=lambda attack: attack["success"])
+    shares = {"highest": highest, "blind": percent(by_chance, 0)}
+    answer = html(says, columns=columns, interval=interval(best["interval"], 0), people=f"{best['people']:,}", **shares)
     rows = [
         (f"linked by {LINKED.get(a['learner'], a['learner'])}", a["original"], a["success"], a["public_best"])
         for a in linkage["attacks"]

@@ -246,11 +246,15 @@ def _over_control(attack: Mapping[str, Any]) -> str:
 
 
 def linkage_rows(linkage: Mapping[str, Any]) -> list[tuple[str, ...]]:
-    """Return a row per linkage: its learner, and the share linked in the original, in the release and at random."""
-    return [
-        (attack["learner"], *(percent(attack[key]) for key in ("original", "success", "public_best")))
-        for attack in linkage["attacks"]
-    ]
+    """Return a row per linkage: its learner, and the share linked in the original, in the release and at random.
+
+    The share in the release has its interval, for it is that of some people.
+    """
+    rows = list[tuple[str, ...]]()
+    for attack in linkage["attacks"]:
+        before, after, by_chance = (percent(attack[key]) for key in ("original", "success", "public_best"))
+        rows.append((attack["learner"], before, f"{after} ({interval(attack['interval'])})", by_chance))
+    return rows
 
 
 def estimate_rows(estimates: Mapping[str, Any] | None) -> list[FigureRow]:

@@ -51,7 +51,7 @@ def _contains_rows(audit: Mapping[str, Any], plan: Plan | None) -> Iterator[str]
     equal = at(audit, "risk", "equal")
     # an older audit has no such figure
     if plan is None and equal and equal.get("p_value", 1.0) < UNLIKELY:
-        chance = _chance(equal)
+        chance = (equal.get("chance") if equal["strangers"] is None else equal["strangers"]) or 0.0
         if equal["members"] - chance > COPIED:
             shares = {"members": percent(equal["members"]), "chance": percent(chance) if chance else "none"}
             yield text("verdict", "rows", copied=equal["copied"], people=audit["table"]["original_rows"], **shares)
@@ -130,16 +130,13 @@ def _is_attacked(audit: Mapping[str, Any], plan: Plan | None) -> Iterator[str]:
 
 
 def _has_equal_rows(audit: Mapping[str, Any], plan: Plan | None) -> Iterator[str]:
-    """Yield a clause if people who are alone with their row find an equal one, beyond strangers or chance."""
+    """Yield a clause if people who are alone with their row find an equal one more often than strangers do."""
     equal = at(audit, "risk", "equal")
-    if equal and (equal["members"] or 0.0) - _chance(equal) > FOUND and not any(_contains_rows(audit, plan)):
+    # that no row of a plan was copied was verified, so that chance alone, which is estimated, is no reason
+    if not equal or equal["strangers"] is None or any(_contains_rows(audit, plan)):
+        return
+    if (equal["members"] or 0.0) - equal["strangers"] > FOUND:
         yield text("verdict", "equal", share=percent(equal["members"], 0))
-
-
-def _chance(equal: Mapping[str, Any]) -> float:
-    """Return the share of people without a row who find an equal one: strangers or, without any, by chance."""
-    strangers: float | None = equal["strangers"]
-    return (equal.get("chance") if strangers is None else strangers) or 0.0
 
 
 def _was_left_unchanged(audit: Mapping[str, Any], plan: Plan | None) -> Iterator[str]:

@@ -47,7 +47,11 @@ def summary(audit: Mapping[str, Any]) -> str:
     lines += judged(audit)
     lines += [line for text in others(audit) for line in ("", text)]
     lines += [*_special(risk.get("special_uniques")), *_disclosed(audit), *_together(risk.get("composition"))]
-    lines += [*_attacks(audit), *_utility(audit["utility"]), *_estimates(audit["utility"].get("estimates"))]
+    lines += [
+        *_attacks(audit),
+        *_utility(audit["utility"], audit["table"]["planned_groups"] is not None),
+        *_estimates(audit["utility"].get("estimates")),
+    ]
     lines += ["", *notes]
     lines += ["", *standard_lines(audit["profile"])] if audit.get("profile") else []
     # without an original the first says that; the page has all of them
@@ -178,10 +182,10 @@ def _linkage(audit: Mapping[str, Any]) -> Iterator[str]:
     linkage = audit["risk"]["linkage"]
     yield "Values were altered: records are judged by how well they are linked with their originals."
     yield ""
-    yield f"{'Risk':44}{'original':>12}{'release':>12}{'at random':>12}"
+    yield f"{'Risk':44}{'original':>10}{'release (95% interval)':>28}{'at random':>12}"
     for by, before, after, random in linkage_rows(linkage):
         how = {"distance": "distance-based"}.get(by, by)
-        yield f"{f'people linked by {how} linkage':44}{before:>12}{after:>12}{random:>12}"
+        yield f"{f'people linked by {how} linkage':44}{before:>10}{after:>28}{random:>12}"
     for title, share in score_rows(linkage["scores"]):
         yield f"{title:56}{share:>12}"
     if linkage["scores"] is None:
@@ -307,12 +311,14 @@ def nearest_in_words(nearest: Mapping[str, Any]) -> Iterator[str]:
         yield nearest["warning"]
 
 
-def _utility(utility: Mapping[str, Any]) -> Iterator[str]:
+def _utility(utility: Mapping[str, Any], is_drawn: bool) -> Iterator[str]:
     if utility["loss"] is None:
         return
     yield from ("", "Utility")
     for row in figure_rows(definitions("losses"), None, utility):
-        yield f"{row.name:44}{row.release:>12}"
+        # every cell was drawn, and some draws equal the person's own
+        name = text("summary", "draws_differ") if is_drawn and row.name == "cells changed" else row.name
+        yield f"{name:44}{row.release:>12}"
     for row in utility["learning"]:
         key = "accuracy" if "accuracy" in row["release"] else "r2"
         learner = f"{row['estimator']} on {row['target']}, {key}"

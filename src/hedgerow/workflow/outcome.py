@@ -12,6 +12,7 @@ from ..release import Release
 from ..release.guard_words import form_in_words, shifts_in_words
 from ..release.private_release import PrivateRelease
 from ..release.warnings import shares_alone
+from ..report.figures import interval
 from ..report.reasons import FOUND, reasons
 from ..report.text import equal_in_words, found_in_words
 from ..report.verdict import verdict
@@ -106,4 +107,5 @@ def _linked(measured: Audit | None) -> list[str]:
         return []
     best = max(linkage["attacks"], key=lambda attack: attack["success"])
     release, original, chance = (percent(best[n]) for n in ("success", "original", "public_best"))
-    return [_say("linked", release=release, original=original, chance=chance)]
+    shares = {"release": release, "original": original, "chance": chance}
+    return [_say("linked", interval=interval(best["interval"]), **shares)]

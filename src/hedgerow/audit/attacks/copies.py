@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import hypergeom
+from scipy.stats import binom, hypergeom
 
 from ...columns.table import Table
 from ...measures import Floats, Ints, group
@@ -20,6 +21,10 @@ from ..whole_rows import row_labels
 
 # the part of a column's people, at either end, whose values are looked at by themselves
 EXTREME = 0.01
+# numbers of equal rows that chance is estimated from
+_TERMS = 8
+# the estimate's further error, as a share of it: rows that occur often say little of those that occur once
+_ROUGH = 0.25
 # doubles have no more decimals that say anything
 _MOST_DECIMALS = 15
 
@@ -43,30 +48,64 @@ def equal_rows(sides: TablePair, strangers: Table | None) -> dict[str, Any]:
     dict
         ``rows``: the share of released rows that are a member's in all measured columns; ``copied``: the number of
         people who have a released row each that equals theirs. Of the people whose row nobody else of their table has,
-        ``members`` and ``strangers`` are the shares who equal a released row. ``chance``, without strangers: of the
-        released rows that are no member's, the share with an equal row beside them, which is what somebody without a
-        row finds. ``p_value``: how likely ``members`` is by what strangers find or, without any, by this chance.
+        ``members`` and ``strangers`` are the shares who equal a released row. ``chance``, without strangers: the share
+        of members that a fresh sample would give (`found_again`). ``p_value``: how likely ``members`` is by what
+        strangers find or, without any, by this chance.
     """
     names = {*sides.schema.quasi, *sides.schema.sensitive}
     counts, released = _row_counts(sides.original, sides.released, names)
-    members = _found_alone(counts, released)
+    hits, alone = _found_alone(counts, released)
     out: dict[str, Any] = {
         "rows": float(released[counts > 0].sum() / max(int(released.sum()), 1)),
         "copied": int(np.minimum(counts, released).sum()),
-        "members": _share(*members),
+        "members": _share(hits, alone),
         "strangers": None,
         "chance": None,
     }
-    if strangers is None:
-        # released rows first: whatever people alone have shares a code
-        released, counts = _row_counts(sides.released, sides.original, names)
-        # where every row is a member's, all of them show what chance gives
-        strange = released * ((counts == 0) if released[counts == 0].any() else 1)
-        others = int(strange[strange > 1].sum()), int(strange.sum())
-    else:
+    if strangers is not None:
         others = _found_alone(*_row_counts(strangers, sides.released, names))
-    out["chance" if strangers is None else "strangers"] = _share(*others)
-    return out | {"p_value": surprise(*members, *others)}
+        return out | {"strangers": _share(*others), "p_value": surprise(hits, alone, *others)}
+    chance, error = found_again(counts, sides.released.n_rows / sides.original.n_rows)
+    share = hits / max(alone, 1)
+    deviation = (error**2 + share * (1 - share) / max(alone, 1)) ** 0.5
+    p_value = NormalDist().cdf(-(share - chance) / deviation) if share > chance else 1.0
+    return out | {"chance": chance if alone else None, "p_value": p_value}
+
+
+def found_again(counts: Ints, part: float = 1.0) -> tuple[float, float]:
+    """Estimate how many of the people who are alone with their row have an equal one in a fresh sample.
+
+    Parameters
+    ----------
+    counts : int64 array
+        How often each distinct row occurs among the people.
+    part : float
+        Size of the fresh sample, as a share of the people.
+
+    Returns
+    -------
+    float
+        The share, by the number of rows that occur twice, three times ...: 2 N2 / N1 - 3 N3 / N1 + ...
+    float
+        Its standard error.
+
+    References
+    ----------
+    I. J. Good, G. H. Toulmin (1956), The number of new species, and the increase in population coverage, when a
+    sample is increased, Biometrika 43, 45-63; smoothed as by B. Efron, R. Thisted (1976), Biometrika 63, 435-447.
+
+    Examples
+    --------
+    >>> found_again(np.array([1, 1, 1, 1]))[0]
+    0.0
+    """
+    terms = np.arange(1, _TERMS + 1)
+    occurring = np.bincount(counts, minlength=_TERMS + 2)[: _TERMS + 2]
+    weights = binom.sf(terms - 1, _TERMS, 0.5) * (terms + 1) * min(part, 1.0) ** terms / max(int(occurring[1]), 1)
+    share = float(np.clip((-((-1.0) ** terms) * weights) @ occurring[2:], 0.0, 1.0))
+    # as if one row more occurred twice: of none at all nothing would be uncertain
+    error = float(np.sqrt(weights**2 @ (occurring[2:] + (terms == 1)) + (_ROUGH * share) ** 2))
+    return 1 - (1 - share) ** max(part, 1.0), error * max(part, 1.0)
 
 
 def _row_counts(one: Table, two: Table, names: set[str]) -> tuple[Ints, Ints]:

@@ -122,6 +122,7 @@ def _chances_by_unit(column: GuardedColumn, sizes: Ints, towards: Floats) -> Ite
     people, n = np.asarray(column.people, np.float64), column.n_values
     public = np.zeros(n + 1)
     public[: len(people)] = people / max(people.sum(), 1.0)
+    public[n] += not people.any()  # of which no value is released
     for first in range(0, len(sizes), _UNITS):
         units = slice(first, min(first + _UNITS, len(sizes)))
         part = towards[units][:, None]

@@ -1,0 +1,99 @@
+"""Rows whose quasi-identifiers are all suppressed: by themselves, as wildcards, or as a class."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import hedgerow as hr
+from hedgerow.cli.app import run
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+QUICK = {"attacks": False, "learning": False}
+ROLES = hr.Schema(quasi=["age", "zip"], sensitive=["pay"])
+
+
+def generalised() -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return 200 people and their release in four classes of about 50, of which two people are suppressed."""
+    draws = np.random.default_rng(1)
+    people = pd.DataFrame({"age": draws.integers(20, 60, 200), "zip": draws.choice(["10", "11", "20", "21"], 200)})
+    people["pay"] = draws.integers(1000, 3000, 200)
+    release = people.assign(
+        age=np.where(people["age"] < 40, "20-39", "40-59").astype(object), zip=people["zip"].str[:1] + "*"
+    )
+    release.loc[[7, 90], ["age", "zip"]] = "*"
+    return people, release
+
+
+@pytest.mark.parametrize("paired", [None, False])
+def test_two_suppressed_rows_are_no_class_of_two(paired: bool | None) -> None:
+    """A risk of .5 was said where ARX's rule gives one in the smallest class, and sdcMicro's two rows more."""
+    people, release = generalised()
+    sizes = release[release["age"] != "*"].groupby(["age", "zip"]).size()
+    smallest = {"separate": sizes.min(), "wildcard": sizes.min() + 2, "strict": 2}
+    for how, k in smallest.items():
+        found = hr.audit(people, release, ROLES, suppressed=how, paired=paired, **QUICK)
+        figures = found.risk["release"]
+        assert figures["classes"]["k"] == k
+        assert figures["reidentification"]["prosecutor"]["highest"] == pytest.approx(1 / k)
+        assert found.table["wholly_suppressed"] == 2
+        assert found.parameters["suppressed"] == how
+        (note,) = (note for note in found.table["notes"] if "2 rows with every quasi-identifier suppressed" in note)
+        assert "--suppressed" in note
+        assert bool(found.broken(k=10)) == (how == "strict")
+    alone = hr.audit(None, release, ROLES)
+    assert alone.risk["release"]["classes"]["k"] == sizes.min()
+
+
+def test_verdict_and_exit_code_follow(tmp_path, capsys: pytest.CaptureFixture[str]) -> None:
+    people, release = generalised()
+    people.to_csv(tmp_path / "people.csv", index=False)
+    release.to_csv(tmp_path / "release.csv", index=False)
+    words = ["audit", str(tmp_path / "people.csv"), str(tmp_path / "release.csv"), "--quasi", "age,zip"]
+    words += ["--sensitive", "pay", "-k", "10", "--no-attacks", "--no-learning", "--json"]
+    for how, code in (("separate", 0), ("wildcard", 0), ("strict", 1)):
+        assert run([*words, "--suppressed", how]) == code
+        assert json.loads(capsys.readouterr().out)["parameters"]["suppressed"] == how
+    assert run(words) == 0
+    capsys.readouterr()
+    assert run([*words, "--suppressed", "loosely"]) == 2
+
+
+def test_a_missing_value_that_the_original_has_too_is_a_value() -> None:
+    people = pd.DataFrame({"age": [30.0, 30.0, np.nan, np.nan, np.nan], "pay": range(5)})
+    roles = hr.Schema(quasi=["age"], sensitive=["pay"])
+    found = hr.audit(people, people, roles, **QUICK)
+    assert found.table["wholly_suppressed"] == 0
+    assert found.risk["release"]["classes"]["classes"] == 2
+
+
+def test_where_all_rows_are_suppressed_they_are_a_class() -> None:
+    people, _ = generalised()
+    release = people.assign(age="*", zip="*")
+    found = hr.audit(people, release, ROLES, **QUICK)
+    assert found.risk["release"]["classes"]["k"] == 200
+
+
+def test_a_category_called_missing_is_a_category() -> None:
+    """It ended with: released cells do not cover the original value of their row."""
+    table = pd.DataFrame({"q": ["(missing)", "a"] * 30, "sex": list("fmfmmf") * 10, "pay": range(60)})
+    roles = hr.Schema(quasi=["q", "sex"], sensitive=["pay"])
+    found = hr.audit(table, table, roles, **QUICK)
+    assert found.risk["release"]["classes"]["k"] == found.risk["original"]["classes"]["k"] == 10
+    assert found.utility["loss"]["cells_changed"] == 0
+
+
+def test_diversity_is_that_of_known_values() -> None:
+    """Four people with hiv and one whose illness is unknown had two different values."""
+    table = pd.DataFrame({"q": [1] * 5 + [2] * 5 + [3] * 2})
+    table["ill"] = ["hiv"] * 4 + [None, "flu", "hiv", "flu", "hiv", None, None, None]
+    figures = hr.audit(table, table, hr.Schema(quasi=["q"], sensitive=["ill"]), **QUICK).risk["release"]
+    diversity = figures["sensitive"]["ill"]
+    # a class of which nobody's value is known has one
+    assert (diversity["distinct_l"], diversity["entropy_l"], diversity["alpha"]) == (1, 1.0, 1.0)
+    known = hr.audit(table[5:10], table[5:10], hr.Schema(quasi=["q"], sensitive=["ill"]), **QUICK).risk["release"]
+    diversity = known["sensitive"]["ill"]
+    assert (diversity["distinct_l"], diversity["entropy_l"], diversity["alpha"]) == (2, pytest.approx(2.0), 0.5)
