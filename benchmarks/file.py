@@ -2,6 +2,7 @@
 
 python benchmarks/file.py ward                           # a ward of ill people, under a cap
 HEDGEROW_DATA=... python benchmarks/file.py intervals    # how often 95% intervals hold
+HEDGEROW_DATA=... python benchmarks/file.py foreign      # what an audit says of files that somebody else made
 """
 
 from __future__ import annotations
@@ -122,14 +123,62 @@ def intervals(repeats: int, n: int = 3_000) -> None:
         print(f"| {name} | " + " | ".join(f"{share:.2f}" for share in shares) + " |")
 
 
+FOREIGN = {
+    "adult": (
+        "adult_train",
+        ["age", "sex", "education", "marital-status"],
+        ["hours-per-week", "capital-gain", "fnlwgt"],
+    ),
+    "german": ("german_credit", ["age", "job", "housing"], ["credit_amount", "duration_months"]),
+    "alcohol": ("alcohol_kenkel_terza", ["age", "race", "region"], ["income", "drinks"]),
+    "census": ("census_income_kdd_train", ["age", "sex", "education"], ["wage_per_hour", "instance_weight"]),
+}
+
+
+def made_files(people: pd.DataFrame, others: pd.DataFrame, number: str, seed: int) -> dict[str, pd.DataFrame]:
+    """Return files that say nothing, everything, or a part of the people, which an audit gets unpaired."""
+    files = {"other people": others, "the people, shuffled": people.sample(frac=1, random_state=seed)}
+    for share in (0.01, 0.03):
+        n = round(share * len(people))
+        files[f"{share:.0%} of the people's rows"] = pd.concat([people.sample(n, random_state=seed), others[n:]])
+    n = max(1, len(people) // 100)
+    files["top 1% by a number"] = pd.concat([people.nlargest(n, number), others[n:]])
+    hidden = others[number].rank() + people[number].to_numpy() / 10.0 ** (len(str(int(people[number].max()))) + 1)
+    files["a number in decimals"] = others.assign(**{number: hidden})
+    return files
+
+
+def foreign(keys: int, n: int = 500) -> None:
+    """Print how often an audit names a reason for care, and the first one, for files of several tables."""
+    from hedgerow.report.reasons import reasons
+
+    data = Path(os.environ["HEDGEROW_DATA"])
+    said: dict[str, list[str]] = {}
+    for name, quasi, sensitive in FOREIGN.values():
+        table = pd.read_parquet(data / f"{name}.parquet")[quasi + sensitive].dropna()
+        schema = hr.Schema(quasi=quasi, sensitive=sensitive)
+        for seed in range(keys):
+            rows = table.sample(2 * n, random_state=seed).reset_index(drop=True)
+            people, others = rows[:n], rows[n:].reset_index(drop=True)
+            for what, file in made_files(people, others, sensitive[0], seed).items():
+                found = hr.audit(people, file, schema, paired=False, attacks=False, learning=False)
+                clauses = [text.replace(f"{n:,}", "n") for text in reasons(found.to_dict(), None)]
+                said.setdefault(what, []).append(clauses[0] if clauses else "")
+    for what, clauses in said.items():
+        most = max(set(clauses), key=clauses.count)
+        print(f"| {what} | {sum(map(bool, clauses))} of {len(clauses)} | {most[:100]} |")
+
+
 if __name__ == "__main__":
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("what", choices=["ward", "intervals"])
+    options.add_argument("what", choices=["ward", "intervals", "foreign"])
     options.add_argument("--keys", type=int, default=20, help="releases of each ward")
     options.add_argument("--repeats", type=int, default=60, help="samples whose intervals are computed")
     given = options.parse_args()
     warnings.filterwarnings("ignore")
     if given.what == "ward":
         wards(given.keys)
+    elif given.what == "foreign":
+        foreign(given.keys)
     else:
         intervals(given.repeats)

@@ -507,7 +507,7 @@ MUTANTS = (
       'return "below" if self.diversity == "recursive" else "at least"', 'return "at most"',
       "report/test_verdict.py::test_diversity_is_a_least_and_never_a_most"),
     M("what nothing bounds is green", "report/verdict.py",
-      '"broken" if against else "care" if care else "kept"', '"broken" if against else "kept"',
+      '"broken" if against else "care" if care else untried', '"broken" if against else untried',
       "report/test_verdict.py::test_what_nothing_bounds_is_said_in_the_verdict_and_is_never_green"),
     M("pseudonyms of people need no unit", "columns/roles.py",
       "for name in keys}) or repeating", "for name in keys}) and repeating",
@@ -612,7 +612,7 @@ MUTANTS = (
       "if np.array_equal(one, two):", "if True:",
       f"{TAMPERED}test_values_swapped_between_groups {TAMPERED}test_a_changed_value"),
     M("values that few people share are not counted", "release/rederive/guard_recipe.py",
-      "np.count_nonzero(people < self._guard.people)", "np.count_nonzero(people < 1)",
+      "np.count_nonzero(people < self.guard.people)", "np.count_nonzero(people < 1)",
       f"{TAMPERED}test_an_altered_plan"),
     M("the means of groups are believed", "release/rederive/guard_recipe.py",
       "far = np.abs(mean / step - planned[0]) > 0.5 + _CLOSE", "far = np.zeros(n_groups, np.bool_)", DERIVED),
@@ -624,6 +624,15 @@ MUTANTS = (
       "int(off[[*pair, column.whole]].sum())", "0", DERIVED),
     M("a plan excuses its tilts", "release/rederive/guard_recipe.py",
       " + abs(int(moved[pair].sum()) - column.moved)", "", DERIVED),
+    M("the signature of any key is believed", "release/signing.py",
+      "given=listed.encode()).returncode == 0", "given=listed.encode()).returncode >= 0",
+      "release/test_signing.py::test_another_key_and_a_signature_for_something_else_do_not_hold"),
+    M("a file that was not signed is believed", "release/signing.py",
+      "if name not in hashes)", "if False)",
+      "release/test_signing.py::test_a_list_that_lacks_a_file_does_not_hold_although_it_is_signed"),
+    M("a changed file is believed", "release/signing.py",
+      '["sha256"] == expected', '["sha256"] != ""',
+      "release/test_signing.py::test_a_changed_table_whose_hash_was_corrected_is_noticed"),
 )  # fmt: skip
 
 

@@ -329,13 +329,13 @@ def _after(task: Task[Any]) -> dict[str, Any]:
     if sides.planned or not rows.any():
         return released_risk(sides, None if sides.planned else task.journalist, task.options["threshold"], size)
     # rows without any quasi-identifier are nobody's class: whoever looks for a person finds all of them
-    shown = released_part(sides, np.flatnonzero(~rows))
+    rest = released_part(sides, np.flatnonzero(~rows))
     matching = None
     if task.options["suppressed"] == WILDCARD:
         columns = sides.released_quasi
         every = wildcard_sizes(sides.classes, [c.codes for c in columns], [c.wild[c.codes] for c in columns])
         matching = every[np.unique(sides.classes.labels[~rows])]
-    return released_risk(shown, task.journalist_of(shown), task.options["threshold"], size, matching)
+    return released_risk(rest, task.journalist_of(rest), task.options["threshold"], size, matching)
 
 
 def _extremes(task: Task[TablePair]) -> dict[str, dict[str, int]]:

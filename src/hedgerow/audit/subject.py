@@ -235,8 +235,8 @@ def subject(released: Any, schema: Schema | None, plan: Plan | None, holds: Hold
         schema = schema.replace(encoding=table.layout.dialect.encoding)
     # small, so in memory: one row for each value of a group
     second = None if file is None else Holder().released(file, schema)
-    is_recorded, told = folder is not None and (folder / AUDIT).exists(), () if note is None else (note,)
-    return Subject(table, schema, plan, second, rows, verified, notes=told, is_recorded=is_recorded)
+    is_recorded, notes_on_file = folder is not None and (folder / AUDIT).exists(), () if note is None else (note,)
+    return Subject(table, schema, plan, second, rows, verified, notes=notes_on_file, is_recorded=is_recorded)
 
 
 def not_as_planned(what: Subject, original: Table) -> list[str]:

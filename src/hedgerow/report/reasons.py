@@ -60,12 +60,10 @@ def _contains_rows(audit: Mapping[str, Any], plan: Plan | None) -> Iterator[str]
 def _contains_extremes(audit: Mapping[str, Any], plan: Plan | None) -> Iterator[str]:
     """Yield a clause for each end of a number whose outermost values stand in the file more often than others."""
     ends = at(audit, "risk", "copied", "extremes") or {}
-    for end, found in ends.items():
-        if found["p_value"] < UNLIKELY / len(ends):
-            others = percent(found["others"] or 0.0, 0)
-            yield text(
-                "verdict", "outermost", end=end, people=found["people"], found=percent(found["found"], 0), others=others
-            )
+    for end, figures in ends.items():
+        if figures["p_value"] < UNLIKELY / len(ends):
+            shares = {part: percent(figures[part] or 0.0, 0) for part in ("found", "others")}
+            yield text("verdict", "outermost", end=end, people=figures["people"], **shares)
 
 
 def _has_more_decimals(audit: Mapping[str, Any], plan: Plan | None) -> Iterator[str]:
@@ -89,7 +87,7 @@ def _finds_by_values(audit: Mapping[str, Any], plan: Plan | None) -> Iterator[st
     rates = [(r["found"] - (r["control"] or 0), name, r) for name, r in every.items() if r]
     beyond, columns, rate = max(rates, key=lambda each: each[0], default=(0.0, "", None))
     # of few people a share above chance may be chance, which is itself as uncertain
-    if rate and beyond > max(FOUND, 2 * (rate["found"] - rate["interval"][0])):
+    if rate and beyond > max(FOUND, 3 * (rate["found"] - rate["interval"][0])):
         who = {0: "it is", 1: "both are"}.get(columns.count(" and "), "all are")
         guarded, chance = "hidden" if plan and plan.guard else "exact", percent(rate["control"] or 0.0, 0)
         yield text("verdict", guarded, columns=columns, share=percent(rate["found"], 0), chance=chance, who=who)

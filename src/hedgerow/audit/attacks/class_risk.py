@@ -240,15 +240,15 @@ def diversity_summary(column: SensitiveCounts) -> dict[str, Any]:
     Diversity is that of known values; for the others a missing value is a value.
     """
     counts = column.counts
-    known = _known(counts, column.n_values)
-    l = int(class_measures.distinct(known).min())
+    valued = _with_value(counts, column.n_values)
+    l = int(class_measures.distinct(valued).min())
     enhanced, holds = class_measures.enhanced_beta(counts)
     return {
         "distinct_l": l,
-        "entropy_l": float(class_measures.entropy_l(known).min()),
+        "entropy_l": float(class_measures.entropy_l(valued).min()),
         # at l = 1 the definition says nothing about a class: the sum is the whole of it
-        "recursive_c": float(class_measures.recursive_c(known, l).max()) if l >= 2 else None,
-        "alpha": float(class_measures.largest_share(known).max()),
+        "recursive_c": float(class_measures.recursive_c(valued, l).max()) if l >= 2 else None,
+        "alpha": float(class_measures.largest_share(valued).max()),
         "t_equal": float(class_measures.equal_distance(counts).max()),
         "t_ordered": float(class_measures.ordered_distance(counts).max()) if column.kind != "categorical" else None,
         "basic_beta": float(class_measures.basic_beta(counts).max()),
@@ -259,10 +259,10 @@ def diversity_summary(column: SensitiveCounts) -> dict[str, Any]:
     }
 
 
-def _known(counts: Counts, missing: int) -> Counts:
+def _with_value(counts: Counts, missing: int) -> Counts:
     """Return counts without missing values, whose code is given; a class without a known value keeps them, as one."""
-    known = counts.values != missing
-    stays = known | (counts.per_group(known) == 0)[counts.groups]
+    is_value = counts.values != missing
+    stays = is_value | (counts.per_group(is_value) == 0)[counts.groups]
     return replace(counts, **{part: getattr(counts, part)[stays] for part in ("groups", "values", "counts")})
 
 

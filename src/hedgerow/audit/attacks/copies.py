@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import binom, hypergeom
+from scipy.stats import binom, hypergeom, poisson
 
 from ...columns.table import Table
 from ...measures import Floats, Ints, group
@@ -133,34 +133,35 @@ def left_as_they_were(sides: TablePair) -> dict[str, Any]:
         ``extremes``: for each number and end ("highest", "lowest"), of the people whose value nobody else has, the
         share ``found`` in the release among the outermost hundredth (``people``) and among the ``others``, with the
         ``p_value`` of the difference. ``decimals``: by number the decimals of ``original`` and ``released`` values,
-        where the release has more. ``unknown``: by column the rows with a cell that no original value explains.
+        where the release has more. ``unknown``: by column the rows with a cell that no original value explains, where
+        they are more than the rare values of other people would be.
     """
     extremes, plain = {}, sides.plain
     cells = (*plain.released_quasi, *plain.sensitive_cells)
     for column in (each for each in cells if each.original.kind == "numeric"):
-        shown = column.lo[column.counts > 0][column.lo[column.counts > 0] == column.hi[column.counts > 0]]
-        for end, found in _by_end(column, shown):
-            extremes[f"{column.name}, {end}"] = found
+        visible = column.lo[column.counts > 0][column.lo[column.counts > 0] == column.hi[column.counts > 0]]
+        for end, figures in _by_end(column, visible):
+            extremes[f"{column.name}, {end}"] = figures
     both = [name for name in plain.original.names if name in plain.released.names]
     numbers = [name for name in both if plain.original.kind(name) == plain.released.kind(name) == "numeric"]
     digits = {name: [_decimals(t.column(name).values) for t in (plain.original, plain.released)] for name in numbers}
     more = {name: {"original": old, "released": new} for name, (old, new) in digits.items() if new > old}
-    unknown = {column.name: int(column.counts[_unexplained(column)].sum()) for column in cells}
-    return {"extremes": extremes, "decimals": more, "unknown": {name: n for name, n in unknown.items() if n}}
+    unknown = {column.name: rows for column in cells if _is_strange(column, rows := _unexplained(column))}
+    return {"extremes": extremes, "decimals": more, "unknown": unknown}
 
 
-def _by_end(column: ReleasedColumn, shown: Floats) -> Iterator[tuple[str, dict[str, Any]]]:
+def _by_end(column: ReleasedColumn, visible: Floats) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield for both ends of a number whether values of the outermost people are shown more often than others'."""
     counts = column.whole.counts()[:-1]
     values, is_alone = np.asarray(column.whole.values), counts == 1
-    is_shown, most = np.isin(values, shown), max(1, round(EXTREME * counts.sum()))
+    is_shown, most = np.isin(values, visible), max(1, round(EXTREME * counts.sum()))
     for end, order in (("highest", slice(None, None, -1)), ("lowest", slice(None))):
         is_outer = np.zeros(len(counts), bool)
         is_outer[order] = np.cumsum(counts[order]) <= most
         hits, people, others, rest = (
-            int(np.count_nonzero(is_alone & side & found))
+            int(np.count_nonzero(is_alone & side & which))
             for side in (is_outer, ~is_outer)
-            for found in (is_shown, True)
+            for which in (is_shown, True)
         )
         if people:
             shares = {"found": hits / people, "others": others / rest if rest else None}
@@ -181,10 +182,20 @@ def _decimals(values: npt.NDArray[Any]) -> int:
     return next(fitting, _MOST_DECIMALS)
 
 
-def _unexplained(column: ReleasedColumn) -> npt.NDArray[np.bool_]:
-    """Return, for each cell, whether no value of the original can have given it."""
+def _unexplained(column: ReleasedColumn) -> int:
+    """Count the rows with a cell that no value of the original can have given."""
     is_empty = np.isnan(column.lo) if column.is_number else np.array([not len(each) for each in column.members])
-    return np.asarray(is_empty & ~column.missing & ~column.anything, np.bool_)
+    return int(column.counts[is_empty & ~column.missing & ~column.anything].sum())
+
+
+def _is_strange(column: ReleasedColumn, rows: int) -> bool:
+    """Return whether so many rows have values that the original lacks, as chance gives once in a thousand times.
+
+    As many of other people have such a value as have one that nobody else has (Good and Turing).
+    """
+    counts = column.whole.counts()[:-1]
+    expected = (np.count_nonzero(counts == 1) + 1) * len(column.codes) / max(int(counts.sum()), 1)
+    return rows > 0 and bool(poisson.sf(rows - 1, expected) < 0.001)
 
 
 # people whose values are looked up to count those whose row they find
@@ -211,8 +222,8 @@ def found_by_value(sides: TablePair, released: Table, random_state: int = 0) -> 
         ``columns``: by name its ``role``, the share of people ``found`` with its ``interval``, and the same share as a
         ``control``; ``together``: the same for all sensitive columns. The control, named by
         ``against``, is the share of strangers whose value fits one row, else that of members after their
-        own row is left out; if rows are not paired, that of released rows whose value exactly one other row has,
-        which is what a person without a row would find. None without such columns.
+        own row is left out; if rows are not paired, that of released rows (or of people, if it is larger) whose value
+        exactly one other has, which is what somebody without a row would find. None without such columns.
     """
     cells, schema = sides.sensitive_cells, sides.schema
     people = sides.people if cells else ()
@@ -229,7 +240,9 @@ def found_by_value(sides: TablePair, released: Table, random_state: int = 0) -> 
         elif sides.is_paired:
             control = float((counts - fits_own == 1).mean())
         else:
-            control = _with_one_other([each.codes for each in (cells if name == "together" else cells[j : j + 1])])
+            some = slice(None) if name == "together" else slice(j, j + 1)
+            both = ([column.codes for column in each[some]] for each in (cells, sides.members.sensitive))
+            control = max(map(_with_one_other, both))
         columns[name] = _found_record("sensitive", rate_of(is_found), control)
     together = columns.pop("together", None)
     for name in sorted(n for n in released.names if schema.role(n) in ("other", "undeclared")):

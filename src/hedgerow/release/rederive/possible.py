@@ -112,8 +112,8 @@ def _miscounted(
         if unit_of is not None:
             here = (unit_of >= units.start) & (unit_of < units.stop)
             key = (unit_of[here] - units.start) * width + in_file[column.name][here]
-            seen = np.bincount(key, minlength=low.size).reshape(low.shape)
-            off += int(np.maximum(np.maximum(low - seen, seen - high), 0).sum())
+            counted = np.bincount(key, minlength=low.size).reshape(low.shape)
+            off += int(np.maximum(np.maximum(low - counted, counted - high), 0).sum())
     return off or int(_moved(recipe, column, total).wrong(counts, tests).max())
 
 
