@@ -15,7 +15,7 @@ import typer
 from ..errors import HedgerowError, PromiseError, no_memory
 from ..progress import arrived, cautions
 from ..texts import refusal
-from . import apply, audit, for_recipients, frontier, protect, start
+from . import apply, audit, for_recipients, frontier, protect, start, verify_evidence
 from .command import Commands, Panelled, UsageError
 from .console import complain, set_quiet, warn
 from .outputs import forget
@@ -75,7 +75,8 @@ def _all(
 
 for command in (
     start.demo, start.inspect, protect.protect, apply.apply, audit.audit, frontier.frontier,
-    for_recipients.reconstruct, for_recipients.verify_model, audit.score, start.profiles, start.studio,
+    for_recipients.reconstruct, for_recipients.verify_model, verify_evidence.verify_evidence,
+    audit.score, start.profiles, start.studio,
 ):  # fmt: skip
     name = command.__name__.replace("_", "-")
     # score belongs to the masking methods, which have a page of their own

@@ -51,6 +51,10 @@ def protect(options: Options, source: str | None = None) -> None:
     if public:
         heavy.check_target(Path(public), force, heavy.PUBLIC_MARKS, (file,))
     check_distinct(out=folder, public=public)
+    if options.get("sign"):
+        if to_stream:
+            raise ParameterError("--sign writes files beside the table, and --out - is the table alone")
+        heavy.check_key(options["sign"])
     method, keys = _with_keys(options)
     profile = Profile.load(options["profile"]) if options.get("profile") else None
     if profile is not None:

@@ -96,6 +96,7 @@ def altered(folder: Path, record: str) -> str | None:
 
 PLAN, AUDIT, RECIPIENT, REPORT = "plan.json", "audit.json", "RECIPIENT.md", "report.html"
 EVIDENCE, MAPPING = "evidence.json", "mapping.json"
+HASHES, SIGNATURE = "hashes.txt", "hashes.txt.sig"
 
 
 # The files by which a release folder, and one that was handed out, are known again.
@@ -104,7 +105,7 @@ MARKS, PUBLIC_MARKS = frozenset({PLAN, AUDIT}), frozenset({RECIPIENT})
 PARTS_MARKS = frozenset({PART_FILE.format(0)})
 OURS = MARKS | PUBLIC_MARKS | {REPORT, MAPPING, "MASKING.md", "model.json", "public.json"}
 # Every name that a release folder may hold: a folder with others is its owner's.
-OURS |= {EVIDENCE} | {stem + end for stem in ("release", "sensitive") for end in SUFFIXES}
+OURS |= {EVIDENCE, HASHES, SIGNATURE} | {stem + end for stem in ("release", "sensitive") for end in SUFFIXES}
 
 
 def write_folder(

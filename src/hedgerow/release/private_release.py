@@ -29,6 +29,7 @@ from ..validation import AXES, TEXT, takes
 from .folder import AUDIT, PLAN, RECIPIENT, REPORT, file_facts, write_release
 from .making import open_checked
 from .release import Release
+from .signing import with_signature
 from .verify import require
 
 if TYPE_CHECKING:
@@ -178,6 +179,7 @@ class PrivateRelease:
         mapping: bool = False,
         public: str | Path | None = None,
         progress: Progress | None = None,
+        sign: str | Path | None = None,
     ) -> Path:
         """Write the release as a folder; after an error no part of it remains.
 
@@ -186,7 +188,7 @@ class PrivateRelease:
 
         Parameters
         ----------
-        folder, force, escape, measured, public, progress
+        folder, force, escape, measured, public, progress, sign
             As `Release.write` takes them.
         mapping : bool
             Refused: no row comes from a person.
@@ -194,7 +196,6 @@ class PrivateRelease:
         step = telling(progress)
         if mapping:
             raise OutputError("no released row comes from a person, so there is no mapping to write")
-        self.verify()
 
         def fill(inside: Path) -> list[str]:
             step("writing")
@@ -217,7 +218,9 @@ class PrivateRelease:
                 measured.report(inside / REPORT, plan=None, **rest)
             return [file.name, PLAN, RECIPIENT]
 
-        return write_release(Path(folder), public, fill, force=force, inputs=(self.original.path,))
+        filled = with_signature(fill, sign)
+        self.verify()
+        return write_release(Path(folder), public, filled, force=force, inputs=(self.original.path,))
 
 
 def made_again(plan: PrivatePlan, table: Table, name: str = "rows made again") -> list[Check]:

@@ -39,6 +39,7 @@ from .explain import recoding_in_words
 from .folder import AUDIT, EVIDENCE, MAPPING, PLAN, RECIPIENT, REPORT, write_release
 from .recipient import apostrophes, recipient
 from .records import RowMap, evidence, fingerprint, record
+from .signing import with_signature
 from .verify import Verified, classes, require, same_columns, verify, verify_file
 from .warnings import extremes, extremes_in_words, not_bounded, of_release, one_pseudonym, shares_alone
 
@@ -389,7 +390,7 @@ class Release:
         words = [] if guard.rows else [recoding_in_words(self.plan.recoding)]
         return "\n\n".join([*words, guard_words.in_words(guard)])
 
-    @takes(folder=PATH, measured=_AUDIT, public=PATH, progress=PROGRESS)
+    @takes(folder=PATH, measured=_AUDIT, public=PATH, progress=PROGRESS, sign=PATH)
     def write(
         self,
         folder: str | Path,
@@ -399,6 +400,7 @@ class Release:
         mapping: bool = False,
         public: str | Path | None = None,
         progress: Progress | None = None,
+        sign: str | Path | None = None,
     ) -> Path:
         """Write the release as a folder; after an error no part of it remains.
 
@@ -429,6 +431,10 @@ class Release:
         progress : callable, optional
             Called with the name of each step ("writing", "reading back") and its finished share, or
             None; an exception ends the work, and nothing is left behind.
+        sign : path, optional
+            An SSH private key: also write ``hashes.txt`` and ``hashes.txt.sig``, by which
+            `hedgerow verify-evidence` sees whether table, ``plan.json`` or ``audit.json`` was changed.
+            Both are private. The program ssh-keygen signs, without asking for a passphrase.
 
         Returns
         -------
@@ -438,11 +444,14 @@ class Release:
         Raises
         ------
         OutputError
-            The folder exists, or cannot be written.
+            The folder exists, or cannot be written; or the key cannot sign.
         PromiseError
             The written file does not keep a promise.
+        UnsupportedError
+            `sign` is given, and ssh-keygen is missing.
         """
         step = telling(progress)
+        fill = with_signature(lambda inside: self._fill(inside, escape, measured, mapping, step), sign)
         if self.table is not self._verified:
             self.verify(progress)
         else:
@@ -452,7 +461,7 @@ class Release:
         return write_release(
             Path(folder),
             public,
-            lambda inside: self._fill(inside, escape, measured, mapping, step),
+            fill,
             force=force,
             inputs=(self.original.path,),
             measured=measured,

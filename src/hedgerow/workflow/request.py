@@ -67,6 +67,8 @@ class Request:
         Also write which released record belongs to which original one.
     public : Path, optional
         The folder to hand out.
+    sign : Path, optional
+        The SSH key that signs the release.
     """
 
     schema: Schema
@@ -86,6 +88,7 @@ class Request:
     escape: bool = True
     mapping: bool = False
     public: Path | None = None
+    sign: Path | None = None
 
     def secret(self) -> Secret | None:
         """Return the key of the pseudonyms as a `Secret`; None if there is none."""

@@ -66,7 +66,7 @@ def command_line(request: Request, schema_file: str | Path | None = None) -> str
     values |= {"random_state": request.random_state} if request.random_state is not None else {}
     values |= _key(request)
     values |= _report(request.measured, request.profile)
-    values |= {n: as_argument(v) if n == "public" else v for n, v in request.changed(WRITING).items()}
+    values |= {n: as_argument(v) if n in ("public", "sign") else v for n, v in request.changed(WRITING).items()}
     values["out"] = request.folder
     words = ["hedgerow", "protect", as_argument(request.path)]
     words += [word for name, value in values.items() for word in _ROWS[name].words(value)]

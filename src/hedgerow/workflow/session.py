@@ -396,7 +396,7 @@ class Session:
             bind_profile(release, profile, measured)
         return self._keep("measure", measured, **settings)
 
-    @takes(folder=PATH, progress=PROGRESS)
+    @takes(folder=PATH, sign=PATH, progress=PROGRESS)
     def write(
         self,
         folder: str | Path,
@@ -405,6 +405,7 @@ class Session:
         escape: bool = True,
         mapping: bool = False,
         public: str | Path | None = None,
+        sign: str | Path | None = None,
         progress: Progress | None = None,
     ) -> Path:
         """Write the release to a folder, completely or not at all.
@@ -413,13 +414,13 @@ class Session:
         report. See `Release.write`. A chosen profile is judged first, if it was not yet.
         """
         release, profile = self.release, self.choice.profile
-        settings: dict[str, Any] = {"escape": escape, "mapping": mapping, "public": public}
+        settings: dict[str, Any] = {"escape": escape, "mapping": mapping, "public": public, "sign": sign}
         with self._running(progress, final=True) as report:  # a folder that is there stays
             if profile is not None and "profile" not in release.plan.parameters:
                 bind_profile(release, profile, progress=report)
             measured = self.result("measure")
             out = release.write(folder, force=force, measured=measured, progress=report, **settings)
-        settings |= {"public": None if public is None else Path(public)}
+        settings |= {name: None if path is None else Path(path) for name, path in (("public", public), ("sign", sign))}
         # what the report was made from, so that a script measures the same
         settings["measured"] = self._settings.get("measure")
         self._keep("write", replace(self.choice, out=out, **settings))
