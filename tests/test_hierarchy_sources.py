@@ -3,14 +3,19 @@ from __future__ import annotations
 import datetime as dt
 import os
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import hedgerow as hr
 from hedgerow.errors import SchemaError
 from hedgerow.hierarchy import Hierarchy
+from hedgerow.io.read import read
+from hedgerow.schema import Schema
 
 
 def test_arx_format_with_quotes_and_a_byte_order_mark(tmp_path):
@@ -96,3 +101,43 @@ def test_the_adult_hierarchies_read():
         "sex": 2,
         "workclass": 3,
     }
+
+
+PATHS = {"nurse": ["nurse", "health", "*"], "cook": ("cook", "service", "*")}
+
+
+def test_a_schema_takes_a_file_or_the_paths_of_values(tmp_path: Path) -> None:
+    file = tmp_path / "job.csv"
+    file.write_text("nurse;health;*\ncook;service;*\n")
+    people = pd.DataFrame({"job": ["nurse", "cook"] * 6, "pay": range(12)})
+    people.to_csv(tmp_path / "people.csv", index=False)
+    expected = Schema(quasi=["job"], sensitive=["pay"], hierarchies={"job": Hierarchy.from_csv(file)})
+    for declared in (file, str(file), PATHS):
+        schema = expected.replace(hierarchies={"job": declared})
+        assert schema == expected == Schema.from_toml(schema.to_toml())
+        for source in (people, tmp_path / "people.csv"):
+            release = hr.protect(source, schema, hr.Datafly(7))
+            assert set(read(release.table).column("job").values) == {"*"}
+            assert hr.audit(source, release, attacks=False, learning=False)
+            assert hr.inspect(source).public(schema).hierarchies == expected.hierarchies
+
+
+@pytest.mark.parametrize(
+    ("declared", "told"),
+    [
+        ("none.csv", "cannot read the hierarchy none.csv"),
+        ("", "no CSV file"),
+        ({"nurse": "health"}, "no list of labels for every value"),
+        ({"nurse": ["health", "*"]}, "does not begin with its own value"),
+        ({"nurse": ["nurse", ["health"]]}, "no list of labels for every value"),
+        ({"nurse": ["nurse", None]}, "no list of labels for every value"),
+        ({"nurse": ["nurse", "*"], "cook": ["cook"]}, "2 different lengths"),
+        (["nurse", "health"], "no Hierarchy"),
+        (None, "no Hierarchy"),
+    ],
+)
+def test_a_hierarchy_that_is_none_is_told_by_its_column(declared: Any, told: str) -> None:
+    with pytest.raises(SchemaError, match=told) as refused:
+        Schema(quasi=["job"], hierarchies={"job": declared})
+    assert "'job'" in refused.value.message
+    assert "nurse" not in refused.value.message

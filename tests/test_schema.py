@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import datetime as dt
+from contextlib import suppress
 from decimal import Decimal
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import hedgerow as hr
-from hedgerow.errors import SchemaError, UnsupportedError
+from hedgerow.errors import HedgerowError, SchemaError, UnsupportedError
 from hedgerow.hierarchy import Hierarchy
-from hedgerow.schema import KINDS, Event, Schema
+from hedgerow.schema import KINDS, TABLES, Event, Schema
 
 
 def test_roles():
@@ -284,3 +287,86 @@ def test_columns_of_several_levels_get_no_advice_for_the_command_line() -> None:
 def test_a_leader_that_is_no_name_is_a_fault_and_no_crash() -> None:
     with pytest.raises(SchemaError, match="'b'"):
         hr.Schema(quasi=["a", "b"], follows={"a": "b", "b": ["c"]})
+
+
+ODD: dict[str, Any] = {
+    "nothing": lambda: None,
+    "number": lambda: 5,
+    "text": lambda: "cook",
+    "bytes": lambda: b"cook",
+    "mapping": lambda: {"cook": "service"},
+    "list of lists": lambda: [["cook"], ["nurse"]],
+    "set": lambda: {"cook", "nurse"},
+    "list with none": lambda: ["cook", None],
+    "array of no dimension": lambda: np.array(5),
+    "array of arrays": lambda: np.array([[1, 2], [3, 4]]),
+    "series of texts": lambda: pd.Series(["cook", "nurse"]),
+}
+LISTS = ("quasi", "sensitive", "identifiers", "other", "missing")
+WORDS = ("unit", "household", "weight", "together", "rest", "decimal", "encoding")
+
+
+@pytest.mark.parametrize("odd", ODD)
+@pytest.mark.parametrize("part", [*TABLES, "hierarchies"])
+def test_what_is_said_of_a_column_is_refused_by_its_name(part: str, odd: str) -> None:
+    told = {part: {"pay": ODD[odd]()}, "quasi": ["age"], "sensitive": ["pay"]}
+    if (part, odd) == ("categories", "series of texts"):
+        assert getattr(Schema(**told), part)["pay"] == ("cook", "nurse")
+        return
+    with pytest.raises(SchemaError, match="'pay'") as refused:
+        Schema(**told)
+    assert refused.value.hint or part == "hierarchies"
+    assert "nurse" not in refused.value.message
+
+
+@pytest.mark.parametrize("odd", ODD)
+@pytest.mark.parametrize("part", [*LISTS, *WORDS, *TABLES, "hierarchies"])
+def test_fields_of_an_odd_type_are_refused_at_the_schema_or_at_the_table(part: str, odd: str) -> None:
+    people = {"age": [1, 2, 3, 4], "job": ["a", "b", "a", "b"], "pay": [1, 2, 3, 4]}
+    with suppress(HedgerowError):  # no other error
+        schema = Schema(**{"quasi": ["age", "job"], "sensitive": ["pay"], part: ODD[odd]()})
+        hr.protect(people, schema, hr.MART(2))
+
+
+@pytest.mark.parametrize("part", ["kinds", "rest", "decimal", "encoding"])
+def test_a_word_that_is_a_column_is_told_by_its_type(part: str) -> None:
+    column = pd.Series(["secret", "secrets"])
+    with pytest.raises(SchemaError, match="'Series'") as refused:
+        Schema(**{part: {"job": column} if part == "kinds" else column})
+    assert "secret" not in str(refused.value)
+
+
+def test_columns_named_by_numbers_are_named_so_everywhere() -> None:
+    schema = Schema(quasi=[0], kinds={0: "categorical"}, categories={0: [1, 2]})  # type: ignore[list-item, dict-item]
+    assert schema == Schema(quasi=["0"], kinds={"0": "categorical"}, categories={"0": ["1", "2"]})
+    with pytest.raises(SchemaError, match="no column '1'"):
+        Schema(quasi=[0], kinds={1: "numeric"}).check(["0"])  # type: ignore[list-item, dict-item]
+
+
+@pytest.mark.parametrize("method", [hr.MART(3), hr.Hedge(3), hr.Mondrian(3), hr.Datafly(3), hr.LocalSuppression(3)])
+@pytest.mark.parametrize("listed", [["100"], [str(100 * i) for i in range(1, 9)]], ids=["one", "all"])
+def test_numbers_with_declared_categories_are_categories_for_plan_and_method(method: Any, listed: list[str]) -> None:
+    draws = np.random.default_rng(3)
+    people = pd.DataFrame(
+        {
+            "age": draws.integers(20, 30, 60),
+            "job": draws.choice(["nurse", "cook", "smith"], 60),
+            "pay": draws.integers(1, 9, 60) * 100,
+        }
+    )
+    schema = Schema(quasi=["age", "job"], sensitive=["pay"], categories={"pay": listed})
+    plan = hr.protect(people, schema, method).plan
+    assert {c.name: c.kind for c in plan.columns}["pay"] == "categorical"
+
+
+@pytest.mark.parametrize("method", [hr.MART(3), hr.Hedge(3), hr.Datafly(3), hr.RandomizedResponse(random_state=1)])
+@pytest.mark.parametrize("kind", ["categorical", "ordinal"])
+def test_categories_that_are_not_declared_come_after_those_that_are(method: Any, kind: str) -> None:
+    people = pd.DataFrame({"age": range(24), "job": ["nurse", "cook", "smith"] * 8, "ill": ["flu", "none"] * 12})
+    schema = Schema(
+        quasi=["age", "job"],
+        sensitive=["ill"],
+        kinds={"job": kind, "ill": kind},
+        categories={"job": ["smith"], "ill": ["none"]},
+    )
+    assert all(check.holds for check in hr.protect(people, schema, method).checks)

@@ -60,7 +60,9 @@ class Hierarchy:
             raise SchemaError(**refusal("hierarchy_lengths", lengths=len(lengths)))
         for value, path in self.paths.items():
             if not path or path[0] != value:
-                raise SchemaError("a hierarchy path does not begin with its own value")
+                raise SchemaError(
+                    "a hierarchy path does not begin with its own value", hint="for example nurse: nurse, health, *"
+                )
         empty = sum(not all(path[1:]) for path in self.paths.values())
         if empty:
             raise SchemaError(**refusal("hierarchy_empty", values=empty))

@@ -9,7 +9,7 @@ import math
 import operator
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from decimal import Decimal, InvalidOperation
@@ -23,7 +23,7 @@ from .files import read_text
 from .hierarchy import Hierarchy
 from .notation import number
 from .texts import parsed_toml, refusal
-from .validation import MAPPING, NAMES, PATH, one_of, takes
+from .validation import LIST, MAPPING, NAMES, PATH, one_of, takes
 
 _SIGNS = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "=": operator.eq}
 
@@ -96,7 +96,7 @@ def points_of(name: str, declared: Any) -> Points:
             declared = tuple(float(part) for part in declared.split(":"))
         except ValueError:
             declared = ""
-    if isinstance(declared, str) or not isinstance(declared, Iterable):
+    if not LIST.fits(declared):
         raise fault("is not a list of cut points")
     points = tuple(declared)
     if isinstance(declared, tuple) and len(points) == 3 and all(map(_is_number, points)):
@@ -133,7 +133,7 @@ def points_of(name: str, declared: Any) -> Points:
 def _bounds(name: str, declared: Any) -> Points:
     """Return the least and the greatest value of a column as two points."""
     with suppress(SchemaError):  # whose words are about grids
-        if not isinstance(declared, str) and isinstance(declared, Iterable) and len(ends := list(declared)) == 2:
+        if LIST.fits(declared) and len(ends := list(declared)) == 2:
             return points_of(name, ends)
     words = f"the bounds of column {name!r} must be two numbers or two dates, the smaller first"
     raise SchemaError(words, hint='write for example bounds={"income": (0, 1_000_000)}, --bounds income=0:1000000')
@@ -183,9 +183,54 @@ def _names(value: Iterable[str] | str | None, field: str, what: str = "column na
         return ()
     if isinstance(value, str):
         return (value,)
-    if not isinstance(value, Iterable):
+    if not LIST.fits(value):
         raise SchemaError(**refusal("list", "schema", field=field, what=what))
     return tuple(map(str, value))
+
+
+def _word(value: Any) -> str:
+    """Return a word as it is; of anything else only its type, for an array may hold the data."""
+    return value if isinstance(value, str) else type(value).__name__
+
+
+def _events(name: str, declared: Any) -> tuple[str, ...]:
+    """Return the events of a column in their usual spelling; one may stand alone."""
+    events = [declared] if isinstance(declared, str) else declared
+    if not LIST.fits(events):
+        raise SchemaError(**refusal("event_list", "schema", name=name))
+    return tuple(Event.parse(name, event).text for event in events)
+
+
+def _categories(name: str, declared: Any) -> tuple[str, ...]:
+    """Return the categories of a column as texts, in their order, which a set does not have."""
+    labels = list(declared) if LIST.fits(declared) and not isinstance(declared, (set, frozenset)) else [None]
+    return _labels(labels, "categories", name)
+
+
+def _labels(labels: Iterable[Any], key: str, name: str) -> tuple[str, ...]:
+    """Return labels as texts; raise SchemaError with the words of `key` if one is missing or is itself a list."""
+    texts = []
+    for label in labels:
+        is_missing = label is None or (isinstance(label, float) and math.isnan(label))
+        if is_missing or (isinstance(label, Iterable) and not isinstance(label, str)):
+            raise SchemaError(**refusal(key, "schema", name=name))
+        texts.append(str(label))
+    return tuple(texts)
+
+
+def _hierarchy(name: str, declared: Any) -> Hierarchy:
+    """Return the hierarchy of a column, which may be declared as a CSV file or as the paths of its values."""
+    if isinstance(declared, Hierarchy):
+        return declared
+    paths: dict[str, tuple[str, ...]] | None = None
+    if isinstance(declared, Mapping) and all(isinstance(path, (list, tuple)) for path in declared.values()):
+        paths = {str(value): _labels(path, "hierarchy", name) for value, path in declared.items()}
+    elif not PATH.fits(declared):
+        raise SchemaError(**refusal("hierarchy", "schema", name=name))
+    try:
+        return Hierarchy.from_csv(declared) if paths is None else Hierarchy(paths)
+    except SchemaError as error:
+        raise SchemaError(f"column {name!r}: {error.message}", hint=error.hint) from None
 
 
 @dataclass(frozen=True)
@@ -210,8 +255,9 @@ class Schema:
     categories : mapping of str to sequence of str
         Declared category order (it decides the order of concatenated values,
         and makes an ordinal column's categories comparable).
-    hierarchies : mapping of str to Hierarchy
-        Value generalisation hierarchies.
+    hierarchies : mapping of str to Hierarchy, path or mapping
+        Value generalisation hierarchies: each a `Hierarchy`, the path of a CSV file that `Hierarchy.from_csv` reads,
+        or every value's path to the top, such as ``{"nurse": ["nurse", "health", "*"]}``.
     unit : str or None, optional
         The column that identifies a person (usually an identifier), where
         people have several records: k then counts people. None says that every
@@ -273,7 +319,7 @@ class Schema:
     other: Sequence[str] = ()
     kinds: Mapping[str, str] = field(default_factory=dict)
     categories: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    hierarchies: Mapping[str, Hierarchy] = field(default_factory=dict)
+    hierarchies: Mapping[str, Any] = field(default_factory=dict)
     unit: str | _Unsaid | None = UNSAID
     household: str | None = None
     together: bool = False
@@ -302,39 +348,39 @@ class Schema:
                     key = "twice" if roles[name] == role else "roles"
                     fault(key, name=name, role=roles[name], other=role)
                 roles[name] = role
-        for part in (*TABLES, "hierarchies"):
-            if not isinstance(getattr(self, part), Mapping):
-                raise SchemaError(f"{part} must say something for each column it names")
-        for name, kind in self.kinds.items():
-            if kind not in KINDS:
-                fault("kind", name=name, kind=kind, similar=did_you_mean(str(kind), KINDS), kinds=", ".join(KINDS))
-        for name, order in self.categories.items():
-            if isinstance(order, str) or not isinstance(order, Iterable):
-                raise SchemaError(f"the categories of column {name!r} are not a list")
-        clean |= {part: dict(getattr(self, part)) for part in ("kinds", "hierarchies", "follows")}
-        clean |= {
-            "categories": {n: tuple(map(str, order)) for n, order in self.categories.items()},
-            "grid": {n: points_of(n, points) for n, points in self.grid.items()},
-            "bounds": {n: _bounds(n, ends) for n, ends in self.bounds.items()},
-            "events": {
-                n: tuple(Event.parse(n, e).text for e in _names(v, n, "events")) for n, v in self.events.items()
-            },
-            "missing": _names(self.missing, "missing", "words"),
+        reads: dict[str, Callable[[str, Any], Any]] = {
+            "categories": _categories,
+            "hierarchies": _hierarchy,
+            "grid": points_of,
+            "bounds": _bounds,
+            "events": _events,
         }
+        for part in (*TABLES, "hierarchies"):
+            if not isinstance(entries := getattr(self, part), Mapping):
+                raise SchemaError(f"{part} must say something for each column it names")
+            read = reads.get(part)
+            named = {str(name): read(str(name), entry) if read else entry for name, entry in entries.items()}
+            # a frozen dataclass sets its fields by no other way
+            object.__setattr__(self, part, named)
+        for name, kind in self.kinds.items():
+            if (kind := _word(kind)) not in KINDS:
+                fault("kind", name=name, kind=kind, similar=did_you_mean(kind, KINDS), kinds=", ".join(KINDS))
+        clean["missing"] = _names(self.missing, "missing", "words")
         for name in self.events:
             if name not in clean["sensitive"]:
                 fault("events", name=name)
-        if self.rest not in REST:
-            fault("rest", rest=self.rest)
+        if (rest := _word(self.rest)) not in REST:
+            fault("rest", rest=rest)
         if not all(word.strip() for word in clean["missing"]):
             fault("missing")
-        if self.decimal not in ("", ",", "."):
-            fault("decimal", decimal=self.decimal)
+        if (decimal := _word(self.decimal)) not in ("", ",", "."):
+            fault("decimal", decimal=decimal)
+        encoding = _word(self.encoding)
         try:
-            "".encode(self.encoding or "utf-8")  # some codecs are of no text
-            clean["encoding"] = self.encoding and codecs.lookup(self.encoding).name
+            "".encode(encoding or "utf-8")  # some codecs are of no text
+            clean["encoding"] = encoding and codecs.lookup(encoding).name
         except (LookupError, TypeError, ValueError):
-            fault("encoding", encoding=self.encoding)
+            fault("encoding", encoding=encoding)
         if not isinstance(self.unit, (str, _Unsaid, type(None))):
             fault("no_column", part="unit")
         elif isinstance(self.unit, str) and roles.get(self.unit) in ("quasi", "sensitive"):
@@ -349,13 +395,12 @@ class Schema:
             elif roles.get(name) not in ("quasi", "sensitive") or roles.get(leader) != roles[name]:
                 similar = "".join(did_you_mean(n, roles) for n in (name, leader) if n not in roles)
                 fault("follows", name=name, leader=leader, similar=similar)
-        for name, order in clean["categories"].items():
+        for name, order in self.categories.items():
             if len(set(order)) != len(order):
                 fault("category", name=name)
         if faults:
             messages, hints = (dict.fromkeys(each[part] for each in faults) for part in ("message", "hint"))
             raise SchemaError(f"the schema cannot be used: {'; '.join(messages)}", hint="; ".join(hints))
-        # a frozen dataclass sets its fields by no other way
         for attribute, value in clean.items():
             object.__setattr__(self, attribute, value)
 
@@ -503,22 +548,12 @@ class Schema:
             raise SchemaError(
                 f"unknown schema keys: {', '.join(unknown)}", hint=f"the keys are {', '.join(sorted(keys))}"
             )
-        hierarchies = {}
-        entries = data.get("hierarchies", {})
-        if not isinstance(entries, Mapping) or not all(isinstance(entry, (str, Mapping)) for entry in entries.values()):
-            raise SchemaError(
-                "hierarchies is no table of files or of paths", hint='for example [hierarchies] job = "job.csv"'
-            )
-        for name, entry in entries.items():
-            if isinstance(entry, str):
-                hierarchies[name] = Hierarchy.from_csv((folder or Path()) / entry)
-            else:
-                paths = {str(v): _labels(name, path) for v, path in entry.items()}
-                hierarchies[name] = Hierarchy(paths)
-        fields = {key: value for key, value in data.items() if key != "hierarchies"}
+        fields = dict(data)
+        if folder is not None and isinstance(files := data.get("hierarchies"), Mapping):
+            fields["hierarchies"] = {n: folder / file if isinstance(file, str) else file for n, file in files.items()}
         if fields.get("unit") == EVERY_ROW:
             fields["unit"] = None
-        return cls(**fields, hierarchies=hierarchies)
+        return cls(**fields)
 
     @classmethod
     @takes(source=PATH)
@@ -530,16 +565,6 @@ class Schema:
         text = str(source) if path is None else read_text(path, "the schema", SchemaError)
         data = parsed_toml(text, "the schema", SchemaError)
         return cls.from_mapping(data, path.parent if path else None)
-
-
-def _labels(name: str, path: Any) -> tuple[str, ...]:
-    """Return a value's path in a hierarchy as texts, from the value upwards."""
-    if not isinstance(path, (list, tuple)):
-        raise SchemaError(
-            f"the hierarchy of column {name!r} has a value whose path is no list",
-            hint='for example nurse = ["nurse", "health", "*"]',
-        )
-    return tuple(map(str, path))
 
 
 # What functions take that need the roles of the columns.

@@ -58,7 +58,9 @@ def is_number(value: Any) -> bool:
 
 
 def _is_list(value: Any) -> bool:
-    return isinstance(value, Iterable) and not isinstance(value, (str, bytes, Mapping))
+    # an array of no dimension cannot be walked through
+    scalar = getattr(value, "shape", None) == ()
+    return isinstance(value, Iterable) and not isinstance(value, (str, bytes, Mapping)) and not scalar
 
 
 def one_of(cls: type | tuple[type, ...], words: str, hint: str | None = None) -> Kind:

@@ -216,9 +216,10 @@ class Table:
     def __repr__(self) -> str:
         return f"Table({self.n_rows} rows, {len(self.names)} columns)"
 
-    def kind(self, name: str) -> Kind:
-        """Return the kind of a column, according to its type."""
-        return kind_of(self._field(name).type)
+    def kind(self, name: str, categories: Sequence[str] | None = None) -> Kind:
+        """Return the kind of a column, by its type; numbers or dates with declared categories are categorical."""
+        kind = kind_of(self._field(name).type)
+        return "categorical" if categories and kind in ("numeric", "date") else kind
 
     def declared(self, name: str) -> tuple[str, ...]:
         """Return the category order that a column's own type declares; () if it declares none."""
@@ -264,9 +265,7 @@ class Table:
         >>> column.values, column.codes.tolist(), column.has_missing
         (['cook', 'nurse'], [1, 2, 0], True)
         """
-        chosen: str = kind or self.kind(name)
-        if kind is None and categories and chosen in ("numeric", "date"):
-            chosen = "categorical"
+        chosen: str = kind or self.kind(name, categories)
         if chosen not in KINDS:
             raise SchemaError(f"column {name!r} has the unknown kind {chosen!r}", hint=f"one of {', '.join(KINDS)}")
         self._field(name)
@@ -278,8 +277,8 @@ class Table:
         return self._cached((name, chosen, order), lambda: ordered(self._categories(name), cast(Kind, chosen), order))
 
     def declared_kind(self, schema: Schema, name: str) -> str:
-        """Return the kind that a schema declares for a column, otherwise the kind of its type."""
-        return schema.kinds.get(name) or self.kind(name)
+        """Return the kind that a schema declares for a column, otherwise that of its type and declared categories."""
+        return schema.kinds.get(name) or self.kind(name, schema.categories.get(name))
 
     def declared_column(self, schema: Schema, name: str) -> Column:
         """Return a column with the kind, category order and events that a schema declares."""
