@@ -625,7 +625,7 @@ MUTANTS = (
     M("a plan excuses its tilts", "release/rederive/guard_recipe.py",
       " + abs(int(moved[pair].sum()) - column.moved)", "", DERIVED),
     M("the signature of any key is believed", "release/signing.py",
-      "given=listed.encode()).returncode == 0", "given=listed.encode()).returncode >= 0",
+      "stdin=listed.encode()).returncode == 0", "stdin=listed.encode()).returncode >= 0",
       "release/test_signing.py::test_another_key_and_a_signature_for_something_else_do_not_hold"),
     M("a file that was not signed is believed", "release/signing.py",
       "if name not in hashes)", "if False)",

@@ -22,9 +22,9 @@ def verify_evidence(folder: Path, options: Options) -> int:
     if not options.get("signer"):
         raise ParameterError("no --signer given", hint="hedgerow verify-evidence release/ --signer KEY.pub")
     with working("checking"):
-        found = check_signature(folder, options["signer"])
+        checked = check_signature(folder, options["signer"])
     if options.get("json"):
-        as_json({"holds": found.holds, "says": found.words, "files": list(found.files)})
+        as_json({"holds": checked.holds, "says": checked.words, "files": list(checked.files)})
     else:
-        say(found.words)
-    return int(not found.holds)
+        say(checked.words)
+    return int(not checked.holds)

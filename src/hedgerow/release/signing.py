@@ -24,7 +24,7 @@ _LINE = re.compile(r"([0-9a-f]{64})  (.+)")
 
 @dataclass(frozen=True)
 class Signature:
-    """What a check of a signed folder found.
+    """The result of a check of a signed folder.
 
     Parameters
     ----------
@@ -106,22 +106,22 @@ def check_signature(folder: str | Path, signer: str | Path) -> Signature:
     if not folder.is_dir():
         raise InputError(f"{folder} is not a folder", hint="give the folder that protect --sign wrote")
     key = read_text(signer, "the public key", ParameterError).strip()
-    with temporary_folder() as own:
-        write_private(own / "key.pub", f"{key}\n")
+    with temporary_folder() as inside:
+        write_private(inside / "key.pub", f"{key}\n")
         # a private key is none that an auditor should have, and ssh-keygen would take it
-        shown = _ssh_keygen("-l", "-f", own / "key.pub") if _PUBLIC_KEY.fullmatch(key) else None
-        if shown is None or shown.returncode:
+        fingerprint = _ssh_keygen("-l", "-f", inside / "key.pub") if _PUBLIC_KEY.fullmatch(key) else None
+        if fingerprint is None or fingerprint.returncode:
             raise ParameterError(f"{signer} holds no SSH public key", hint="it is one line, in a file such as KEY.pub")
         try:
             listed = read_text(folder / HASHES, "the list", InputError)
             # a copy, for what lies in the folder need not be an ordinary file
-            write_private(own / SIGNATURE, read_text(folder / SIGNATURE, "the signature", InputError))
+            write_private(inside / SIGNATURE, read_text(folder / SIGNATURE, "the signature", InputError))
         except InputError as error:
             return Signature(False, f"{folder} is not signed: {error.message}.")
-        write_private(own / "allowed", f'steward namespaces="{NAMESPACE}" {key}\n')
-        options = ("-f", own / "allowed", "-I", "steward", "-n", NAMESPACE, "-s", own / SIGNATURE)
-        signed = _ssh_keygen("-Y", "verify", *options, given=listed.encode()).returncode == 0
-    by = f"the key {shown.stdout.split()[1].decode()}"
+        write_private(inside / "allowed", f'steward namespaces="{NAMESPACE}" {key}\n')
+        options = ("-f", inside / "allowed", "-I", "steward", "-n", NAMESPACE, "-s", inside / SIGNATURE)
+        signed = _ssh_keygen("-Y", "verify", *options, stdin=listed.encode()).returncode == 0
+    by = f"the key {fingerprint.stdout.split()[1].decode()}"
     if not signed:
         return Signature(False, f"{by[0].upper()}{by[1:]} did not sign {folder / HASHES} as it is.")
     hashes = {m[2]: m[1] for m in map(_LINE.fullmatch, listed.splitlines()) if m}
@@ -138,17 +138,17 @@ def _faults(folder: Path, hashes: dict[str, str]) -> list[str]:
     unsigned = dict.fromkeys(name for name in (*present, PLAN, AUDIT) if name not in hashes)
     if not any(Path(name).stem == "release" for name in hashes):
         unsigned["the table"] = None
-    found = [f"{name} is not among the signed files" for name in unsigned]
+    faults = [f"{name} is not among the signed files" for name in unsigned]
     for name, expected in hashes.items():
         if name not in present:
-            found.append(f"{name} is missing")
+            faults.append(f"{name} is missing")
             continue
         try:
             same = file_facts(present[name])["sha256"] == expected
         except (OSError, HedgerowError):  # not readable, or a folder where a file was
             same = False
-        found += [] if same else [f"{name} was changed"]
-    return found
+        faults += [] if same else [f"{name} was changed"]
+    return faults
 
 
 def _covered(folder: Path) -> dict[str, Path]:
@@ -169,18 +169,18 @@ def _sign(file: Path, key: str | Path) -> None:
     done = _ssh_keygen("-Y", "sign", "-f", key, "-n", NAMESPACE, file.resolve())
     if done.returncode:
         # the first line that says something; a warning of open permissions comes in a frame
-        said = done.stderr.decode(errors="replace").replace("Enter passphrase: ", "").splitlines()
-        why = next((line.strip() for line in said if line.strip() and line[0] != "@"), "ssh-keygen failed")
+        printed = done.stderr.decode(errors="replace").replace("Enter passphrase: ", "").splitlines()
+        why = next((line.strip() for line in printed if line.strip() and line[0] != "@"), "ssh-keygen failed")
         hint = "give the path of an SSH private key; add one with a passphrase to ssh-agent first (ssh-add)"
         raise OutputError(f"cannot sign with {key}: {why}", hint=hint)
     write_private(signature, signature.read_text())
 
 
-def _ssh_keygen(*words: str | Path, given: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+def _ssh_keygen(*words: str | Path, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
     """Run ssh-keygen without a terminal, so that it asks for no passphrase and waits for nobody."""
     return subprocess.run(
         [_program(), *map(str, words)],
-        input=given,
+        input=stdin,
         capture_output=True,
         start_new_session=True,
         env={**os.environ, "SSH_ASKPASS_REQUIRE": "never"},
@@ -189,8 +189,8 @@ def _ssh_keygen(*words: str | Path, given: bytes = b"") -> subprocess.CompletedP
 
 def _program() -> str:
     """Return the path of ssh-keygen; raise UnsupportedError if it is missing."""
-    found = shutil.which("ssh-keygen")
-    if found is None:
+    path = shutil.which("ssh-keygen")
+    if path is None:
         hint = "install OpenSSH (on Debian and Ubuntu: apt-get install openssh-client)"
         raise UnsupportedError("signatures need the program ssh-keygen, which is not installed", hint=hint)
-    return found
+    return path
