@@ -880,7 +880,9 @@ def _audit(task: Task[Any]) -> Audit:
 def _suppression(task: Task[Any]) -> str:
     """Return a note on how rows were counted whose quasi-identifiers are all suppressed."""
     n, how = int(task.sides.plain.wholly_suppressed.sum()), task.options["suppressed"]
-    return text("note", f"suppressed_{how if task.wholly_suppressed.any() else STRICT}", rows=n)
+    notes = {SEPARATE: "suppressed_separate", WILDCARD: "suppressed_wildcard"}
+    key = notes.get(how if task.wholly_suppressed.any() else STRICT, "suppressed_strict")
+    return text("note", key, rows=n)
 
 
 def _section(name: str, values: Mapping[str, Any]) -> dict[str, Any]:

@@ -61,7 +61,7 @@ def verdict(
     state = "broken" if against else "care" if care else untried or "kept"
     says = text("share_or_not", state, why=", and ".join(against.values()) or "".join(care[:1]))
     if state == "care" and untried:
-        says += text("share_or_not", f"care_{untried}")
+        says += text("share_or_not", {"linked": "care_linked", "untried": "care_untried"}[untried])
     if is_tried and sample and not against:
         says += text("share_or_not", "on_sample", **{part: sample[part] for part in ("records", "of")})
     met = [f"{name} (asked {limit}, reached {reached})" for name, limit, reached, meets in judged if meets]

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import binom, hypergeom, poisson
+from scipy.special import bdtrc, gammaln, pdtrc
 
 from ...columns.table import Table
 from ...measures import Floats, Ints, group
@@ -37,7 +37,17 @@ def surprise(hits: int, n: int, others: int, m: int) -> float:
     >>> surprise(10, 1_000, 0, 990) < 0.001, surprise(3, 10, 30, 100)
     (True, 0.6257...)
     """
-    return float(hypergeom.sf(hits - 1, n + m, hits + others, n)) if n else 1.0
+    both = hits + others
+    right = np.arange(hits, min(n, both) + 1)
+    ways = sum(_log_choices(*part) for part in ((n, right), (m, both - right))) - _log_choices(n + m, both)
+    return min(1.0, float(np.exp(ways).sum())) if n and hits else 1.0
+
+
+def _log_choices(n: int, some: npt.NDArray[Any] | int) -> Floats:
+    """Return the logarithm of the number of ways to choose some of n."""
+    with np.errstate(invalid="ignore"):  # of none at all
+        log: Floats = gammaln(n + 1) - gammaln(some + 1) - gammaln(n - np.asarray(some) + 1)
+    return np.where(np.asarray(some) > n, -np.inf, log)
 
 
 def equal_rows(sides: TablePair, strangers: Table | None) -> dict[str, Any]:
@@ -101,7 +111,7 @@ def found_again(counts: Ints, part: float = 1.0) -> tuple[float, float]:
     """
     terms = np.arange(1, _TERMS + 1)
     occurring = np.bincount(counts, minlength=_TERMS + 2)[: _TERMS + 2]
-    weights = binom.sf(terms - 1, _TERMS, 0.5) * (terms + 1) * min(part, 1.0) ** terms / max(int(occurring[1]), 1)
+    weights = bdtrc(terms - 1, _TERMS, 0.5) * (terms + 1) * min(part, 1.0) ** terms / max(int(occurring[1]), 1)
     share = float(np.clip((-((-1.0) ** terms) * weights) @ occurring[2:], 0.0, 1.0))
     # as if one row more occurred twice: of none at all nothing would be uncertain
     error = float(np.sqrt(weights**2 @ (occurring[2:] + (terms == 1)) + (_ROUGH * share) ** 2))
@@ -195,7 +205,7 @@ def _is_strange(column: ReleasedColumn, rows: int) -> bool:
     """
     counts = column.whole.counts()[:-1]
     expected = (np.count_nonzero(counts == 1) + 1) * len(column.codes) / max(int(counts.sum()), 1)
-    return rows > 0 and bool(poisson.sf(rows - 1, expected) < 0.001)
+    return rows > 0 and bool(pdtrc(rows - 1, expected) < 0.001)
 
 
 # people whose values are looked up to count those whose row they find
