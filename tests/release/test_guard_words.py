@@ -96,7 +96,7 @@ def test_the_recipient_reads_what_values_are_and_nothing_of_the_original(made: t
         "runs": "does not hide who is in the table",
         "redraw": "Within a group the sensitive values are drawn: they carry the group's mean, spread and shares, and "
         "are nobody's own.",
-        "rows": "No row was copied from a person; each group's columns carry its means, spreads and shares.",
+        "rows": "No row was copied from a person, though a row can equal a person's by chance; each group",
     }
     assert own[form] in words
     kind = {"runs": "numbers, each a value", "redraw": "numbers, drawn inside", "rows": "numbers, drawn inside"}

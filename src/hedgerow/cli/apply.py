@@ -24,7 +24,7 @@ from .outputs import is_stream, new_file, sent
     source=("FILE", "The people to recode."),
 )
 def apply(plan: Path, source: str, options: Options) -> None:
-    """Apply the plan of a release to the records of other people.
+    """Apply the plan of a release to other people's records.
 
     A plan promises nothing about people it was not made from: groups may be smaller
     than k. Where values fall outside the released ranges, nothing is written unless --unseen says how.

@@ -18,7 +18,7 @@ _MOST_ROWS = 40
 
 @command(*rows("reconstruct"), source=("SOURCE", "A release folder, or its table."))
 def reconstruct(source: str, options: Options) -> None:
-    """Estimate counts of the original from a randomized release."""
+    """Estimate counts of the original of a randomized release."""
     import pyarrow.csv as csv
     import pyarrow.parquet as parquet
 

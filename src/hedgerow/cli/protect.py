@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @command(*OPTIONS, source=TABLE)
 def protect(options: Options, source: str | None = None) -> None:
-    """Protect a table and write it as a verified release folder.
+    """Protect a table, and write a verified release folder.
 
     The written table is read back and every promise is checked on it; only then does the
     folder appear. When a promise does not hold, nothing is written.

@@ -105,7 +105,7 @@ def _sentences(session: heavy.Session, counts: Sequence[str]) -> list[str]:
 
 @command(*rows("inspect"), *READING, source=("FILE", f"{FORMATS}; - for standard input."))
 def inspect(source: str, options: Options) -> None:
-    """Show a table's columns; propose a role and a kind for each.
+    """Show columns, and propose a role and a kind for each.
 
     The proposal is a guess from names and values. Correct it: only you know what an
     intruder may know.
