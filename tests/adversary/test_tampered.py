@@ -114,6 +114,14 @@ def test_a_plan_that_was_changed_with_the_file_is_held_against_the_original(peop
     assert said(people, folder).startswith("Do not share, because the file is not what its plan makes")
 
 
+def test_a_folder_that_lacks_a_column_is_refused_in_words(people: Path, tmp_path: Path) -> None:
+    """It ended in a KeyError, "a fault in Hedgerow"."""
+    folder = released(people, "rows", tmp_path / "out")
+    tampered(folder, lambda table: table.drop(columns="diagnosis", inplace=True))
+    with pytest.raises(hr.HedgerowError, match="diagnosis"):
+        hr.audit(people, folder, attacks=False, learning=False)
+
+
 def odd_tables() -> dict[str, tuple[pd.DataFrame, hr.Schema]]:
     draws = np.random.default_rng(5)
     n = 400

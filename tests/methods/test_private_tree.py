@@ -949,6 +949,23 @@ def test_no_odd_person_decides_a_byte_besides_noise(
     assert text.decode().startswith("age,job,income,day")
 
 
+def test_one_cell_does_not_empty_a_column_of_booleans(tmp_path: Path) -> None:
+    """One "yes" among True and False made text of all of them, which came out as missing."""
+    draws = np.random.default_rng(1)
+    frame = pd.DataFrame({"age": draws.integers(18, 80, 600), "ill": draws.random(600) < 0.3}).astype(object)
+    schema = hr.Schema(quasi=["age"], sensitive=["ill"], bounds={"age": (0, 110)}, kinds={"ill": "boolean"})
+    for odd in (False, True):
+        if odd:
+            frame.loc[600] = [40, "yes"]
+        frame.to_csv(tmp_path / "people.csv", index=False)
+        table = hr.protect(tmp_path / "people.csv", schema, PrivateTree(epsilon=10)).table
+        assert table.column("ill").null_count < 60
+    frame["ill"] = "no"
+    frame.to_csv(tmp_path / "people.csv", index=False)
+    with pytest.warns(UserWarning, match="of the values of ill are none of the declared ones"):
+        hr.protect(tmp_path / "people.csv", schema, PrivateTree(epsilon=10))
+
+
 def test_a_file_that_others_cells_decide_how_to_read_is_refused(tmp_path: Path) -> None:
     schema = hr.Schema(
         quasi=["age"],

@@ -255,7 +255,7 @@ def not_as_planned(what: Subject, original: Table) -> list[str]:
     if guard is not None and not wrong:
         try:
             wrong += faults(plan, original, released, rows)
-        except (HedgerowError, pa.ArrowException, IndexError, ValueError):
+        except (HedgerowError, pa.ArrowException, LookupError, ValueError):
             wrong.append("columns or values of another kind")
     return [text("note", "not_made", why="; ".join(wrong))] if wrong else []
 

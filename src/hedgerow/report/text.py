@@ -149,7 +149,7 @@ def equal_in_words(equal: Mapping[str, Any] | None, digits: int = 1) -> Iterator
     """Yield a sentence on the released rows that equal a person's, if that was measured."""
     if equal:
         who = {"equal_members": equal["members"], "equal_strangers": equal["strangers"]}
-        who |= {"equal_chance": equal["chance"]} if equal["strangers"] is None else {}
+        who |= {"equal_chance": equal.get("chance")} if equal["strangers"] is None else {}
         unique = {key: percent(share, digits) for key, share in who.items() if share is not None}
         comparison = "; ".join(text("summary", key, share=share) for key, share in unique.items())
         comparison = f" ({comparison})" if comparison else ""

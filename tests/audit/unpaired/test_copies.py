@@ -55,6 +55,14 @@ def test_verbatim_rows_are_named_first(share: float) -> None:
     assert why(original, released, control=people(1000, 9))[0].startswith(f"this file contains {n:,} of the 1,000")
 
 
+def test_a_small_control_does_not_hide_copies() -> None:
+    original, released = people(3000, 1), people(3000, 2)
+    released[:30] = original.sample(30, random_state=1).to_numpy()
+    released = released.astype(original.dtypes)
+    for control in (None, people(300, 9), people(1000, 9)):
+        assert why(original, released, control=control)[0].startswith("this file contains 30 of the 3,000")
+
+
 def test_the_highest_values_that_were_left_are_named() -> None:
     original, released = people(1000, 1), people(1000, 2)
     top = original["pay"].nlargest(10)

@@ -27,6 +27,8 @@ _TERMS = 8
 _ROUGH = 0.25
 # doubles have no more decimals that say anything
 _MOST_DECIMALS = 15
+# of released numbers so many must have no more decimals than the original, where few may have some by chance
+_MOSTLY = 0.95
 
 
 def surprise(hits: int, n: int, others: int, m: int) -> float:
@@ -58,9 +60,9 @@ def equal_rows(sides: TablePair, strangers: Table | None) -> dict[str, Any]:
     dict
         ``rows``: the share of released rows that are a member's in all measured columns; ``copied``: the number of
         people who have a released row each that equals theirs. Of the people whose row nobody else of their table has,
-        ``members`` and ``strangers`` are the shares who equal a released row. ``chance``, without strangers: the share
-        of members that a fresh sample would give (`found_again`). ``p_value``: how likely ``members`` is by what
-        strangers find or, without any, by this chance.
+        ``members`` and ``strangers`` are the shares who equal a released row. ``chance``: the share of members that a
+        fresh sample would give (`found_again`). ``p_value``: how likely ``members`` is by what strangers find, or by
+        the larger of this chance and their share.
     """
     names = {*sides.schema.quasi, *sides.schema.sensitive}
     counts, released = _row_counts(sides.original, sides.released, names)
@@ -72,14 +74,17 @@ def equal_rows(sides: TablePair, strangers: Table | None) -> dict[str, Any]:
         "strangers": None,
         "chance": None,
     }
+    chance, error = found_again(counts, sides.released.n_rows / sides.original.n_rows)
+    out["chance"], p_value, least = (chance if alone else None), 1.0, chance
     if strangers is not None:
         others = _found_alone(*_row_counts(strangers, sides.released, names))
-        return out | {"strangers": _share(*others), "p_value": surprise(hits, alone, *others)}
-    chance, error = found_again(counts, sides.released.n_rows / sides.original.n_rows)
+        out["strangers"], p_value = _share(*others), surprise(hits, alone, *others)
+        least = max(chance, out["strangers"] or 0.0)
+    # a few strangers must not hide what chance alone shows
     share = hits / max(alone, 1)
     deviation = (error**2 + share * (1 - share) / max(alone, 1)) ** 0.5
-    p_value = NormalDist().cdf(-(share - chance) / deviation) if share > chance else 1.0
-    return out | {"chance": chance if alone else None, "p_value": p_value}
+    by_chance = NormalDist().cdf(-(share - least) / deviation) if share > least else 1.0
+    return out | {"p_value": min(p_value, by_chance)}
 
 
 def found_again(counts: Ints, part: float = 1.0) -> tuple[float, float]:
@@ -154,7 +159,8 @@ def left_as_they_were(sides: TablePair) -> dict[str, Any]:
             extremes[f"{column.name}, {end}"] = figures
     both = [name for name in plain.original.names if name in plain.released.names]
     numbers = [name for name in both if plain.original.kind(name) == plain.released.kind(name) == "numeric"]
-    digits = {name: [_decimals(t.column(name).values) for t in (plain.original, plain.released)] for name in numbers}
+    both_values = {name: [t.column(name).values for t in (plain.original, plain.released)] for name in numbers}
+    digits = {name: (_decimals(old), _decimals(new, _MOSTLY)) for name, (old, new) in both_values.items()}
     more = {name: {"original": old, "released": new} for name, (old, new) in digits.items() if new > old}
     unknown = {column.name: rows for column in cells if _is_strange(column, rows := _unexplained(column))}
     return {"extremes": extremes, "decimals": more, "unknown": unknown}
@@ -178,8 +184,8 @@ def _by_end(column: ReleasedColumn, visible: Floats) -> Iterator[tuple[str, dict
             yield end, {"people": people, **shares, "p_value": surprise(hits, people, others, rest)}
 
 
-def _decimals(values: npt.NDArray[Any]) -> int:
-    """Return how many decimals the values of a column have.
+def _decimals(values: npt.NDArray[Any], part: float = 1.0) -> int:
+    """Return how many decimals at least a part of the distinct values of a column have at most.
 
     Examples
     --------
@@ -188,7 +194,7 @@ def _decimals(values: npt.NDArray[Any]) -> int:
     """
     finite = np.asarray(values, np.float64)
     finite = finite[np.isfinite(finite)]
-    fitting = (n for n in range(_MOST_DECIMALS) if (np.round(finite, n) == finite).all())
+    fitting = (n for n in range(_MOST_DECIMALS) if (np.round(finite, n) == finite).sum() >= part * len(finite))
     return next(fitting, _MOST_DECIMALS)
 
 

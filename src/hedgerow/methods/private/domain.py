@@ -98,7 +98,9 @@ class PublicColumn:
     def _by_code(self, column: Column) -> Ints:
         if not self.is_number:
             place = {label: i for i, label in enumerate(self.labels)}
-            return np.array([*(_bin_of(cell, place) for cell in column.values), len(self.labels)], np.int64)
+            # one odd cell makes True and False of a file text
+            cells = (v.lower() for v in column.values) if self.kind == "boolean" else column.values
+            return np.array([*(_bin_of(cell, place) for cell in cells), len(self.labels)], np.int64)
         inner = np.asarray(self.edges[1:-1])
         bins = np.searchsorted(inner, np.asarray(column.values, np.float64), side="right")
         return np.append(bins, len(self.edges) - 1).astype(np.int64)

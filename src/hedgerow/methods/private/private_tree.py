@@ -126,6 +126,7 @@ class PrivateTree(Method):
                 words = dict(zip(("first", "last", "least", "most"), binned.ends + column.ends, strict=True))
                 caution(text("private", "topped", name=column.name, **words))
             codes[column.name] = _of_rows(columns[i].bins(columns[i].column_of(table)), rows)
+            _tell_unlisted(columns[i], codes[column.name])
         quasi, sensitive = ([c for c in columns if c.role == role] for role in ("quasi", "sensitive"))
         measured = measure(quasi, sensitive, codes, ledger, parts, people, counting.deviation())
         return PrivatePlan(
@@ -177,6 +178,13 @@ def _tell_clamped(table: Table, schema: Schema) -> None:
             if beyond > CLAMPED * counts.sum():
                 share = percent(beyond / counts.sum(), 0)
                 caution(text("private", "clamped", name=name, share=share, least=points[0], most=points[-1]))
+
+
+def _tell_unlisted(column: PublicColumn, bins: NDArray[Any]) -> None:
+    """Warn the steward if most values of a column are none that were declared, and so come out as other or missing."""
+    other = int(np.count_nonzero(bins == len(column.labels) - 1)) if column.labels else 0
+    if 2 * other > len(bins):
+        caution(text("private", "unlisted", name=column.name, share=percent(other / len(bins), 0)))
 
 
 def _parts(columns: list[PublicColumn], epsilon: Fraction) -> dict[str, Fraction]:
