@@ -124,7 +124,7 @@ def _bin_of(cell: str, place: Mapping[str, int]) -> int:
     Blanks beside a delimiter are none of it, UTF-8 is known again in a file that was read as Windows-1252, and a word
     for missing is one whether or not the column was read as numbers.
     """
-    cell = cell.strip()
+    cell = cell if cell in place else cell.strip()
     if cell not in place:
         with suppress(UnicodeError):
             cell = cell.encode("cp1252").decode()
