@@ -148,8 +148,7 @@ def test_the_demo_says_what_was_reached(
         assert ("compiles the fast parts" in err) == is_first
     sentences, _, files = out.partition("\n\n")
     assert [s.split()[0] for s in sentences.replace("\n", " ").split(". ")] == [
-        "Share:",
-        "Of",
+        "Promises",
         "0.0%",
         "Promised:",
         "People",
