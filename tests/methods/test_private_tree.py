@@ -966,6 +966,23 @@ def test_one_cell_does_not_empty_a_column_of_booleans(tmp_path: Path) -> None:
         hr.protect(tmp_path / "people.csv", schema, PrivateTree(epsilon=10))
 
 
+@pytest.mark.parametrize(
+    ("decimal", "odd", "is_refused"),
+    [("", "1.234.567", True), ("", "22.80", True), ("", "41235", True), (".", "1.234.567", True), (".", "22.80", False),
+     (".", "41235", False), (",", "22.80", True), (",", "1.234.567", False), (".", "1.234,5", True)],
+)  # fmt: skip
+def test_no_cell_decides_whether_others_are_thousands(decimal: str, odd: str, is_refused: bool, tmp_path: Path) -> None:
+    schema = hr.Schema(quasi=["age"], sensitive=["income"], bounds={"age": (0, 100), "income": (0, 10**7)})
+    path, rows = tmp_path / "people.csv", [f"{20 + i};{20 + i}.807" for i in range(60)]
+    path.write_text("\n".join(["age;income", *rows, f"30;{odd}"]) + "\n")
+    for people in (path, read(path)):
+        if is_refused:
+            with pytest.raises(hr.errors.SchemaError, match=r"thousands or fractions.*: income"):
+                hr.protect(people, schema.replace(decimal=decimal), PrivateTree())
+        else:
+            hr.protect(people, schema.replace(decimal=decimal), PrivateTree())
+
+
 def test_a_file_that_others_cells_decide_how_to_read_is_refused(tmp_path: Path) -> None:
     schema = hr.Schema(
         quasi=["age"],

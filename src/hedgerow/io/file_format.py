@@ -160,7 +160,7 @@ class Dialect:
         Columns of numbers that can be read in two ways, such as 22.807, if neither the reader nor
         another column decides; they were read with `decimal`.
     either : tuple of str
-        All columns of numbers that can be read in two ways and for which the reader declared no separator.
+        Columns of numbers of which a cell has signs between thousands, or could have, such as 22.807.
     mixed : tuple of str
         Columns whose decimals are written with the other separator.
     places : tuple of (str, int)

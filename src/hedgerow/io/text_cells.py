@@ -57,6 +57,8 @@ _SPACED = r"^-?[1-9]\d{0,2}(['’\x{a0}\x{202f} ]\d{3})+([.,]\d*)?$"
 _NOT_A_KEY = r"\d['’\x{a0}\x{202f}]\d{3}| \d{3}[.,]\d"
 # Numbers that are thousands where the sign stands between these, and fractions where it does not.
 _EITHER = {sign: rf"^-?(0|[1-9]\d{{0,2}}(\{sign}\d{{3}})?)$" for sign in ".,"}
+# Characters of -22.807, which may be thousands or a fraction.
+_LONGEST_THOUSANDS = 8
 # A number as `notation.number` writes it, without zeros at its end: 1.000 and 1,000 may be thousands.
 _SHORT = {sign: rf"-?\d+([{sign}]\d*[1-9])?(e[+-]\d+)?" for sign in ".,"}
 # By the decimal sign: a numeric cell of a release, perhaps behind an apostrophe as `escape_cells` puts it.
@@ -175,15 +177,15 @@ def infer_types(texts: Mapping[str, pa.ChunkedArray], dialect: Dialect) -> tuple
     places = {name: note.pop("places", 0) for name, note in notes.items()}
     unsure = {name: note.pop("either") for name, note in notes.items() if "either" in note}
     signs = {n: note["decimal"] for n, note in notes.items() if "decimal" in note}
+    either = {*unsure, *(name for name, note in notes.items() if note.pop("thousands", False))}
     commas, points = (list(signs.values()).count(sign) for sign in ",.")
     decimal = dialect.declared_decimal or ("," if commas and commas >= points else "." if points else "")
-    either = () if dialect.declared_decimal else tuple(unsure)
-    dialect = replace(dialect, unsure=() if decimal else tuple(unsure), either=either)
+    dialect = replace(dialect, unsure=() if decimal else tuple(unsure))
     if not decimal:
         decimal = "," if "," in unsure.values() and dialect.delimiter != "," else "."
     dialect_notes: dict[str, Any] = {k: v for note in notes.values() for k, v in note.items()}
     mixed = tuple(name for name, sign in signs.items() if sign != decimal)
-    dialect = replace(dialect, **dialect_notes | {"decimal": decimal, "mixed": mixed})
+    dialect = replace(dialect, **dialect_notes | {"decimal": decimal, "mixed": mixed, "either": tuple(sorted(either))})
     for name in unsure:
         columns[name], note = infer_type(texts[name], dialect)
         places[name] = note.get("places", 0)
@@ -234,7 +236,8 @@ def infer_type(texts: pa.ChunkedArray, dialect: Dialect | None = None) -> tuple[
     column : pyarrow.ChunkedArray
     notes : dict
         The dialect of the cells: ``decimal``, ``booleans``, ``dates``. For numbers that can be read in two
-        ways, ``either`` is the separator that they contain, and ``places`` their number of decimals.
+        ways, ``either`` is the separator that they contain, and ``places`` their number of decimals;
+        ``thousands`` if a cell is a number with signs between thousands, or could be one.
     """
     dialect = dialect or Dialect(delimiter="", decimal="")
     index, entries = _distinct(texts)
@@ -252,6 +255,10 @@ def infer_type(texts: pa.ChunkedArray, dialect: Dialect | None = None) -> tuple[
         return _without_words(texts, index, is_missing_word), {}
     if pa.types.is_floating(parsed.type) and (decimals_each := _places(present)):
         notes["places"] = decimals_each
+    if "decimal" in notes and notes.get("places", 3) == 3:
+        # of long cells few are left to match
+        short = present.filter(pc.less_equal(pc.binary_length(present), _LONGEST_THOUSANDS))
+        notes.setdefault("thousands", _some_match(short, r"^-?\d{1,3}[.,]\d{3}$"))
     # from the cell to its distinct value, and on to that among the present ones
     place = np.append(np.where(marker, -1, np.cumsum(~np.asarray(marker)) - 1), -1)[index]
     return pa.chunked_array([parsed.take(pa.array(place, mask=place < 0))]), notes
@@ -287,6 +294,10 @@ def _parse(values: pa.Array, dialect: Dialect) -> tuple[pa.Array | None, dict[st
                 other = "," if sign == "." else "."
                 read_as = dialect.decimal or (sign if sign == "." or dialect.delimiter != "," else other)
                 return _ungrouped(values, read_as), {"either": sign}
+        if (sign := dialect.declared_decimal) and _some_match(values, r"[.,]\d{3}"):
+            between = "," if sign == "." else "."
+            if _some_match(values, rf"\{between}") and all_match(values, _GROUPED[sign][0]):
+                return _ungrouped(values, sign), {"decimal": sign}
         if all_match(values, _FLOATS):
             return _floats(values), {"decimal": "."} if _some_match(values, r"\.") else {}
         if (dialect.delimiter != "," or dialect.declared_decimal == ",") and all_match(values, _COMMA):
@@ -302,7 +313,7 @@ def _parse(values: pa.Array, dialect: Dialect) -> tuple[pa.Array | None, dict[st
                     return _ungrouped(plain, decimal), fraction
         for decimal, (pattern, telling) in _GROUPED.items():
             if all_match(values, pattern) and _some_match(values, telling):
-                return _ungrouped(values, decimal), {"decimal": decimal}
+                return _ungrouped(values, decimal), {"decimal": decimal, "thousands": True}
         if all_match(values, DOTTED) and (days := days_of(values, DOTTED_DAYS)) is not None:
             return days, {"dates": DOTTED_DAYS}
     for false, true in _BOOLEANS:

@@ -155,7 +155,7 @@ class PrivateTree(Method):
 def _refuse_guesses(table: Table, schema: Schema) -> None:
     """Raise SchemaError where one person's cell could decide how everybody's cells of a text file are read."""
     dialect, used = table.layout.dialect, {*schema.quasi, *schema.sensitive}
-    if either := ", ".join(sorted(used.intersection(dialect.either))):
+    if either := ", ".join(sorted(used.intersection(dialect.mixed if schema.decimal else dialect.either))):
         raise SchemaError(**refusal("private_decimal", names=either))
     days = [n for n, points in {**schema.grid, **schema.bounds}.items() if n in used and isinstance(points[0], str)]
     if slashed := ", ".join(n for n in days if table.kind(n) != "date" and _has_slashes(table.entries(n))):
