@@ -41,11 +41,20 @@ def test_two_suppressed_rows_are_no_class_of_two(paired: bool | None) -> None:
         assert figures["reidentification"]["prosecutor"]["highest"] == pytest.approx(1 / k)
         assert found.table["wholly_suppressed"] == 2
         assert found.parameters["suppressed"] == how
-        (note,) = (note for note in found.table["notes"] if "2 rows with every quasi-identifier suppressed" in note)
+        (note,) = (note for note in found.table["notes"] if "rows with every quasi-identifier suppressed: 2" in note)
         assert "--suppressed" in note
         assert bool(found.broken(k=10)) == (how == "strict")
     alone = hr.audit(None, release, ROLES)
     assert alone.risk["release"]["classes"]["k"] == sizes.min()
+
+
+def test_nobody_is_alone_whom_a_suppressed_row_matches() -> None:
+    people, release = generalised()
+    release.loc[0, "age"] = "20-20"
+    for how, alone in (("separate", 1), ("wildcard", 0), ("strict", 1)):
+        classes = hr.audit(people, release, ROLES, suppressed=how, paired=False, **QUICK).risk["release"]["classes"]
+        assert classes["uniques"] == alone
+        assert (classes["unique_share"] > 0) == (alone > 0)
 
 
 def test_verdict_and_exit_code_follow(tmp_path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -172,8 +172,8 @@ def promised_k(promises: Sequence[Mapping[str, Any]]) -> int | None:
 REASONS: tuple[Reason, ...] = (
     _is_the_original,
     _contains_rows,
-    _contains_extremes,
     _finds_by_values,
+    _contains_extremes,
     _is_attacked,
     _has_equal_rows,
     _has_more_decimals,

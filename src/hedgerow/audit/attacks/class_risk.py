@@ -85,7 +85,7 @@ def released_risk(
     homes_at_risk = household_risks(sides, (1.0 / people_or_records if risk is None else risk)[groups.labels])
     return {
         "classes": _sizes(groups)
-        | ({} if matching is None else {"k": int(matching.min())})
+        | ({} if matching is None else _by_matching(matching, groups.sizes))
         | {
             "people": None if people is None or matching is not None else int(people.min()),
             "households": None if homes is None else int(homes.min()),
@@ -114,6 +114,12 @@ def _sizes(groups: Groups) -> dict[str, Any]:
         "quartiles": [summary[name] for name in ("lower_quartile", "median", "upper_quartile")],
         **{name: summary[name] for name in ("uniques", "unique_share", "histogram")},
     }
+
+
+def _by_matching(matching: Ints, sizes_of_classes: Ints) -> dict[str, Any]:
+    """Return k and who is alone, by the records that match each class rather than by those in it."""
+    alone = int(sizes_of_classes[matching == 1].sum())
+    return {"k": int(matching.min()), "uniques": alone, "unique_share": alone / int(sizes_of_classes.sum())}
 
 
 # a number with at most this many distinct values is counted like categories
