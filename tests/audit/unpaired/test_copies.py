@@ -76,7 +76,9 @@ def test_more_decimals_and_new_categories_are_named() -> None:
     hidden = released.assign(rate=released["rate"] + original["pay"] / 1e7)
     assert any(each.startswith("rate has ") and "where the original has 1" in each for each in why(original, hidden))
     strange = released.assign(job=released["job"].where(released.index > 5, "zz"))
-    assert any(each.startswith("job has values that nobody of the original has (rows: 6)") for each in why(original, strange))
+    assert any(
+        each.startswith("job has values that nobody of the original has (rows: 6)") for each in why(original, strange)
+    )
 
 
 @pytest.mark.parametrize(
