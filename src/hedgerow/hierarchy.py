@@ -16,7 +16,6 @@ from .errors import SchemaError
 from .files import read_text
 from .notation import TOP as TOP
 from .notation import number
-from .texts import refusal
 from .validation import LIST, MAPPING, NUMBER, NUMBERS, PATH, TEXT, TEXTS, check, many, takes, whole
 
 
@@ -57,7 +56,10 @@ class Hierarchy:
             check("a path of a hierarchy", path, TEXTS)
         lengths = set(map(len, self.paths.values()))
         if len(lengths) > 1:
-            raise SchemaError(**refusal("hierarchy_lengths", lengths=len(lengths)))
+            raise SchemaError(
+                f"a hierarchy has paths of {len(lengths)} different lengths",
+                hint="give every value the same number of levels; repeat a value to fill up",
+            )
         for value, path in self.paths.items():
             if not path or path[0] != value:
                 raise SchemaError(
@@ -65,7 +67,10 @@ class Hierarchy:
                 )
         empty = sum(not all(path[1:]) for path in self.paths.values())
         if empty:
-            raise SchemaError(**refusal("hierarchy_empty", values=empty))
+            raise SchemaError(
+                f"a hierarchy has {empty:,} values with an empty label on their path",
+                hint="fill every level; repeat a label to skip a level",
+            )
         self._check_tree()
 
     def _check_tree(self) -> None:
@@ -74,14 +79,21 @@ class Hierarchy:
         cycle = _cycle(self.paths.values())
         if cycle:
             n_values = sum(len(cycle.intersection(path)) > 1 for path in self.paths.values())
-            raise SchemaError(**refusal("hierarchy_cycle", values=n_values))
+            raise SchemaError(
+                f"a hierarchy has {n_values:,} values whose path returns to a label it had left (a cycle)",
+                hint="a path only goes up: a label cannot be both above and below another",
+            )
         for level in range(1, self.n_levels - 1):
             above: dict[str, str] = {}
             clash = sum(
                 above.setdefault(path[level], path[level + 1]) != path[level + 1] for path in self.paths.values()
             )
             if clash:
-                raise SchemaError(**refusal("hierarchy_clash", clash=clash, level=level, above=level + 1))
+                raise SchemaError(
+                    f"a hierarchy contradicts itself: {clash:,} values share a label at level {level} with "
+                    f"values that belong to another label at level {level + 1}",
+                    hint="each label has exactly one label above it",
+                )
 
     @property
     def n_levels(self) -> int:
@@ -113,7 +125,10 @@ class Hierarchy:
         """
         lacking = sum(value not in self.paths for value in values)
         if lacking:
-            raise SchemaError(**refusal("hierarchy_lacks", column=column, lacking=lacking, values=len(values)))
+            raise SchemaError(
+                f"the hierarchy of column {column!r} lacks {lacking:,} of its {len(values):,} values",
+                hint="add a line for each, or check spelling, blanks and number formats",
+            )
 
     def topped(self) -> Hierarchy:
         """Return the hierarchy with a top level of one label, which is added if it is missing."""

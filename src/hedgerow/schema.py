@@ -197,7 +197,9 @@ def _events(name: str, declared: Any) -> tuple[str, ...]:
     """Return the events of a column in their usual spelling; one may stand alone."""
     events = [declared] if isinstance(declared, str) else declared
     if not LIST.fits(events):
-        raise SchemaError(**refusal("event_list", "schema", name=name))
+        raise SchemaError(
+            f"the events of column {name!r} are not a list", hint='write for example events = {"income": ["> 200000"]}'
+        )
     return tuple(Event.parse(name, event).text for event in events)
 
 

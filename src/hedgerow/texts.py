@@ -57,14 +57,12 @@ def text(group: str, key: str, /, **values: Any) -> str:
 def refusal(key: str, group: str = "error", /, **values: Any) -> dict[str, str]:
     """Return the message and the hint of an error, for `HedgerowError(**refusal(...))`.
 
-    The errors of audit and methods are the group "error", those of another folder a group of its name.
+    What one place refuses stands there; this is for what several places refuse. The errors of audits are the group
+    "error", those of another folder a group of its name.
 
     Examples
     --------
-    >>> refusal("twice", name="MART")
-    {'message': 'the method MART is given twice', 'hint': 'give a mapping of names to methods'}
+    >>> refusal("no_column", name="jbo", similar="; did you mean job?", names="job")
+    {'message': "there is no column 'jbo'; did you mean job?", 'hint': 'the released columns are job'}
     """
-    # those of the methods are many and seldom needed, so they have a file of their own
-    of_methods = read_toml("hedgerow.methods", "errors.toml") if group == "error" else {}
-    words = of_methods.get(key) or texts(group)[key]
-    return {part: each.format(**values) for part, each in words.items()}
+    return {part: each.format(**values) for part, each in texts(group)[key].items()}

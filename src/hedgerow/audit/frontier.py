@@ -36,7 +36,7 @@ from ..notation import figure, plain
 from ..progress import Progress, telling, with_context
 from ..release.private_release import PrivateRelease
 from ..schema import SCHEMA, Schema
-from ..texts import refusal, text, texts
+from ..texts import text, texts
 from ..validation import (
     AXES,
     LIST,
@@ -112,7 +112,7 @@ def methods_by_name(methods: Any) -> dict[str, Any]:
     for title, each in zip(titles, listed, strict=True):
         name = title if titles.count(title) == 1 else repr(each)
         if name in out:
-            raise ParameterError(**refusal("twice", name=name))
+            raise ParameterError(f"the method {name} is given twice", hint="give a mapping of names to methods")
         out[name] = each
     return out
 
@@ -128,7 +128,7 @@ def settings_of(methods: Mapping[str, Any], values_by_name: Mapping[str, Iterabl
     parameters = {parameter for names in defaults.values() for parameter in names} | {"k", CAP}
     if unknown := [name for name in axes if name not in parameters]:
         similar = did_you_mean(unknown[0], parameters)
-        raise ParameterError(**refusal("no_parameter", name=unknown[0], similar=similar))
+        raise ParameterError(f"none of the methods has the parameter {unknown[0]!r}{similar}")
     settings = []
     for name, method in methods.items():
         mine = {n: values for n, values in axes.items() if n in defaults[name] and values}
@@ -534,7 +534,10 @@ class Frontier:
                 k = max(p.k or 0 for p in self.points)
                 utility = max(p.utility for p in self.points)
                 near = text("frontier", "near", disclosure=figure(disclosure), k=k, utility=figure(utility))
-            raise InfeasibleError(**refusal("no_point", releases=len(self.points), near=near))
+            raise InfeasibleError(
+                f"none of the {len(self.points)} releases meets the targets; reached one by one: {near}",
+                hint="relax a target or try more settings",
+            )
         if target_utility is not None:
             return min(met, key=lambda p: (p.disclosure, -p.utility, -(p.k or 0)))
         return min(met, key=lambda p: (-p.utility, p.disclosure, -(p.k or 0)))
@@ -555,7 +558,9 @@ class Frontier:
             The axes, the schema or the bound differ, so the points are not comparable.
         """
         if not self.is_comparable(more):
-            raise ParameterError(**refusal("other_axes"))
+            raise ParameterError(
+                "the two frontiers differ in their schema, axes or bound", hint="search both with the same ones"
+            )
         same = {n for n in self.methods if n not in more.methods or self._same_method(more, n)}
         new = {str(Setting(each["method"], each["parameters"])) for each in more._every}
 
@@ -797,7 +802,11 @@ def frontier(
     chosen = methods_by_name(methods)
     private = [name for name, each in chosen.items() if each.is_private]
     if private and (len(private) < len(chosen) or utility == "learning" or max_inference or disclosure):
-        raise UnsupportedError(**refusal("spends"))
+        raise UnsupportedError(
+            "a frontier of PrivateTree sets the promised advantage beside errors of counts, and takes no other "
+            "methods, no other axes and no max_inference",
+            hint="try it alone, with values of epsilon: hedgerow frontier --method private-tree --epsilon 0.5,1,2",
+        )
     if private:  # one promise, and one measure that needs no pairs
         utility, disclosure = "queries", "advantage"
         settings = {"epsilon": TRIED["epsilon"]} | dict(settings or {})
@@ -809,7 +818,11 @@ def frontier(
     check_one_of("utility", utility, utilities)
     check_one_of("disclosure", disclosure, disclosures)
     if altered and disclosure not in ANY_METHOD:
-        raise ParameterError(**refusal("alters", names=", ".join(altered)))
+        names = ", ".join(altered)
+        raise ParameterError(
+            f"{names} alters values, so groups of equal cells say nothing",
+            hint='choose disclosure="linkage", "inferred" or "advantage", which every method has',
+        )
     if not schema.sensitive and (disclosure != "linkage" or utility == "learning" or max_inference):
         raise ParameterError("a frontier needs at least one sensitive column to disclose")
     ready = people if isinstance(people, Prepared) else Prepared.of(people, schema)

@@ -27,7 +27,7 @@ from ..notation import figure, plain
 from ..progress import Progress, Tell, telling
 from ..release import Release, make_release
 from ..schema import SCHEMA, Schema
-from ..texts import refusal, text
+from ..texts import text
 from ..validation import METHOD, NAMES, PROGRESS, SEED, takes, whole
 from .attacks.learners import LEARNERS, MOST_CLASSES, TrainingSet, attackers, nearest_of
 from .design_matrix import OUTSIDE, shown_values, true_values
@@ -488,7 +488,10 @@ class InferenceBound:
 
     def __init__(self, most: float) -> None:
         if isinstance(most, bool) or not isinstance(most, (int, float)) or not 0 < most < 1:
-            raise ParameterError(**refusal("bound", most=most))
+            raise ParameterError(
+                f"max_inference must lie in (0, 1), not {most!r}",
+                hint="it is the share of the public error that learners may take off",
+            )
         self.most = float(most)
         self._measured: tuple[Table, Inference] | None = None
 

@@ -14,7 +14,7 @@ from ..columns.column import Column
 from ..columns.table import Table
 from ..errors import InputError, SchemaError
 from ..measures import Ints, group
-from ..texts import refusal, text
+from ..texts import text
 from .released_values import ReleasedColumn
 from .subject import Subject, Unpaired
 from .whole_rows import shared
@@ -103,7 +103,15 @@ def find_rows(original: Table, subject: Subject, quasi: Sequence[ReleasedColumn]
         return pairs
     if reason is not None:
         raise reason
-    raise Unpaired(**refusal("not_aligned", rows=original.n_rows, released=released.n_rows))
+    raise Unpaired(
+        f"the tables cannot be aligned: nothing tells which of the {original.n_rows:,} original rows stand "
+        f"behind the {released.n_rows:,} released ones: no unchanged columns identify them, and their order "
+        "shows nothing",
+        hint=(
+            "give the Release itself or its folder, the plan (plan=, --plan), or a column with a different value in "
+            "every row of both tables (key=, --key)"
+        ),
+    )
 
 
 def _pairs(rows: npt.NDArray[Any], by: str, columns: Sequence[str] = (), unsure: int = 0) -> RowPairs:
@@ -122,10 +130,16 @@ def _by_key(before: Table, after: Table, key: str) -> RowPairs:
         counts = column.counts()[: column.n_values]
         twice = int(counts[counts > 1].sum())
         if missing or twice:
-            raise InputError(**refusal("no_key", key=key, where=where, missing=missing, twice=twice))
+            raise InputError(
+                f"the key column {key!r} of the {where} table is no key: rows without a value: {missing}, rows "
+                f"that share one: {twice}"
+            )
     originals = released_numbers.codes_in(numbers, unknown=-1)
     if unknown := int((originals < 0).sum()):
-        raise InputError(**refusal("unknown_keys", unknown=unknown, rows=after.n_rows, key=key))
+        raise InputError(
+            f"the tables cannot be aligned: {unknown} of {after.n_rows} released rows have a {key!r} that the "
+            "original table does not have"
+        )
     row_of = np.empty(numbers.n_values, np.int64)
     row_of[numbers.codes] = np.arange(before.n_rows)
     return _pairs(row_of[originals], "key", [key])

@@ -663,7 +663,9 @@ def audit(
     standard = None if profile is None else Profile.load(profile)
     by_person = bool(others) or per_person
     if by_person and paired is False:
-        raise ParameterError(**refusal("single_people"))
+        raise ParameterError(
+            "figures of single people (per_person, --per-person) need rows that are paired with their originals"
+        )
     requested: dict[str, Any] = {
         "attacks": attacks,
         "learning": learning,
@@ -728,7 +730,9 @@ def audit(
         weights = what.schema.weight
         weights = weights if weights in (*what.table.names, *sides.original.names) else None
     if population_size is not None and population_size < sides.plain.n_rows:
-        raise ParameterError(**refusal("small_population", size=population_size, rows=sides.plain.n_rows))
+        raise ParameterError(
+            f"population_size is {population_size:,}, fewer than the {sides.plain.n_rows:,} released records"
+        )
     without_control = "withheld rows" if isinstance(sides, Pair) and not why else "nobody"
     parameters = {
         "key": key,
@@ -791,7 +795,10 @@ def _sample(sides: TablePair, original: Table | None, why: str, n: int | None, r
     if n is None or (n >= sides.plain.n_rows and not streams):
         return None
     if why or not isinstance(sides, Pair):
-        raise UnsupportedError(**refusal("sample"))
+        raise UnsupportedError(
+            "a sample is drawn from rows that are paired with their originals, and these are not paired",
+            hint="leave sample out (--sample), or pair them by a key",
+        )
     return sample_of(sides, n, random_state)
 
 

@@ -73,7 +73,10 @@ def pair_up(original: Any, subject: Subject, *, key: str | None = None, allow_ou
     if unread := {each.column.name: each.rows_of(each.unread) for each in cells if each.unread}:
         raise UnreadCells(unread)
     if outside := {each.column.name: each.rows_of(each.outside) for each in cells if each.outside}:
-        raise InputError(**refusal("impossible", cells=named_cells(outside)))
+        raise InputError(
+            f"the release holds values that no original value could have given: {named_cells(outside)}",
+            hint="check the column kinds, and give the hierarchy or the plan that was used",
+        )
     row_pairs = find_rows(before, subject, [each.column for each in cells], key)
     rows, released_rows = row_pairs.rows, row_pairs.released_rows
     in_rows = subject.guard is not None and subject.guard.rows  # which no cell of a person's own can cover
@@ -122,7 +125,9 @@ def pair_up(original: Any, subject: Subject, *, key: str | None = None, allow_ou
 def check_measured(schema: Schema, table: Table, what: str) -> None:
     """Raise SchemaError if a table lacks columns that the audit measures."""
     if not schema.quasi:
-        raise SchemaError(**refusal("no_quasi"))
+        raise SchemaError(
+            "no quasi-identifiers were named", hint="say which columns an intruder may know (quasi=[...], --quasi)"
+        )
     if lost := [n for n in (*schema.quasi, *schema.sensitive) if n not in table.names]:
         names = ", ".join(table.names)
         raise SchemaError(**refusal("lacks", what=what, lost=", ".join(map(repr, lost)), names=names))
@@ -148,7 +153,10 @@ def _released_sensitive(column: Column, subject: Subject, rows: Ints) -> Column:
         released = after.like(column)
     except SchemaError:
         if not column.is_number:
-            raise InputError(**refusal("other_kind", name=column.name, kind=column.kind)) from None
+            raise InputError(
+                f"the released sensitive column {column.name!r} cannot be read as {column.kind}, the kind of the "
+                "original"
+            ) from None
         released = displayed(_all_cells(column, subject))  # ranges, each at its middle
     # joined or generalised categories, which the original does not have
     if not column.is_number and not set(released.values) <= set(column.values):
@@ -247,7 +255,10 @@ def join(column: Column, numbered: Column, second: Table, others: Sequence[npt.N
     counted = np.bincount(groups, counts, len(names) + 1).astype(np.int64)
     wrong = int((counted != np.bincount(labels, minlength=len(names) + 1)).sum())
     if unknown or wrong:
-        raise InputError(**refusal("second_table", wrong=wrong, unknown=unknown))
+        raise InputError(
+            f"the two released tables do not fit: {wrong:,} groups have another number of records, {unknown:,} "
+            "values are not in the original"
+        )
     # both are sorted by group, the rows within by a hash: dealt at random, yet equal for any row order
     at = np.lexsort((codes, groups))
     values = np.repeat(codes[at], counts[at])

@@ -94,7 +94,9 @@ def score(
     x, y = numeric_matrix(first, names), numeric_matrix(second, names)[np.argsort(rows)]
     complete = ~(np.isnan(x).any(axis=1) | np.isnan(y).any(axis=1))
     if complete.sum() < 2:
-        raise InputError(**refusal("incomplete"))
+        raise InputError(
+            "fewer than 2 rows are complete in both files", hint="leave out columns that are mostly missing"
+        )
     x, y = x[complete], y[complete]
     scores = score_arrays(x, y, names, known, records, random_state)
     same = tuple(name for name, equal in zip(names, (x == y).all(axis=0).tolist(), strict=True) if equal)
@@ -121,7 +123,10 @@ def _rows(original: Table, masked: Table) -> tuple[Ints, str]:
 def _compared(first: Table, second: Table, columns: list[str] | None) -> tuple[list[str], list[str]]:
     """Return the columns to compare, and the original's numeric columns that the masked file recoded."""
     if first.n_rows != second.n_rows:
-        raise InputError(**refusal("other_rows", rows=first.n_rows, others=second.n_rows))
+        raise InputError(
+            f"the files have {first.n_rows} and {second.n_rows} rows",
+            hint="row i of the masked file must belong to row i of the original",
+        )
     numbers = [n for n in first.names if n in second.names and first.kind(n) == "numeric"]
     shared = [n for n in numbers if second.kind(n) == "numeric"]
     recoded = [n for n in numbers if n not in shared]

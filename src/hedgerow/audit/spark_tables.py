@@ -47,10 +47,16 @@ def put_there(
     plan = plan or plan_of(released)
     schema = roles(plan) if schema is None and plan is not None else schema
     if plan is not None and plan.recoding.second_file:
-        raise UnsupportedError(**refusal("second_on_cluster", file=plan.recoding.second_file))
+        raise UnsupportedError(
+            f"the release has a second table, {plan.recoding.second_file!r}, which the engine 'spark' does not read",
+            hint='use engine="memory" (--engine memory)',
+        )
     if (folder := folder_of(released)) is not None:
         if (folder / MAPPING).exists() and plan is not None and not _made_again(plan):
-            raise UnsupportedError(**refusal("mapping_on_cluster", file=MAPPING))
+            raise UnsupportedError(
+                f"{MAPPING} pairs rows by their numbers, and rows of a cluster have none",
+                hint='use engine="memory" or "duckdb" (--engine)',
+            )
         notes = tuple(filter(None, [altered(folder, AUDIT)]))
         released = released_file(folder)
     if isinstance(original, (str, Path)):
@@ -73,7 +79,11 @@ def copies(
     if isinstance(released, Release):
         schema, plan = schema or released.schema, plan or released.plan
     if plan is not None and plan.parameters.get("keep_order") and not keyed and original is not None:
-        raise UnsupportedError(**refusal("order_on_cluster"))
+        raise UnsupportedError(
+            "the records of this release stand in the order of the input, which pairs them, and rows of a "
+            "cluster have no order",
+            hint='use engine="memory" or "duckdb" (--engine), or name a key column (key=, --key)',
+        )
     original, released = (_copied_here(each, memory) for each in (original, released))
     return original, released, schema, plan
 

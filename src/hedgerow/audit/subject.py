@@ -56,7 +56,13 @@ class UnreadCells(InputError):
 
     def __init__(self, cells: Mapping[str, Mapping[str, int]]) -> None:
         self.cells = cells
-        super().__init__(**refusal("unread", cells=named_cells(cells)))
+        super().__init__(
+            f"released cells cannot be read: {named_cells(cells)}",
+            hint=(
+                "give the hierarchy (--schema) or the plan (--plan) that they come from, or check the kinds of the "
+                "columns"
+            ),
+        )
 
 
 def named_cells(columns: Mapping[str, Mapping[str, int]], most: int = 3) -> str:
@@ -143,7 +149,14 @@ class Subject:
         recoding = self.plan.recoding
         if recoding.applies and not recoding.draws and not (self.guard and self.guard.rows):
             return by_content(self.plan, original, self.table)
-        raise Unpaired(**refusal("no_order"))
+        raise Unpaired(
+            "rows stand in the order of their content, and a plan cannot say whose row is whose where values "
+            "were drawn or depend on the whole table",
+            hint=(
+                "audit the Release itself, keep its mapping (write(mapping=True), protect --mapping), or give a key "
+                "column"
+            ),
+        )
 
     @property
     def guard(self) -> Guard | None:
@@ -221,10 +234,18 @@ def subject(released: Any, schema: Schema | None, plan: Plan | None, holds: Hold
         if (folder / MAPPING).exists():
             rows = RowMap.load(folder / MAPPING)
     if plan is not None and plan.recoding.second_file and file is None:
-        raise InputError(**refusal("no_second", file=plan.recoding.second_file))
+        raise InputError(
+            f"the released table cannot be read without its table {plan.recoding.second_file!r}",
+            hint="give the release folder instead of the table",
+        )
     if schema is None:
         if plan is None:
-            raise SchemaError(**refusal("no_roles"))
+            raise SchemaError(
+                "nothing says which columns are quasi-identifiers",
+                hint=(
+                    "give a schema, or a release that knows its own; the people come first: hr.audit(people, release)"
+                ),
+            )
         schema = roles(plan)
     if plan is not None and not schema.encoding:  # both files are in that
         schema = schema.replace(encoding=plan.encoding)
@@ -336,7 +357,11 @@ def check_extent(table: Table, schema: Schema) -> None:
     columns = [table.declared_column(schema, name) for name in (*schema.quasi, *schema.sensitive)]
     large = [c.name for c in columns if c.is_number and any(abs(value) > _LARGEST for value in c.values)]
     if large:
-        raise InputError(**refusal("extent", names=", ".join(map(repr, large)), largest=_LARGEST))
+        names = ", ".join(map(repr, large))
+        raise InputError(
+            f"{names}: numbers beyond {_LARGEST:g} cannot be measured",
+            hint="give them in larger units, or declare the column categorical",
+        )
 
 
 def plan_of(released: Any, path: str | Path | None = None) -> Plan | None:
@@ -359,7 +384,10 @@ def check_order(original: Any, released: Any) -> None:
     """Raise InputError if the original is a release and the release is none."""
     if (folder := folder_of(original)) and (folder / PLAN).exists() and folder_of(released) is None:
         first = released if isinstance(released, (str, Path)) else "people.csv"  # a frame would be printed
-        raise InputError(**refusal("swapped", original=first, released=original))
+        raise InputError(
+            f"{original} is a release, and stands where the original does",
+            hint=f"give the original first: hedgerow audit {first} {original}",
+        )
 
 
 def folder_of(released: Any) -> Path | None:

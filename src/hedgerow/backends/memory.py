@@ -24,7 +24,6 @@ from ..key import Key
 from ..measures import Classes, Persons, disclosure, group
 from ..measures.classes import by_ranges, distinct_values
 from ..plan import Plan, PlanColumn
-from ..texts import refusal
 from . import column_maps, partitions, randomize
 from .base import Capabilities, Change, Executors, PartWork, ReleasedTable, T, Transformed, execute_by, sensitive_column
 from .release_order import ReleasedCodes
@@ -38,9 +37,15 @@ capabilities = Capabilities(recodings=tuple(EXECUTORS), streams=False)
 def open(source: Any, options: OpenOptions = DEFAULTS) -> Table:
     """Read a whole source into memory."""
     if options.memory is not None:
-        raise ParameterError(**refusal("whole_table", "backends"))
+        raise ParameterError(
+            "memory= limits engines that read a table piece by piece, and this one holds the whole table",
+            hint='choose engine="duckdb" (--engine duckdb), or leave memory out',
+        )
     if is_database(source):
-        raise UnsupportedError(**refusal("database", "backends", name=Path(source).name))
+        raise UnsupportedError(
+            f"{Path(source).name} is a database, which an engine that streams reads",
+            hint="give a DuckDB relation of its table, or a method that runs on that engine",
+        )
     if isinstance(source, (str, Path)) and is_many(source):
         return _joined(Path(source))
     return read(source, schema=options.schema, unescape_formulas=options.unescape_formulas)
@@ -50,7 +55,13 @@ def _joined(path: Path) -> Table:
     """Read the Parquet files of a folder or pattern into one table."""
     parts = parts_of(path)
     if SUFFIXES[parts[0].suffix.lower()] != ".parquet":
-        raise UnsupportedError(**refusal("several_files", "backends", name=path.name))
+        raise UnsupportedError(
+            f"{path.name} stands for several files that are not Parquet",
+            hint=(
+                'protect, audit and apply put text files together by engine="duckdb" (--engine duckdb); put others '
+                "together first"
+            ),
+        )
     scan = Scan.from_files(parts)
     tables = []
     for part in parts:

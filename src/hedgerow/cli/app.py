@@ -14,7 +14,6 @@ import typer
 
 from ..errors import HedgerowError, PromiseError, no_memory
 from ..progress import arrived, cautions
-from ..texts import refusal
 from . import apply, audit, for_recipients, frontier, protect, start, verify_evidence
 from .command import Commands, Panelled, UsageError
 from .console import complain, set_quiet, warn
@@ -153,12 +152,21 @@ def _complain_of(error: Exception) -> int:
     if not isinstance(error, (OSError, MemoryError)) and os.environ.get("HEDGEROW_DEBUG"):
         traceback.print_exc()
     if isinstance(error, MemoryError) or no_memory(error):
-        complain(**refusal("no_memory", "cli"))
+        complain(
+            "not enough memory for this table; nothing was written",
+            hint="give it more memory, or fewer rows or columns; docs/benchmarks.md says how much tables take",
+        )
     elif isinstance(error, OSError):
         where = f"cannot use {error.filename}" if error.filename else "cannot write the output"
-        complain(**refusal("system", "cli", where=where, why=error.strerror or type(error).__name__))
+        why = error.strerror or type(error).__name__
+        complain(
+            f"{where}: {why}", hint="check that the place exists, has room and may be written to; no file was replaced"
+        )
     else:
         at = traceback.extract_tb(error.__traceback__)[-1]
         file = os.path.basename(at.filename)
-        complain(**refusal("fault", "cli", kind=type(error).__name__, file=file, line=at.lineno))
+        complain(
+            f"unexpected {type(error).__name__} in {file}, line {at.lineno}",
+            hint="this is a fault in Hedgerow; HEDGEROW_DEBUG=1 shows where (its text may quote the data)",
+        )
     return USAGE

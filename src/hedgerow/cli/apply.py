@@ -9,7 +9,6 @@ from ..files import SUFFIXES
 from ..key import Key
 from ..plan import Plan
 from ..progress import cautions
-from ..texts import refusal
 from ..workflow.options import ENGINE, READING, plan_read_as, rows
 from .command import Options, command
 from .console import as_json, note, say, warn, working
@@ -33,7 +32,10 @@ def apply(plan: Path, source: str, options: Options) -> None:
     from . import heavy
 
     if plan.is_file() and plan.suffix.lower() in SUFFIXES:
-        raise ParameterError(**refusal("plan_first", "cli", file=plan))
+        raise ParameterError(
+            f"{plan} is a table, and the plan comes first",
+            hint="hedgerow apply release/plan.json people.csv --out recoded.csv",
+        )
     if not options.get("out"):
         raise ParameterError("no --out given", hint="name the file to write: --out recoded.csv")
     to_stream, key_file = is_stream(options), options.get("key_file")
@@ -50,7 +52,10 @@ def apply(plan: Path, source: str, options: Options) -> None:
         if not recoding.recoding.draws:
             raise ParameterError("--key-file is given, and this plan draws nothing")
         if not Path(key_file).exists():  # a new key would draw anew
-            raise InputError(**refusal("no_key_file", "cli", file=key_file))
+            raise InputError(
+                f"there is no key file {key_file}",
+                hint="name the one that the release was drawn with, or leave --key-file out",
+            )
         key = Key.file(key_file)
     with working("recoding"), cautions() as warnings:
         chosen = options.pick(("keep_order", "unseen", "engine", "memory", "parts"))

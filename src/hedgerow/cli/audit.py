@@ -8,7 +8,7 @@ from typing import Any
 
 from ..errors import ParameterError
 from ..files import SUFFIXES, write_private
-from ..texts import read_toml, refusal
+from ..texts import read_toml
 from ..workflow.options import ENGINE, READING, SCHEMA, plan_read_as, rows
 from .command import FORMATS, Options, command
 from .console import as_json, say, table, to_stderr, working
@@ -114,11 +114,16 @@ def _tables(source: str | None, release: str | None, options: Options) -> tuple[
     if options.get("release_only"):
         files = [file for file in (source, release, options.get("released")) if file]
         if len(files) != 1:
-            raise ParameterError(**refusal("one_table", "cli"))
+            raise ParameterError(
+                "--release-only takes one table, the release",
+                hint="hedgerow audit --release-only release.csv --quasi ...",
+            )
         return None, files[0]
     original, released = source or options.get("original"), release or options.get("released")
     if not original or not released:
-        raise ParameterError(**refusal("two_tables", "cli"))
+        raise ParameterError(
+            "two tables are needed, or --release-only", hint="hedgerow audit people.csv release.csv --quasi ..."
+        )
     return original, released
 
 

@@ -240,7 +240,10 @@ def command(
         def run(config: Path | None = None, **values: Any) -> Any:
             for argument, option in _SAME:
                 if values.get(option) and argument in arguments and values[argument]:
-                    raise ParameterError(**refusal("two_sources", "cli", name=arguments[argument][0], option=option))
+                    raise ParameterError(
+                        f"{arguments[argument][0]} and --{option} both name this table",
+                        hint=f"give one of them: --{option} is for TOML files",
+                    )
             flags = {name: value for name, value in values.items() if name in by_name}
             options = merged(flags, config, by_name)  # --quiet counts while standard input is read
             return function(**{name: received(values[name]) for name in arguments}, options=options)

@@ -13,7 +13,7 @@ from ..errors import Cancelled, HedgerowError, ParameterError
 from ..plan.records import REDRAW
 from ..profiles import Profile
 from ..progress import cautions
-from ..texts import refusal, text
+from ..texts import text
 from ..validation import DAY, check, whole
 from ..workflow import methods
 from ..workflow.options import ENGINE, check_hierarchies
@@ -62,7 +62,10 @@ def protect(options: Options, source: str | None = None) -> None:
             method = heavy.stronger(profile, method, is_chosen="k" in options)
         note(*texts)
         if to_stream or not options.get("report", True):
-            raise ParameterError(**refusal("no_report", "cli"))
+            raise ParameterError(
+                "--profile is judged by what the report measures",
+                hint="leave out --no-report, and name a folder as --out",
+            )
     schema = options.schema()
     with working("reading"):
         session = heavy.Session(file, schema=schema, method=method, **options.pick(ENGINE))
@@ -150,7 +153,9 @@ def _with_keys(options: Options) -> tuple[Any, dict[str, Any]]:
     elif key and not pseudonyms and not drawing:
         raise ParameterError("--key-file is given without --pseudonyms or --guard redraw")
     if pseudonyms and not key:
-        raise ParameterError(**refusal("no_key", "cli"))
+        raise ParameterError(
+            "--pseudonyms needs --key-file", hint="make one with: (umask 077; head -c 32 /dev/urandom > key.bin)"
+        )
     return method, {"pseudonym_key": key if pseudonyms else None, **drawing}
 
 

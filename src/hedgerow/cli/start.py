@@ -19,7 +19,7 @@ from ..files import write_private
 from ..notation import figure
 from ..profiles import Profile
 from ..schema import Schema
-from ..texts import refusal, text
+from ..texts import text
 from ..workflow.methods import make
 from ..workflow.options import READING, rows
 from ..workflow.request import Request
@@ -204,7 +204,9 @@ def studio(options: Options, source: str | None = None) -> None:
     try:
         from ..studio.server import serve
     except ImportError:
-        raise UnsupportedError(**refusal("no_studio", "cli")) from None
+        raise UnsupportedError(
+            "the studio needs FastAPI and uvicorn, which are not installed", hint="pip install 'hedgerow[studio]'"
+        ) from None
 
     def ready(address: str) -> None:
         say(address)

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from ..errors import SchemaError
 from ..notation import beyond_years, moment, number
 from ..schema import Kind
-from ..texts import refusal
 
 # what Arrow raises, except that there is no more memory
 ArrowFault = tuple(e for e in pa.ArrowException.__subclasses__() if not issubclass(e, MemoryError))
@@ -230,7 +229,12 @@ def as_entries(cells: pa.Array) -> tuple[pa.Array, pa.Array]:
 
 def inexact(names: Sequence[str]) -> SchemaError:
     """Build the error for columns with numbers that doubles cannot represent."""
-    return SchemaError(**refusal("inexact", "columns", names=", ".join(map(repr, names))))
+    listed = ", ".join(map(repr, names))
+    return SchemaError(
+        "numbers that doubles cannot hold (whole ones beyond 2^53, more than 15 digits, parts of microseconds) "
+        f"in: {listed}",
+        hint="round them, give them in another unit, or declare the column categorical",
+    )
 
 
 def beyond_doubles(array: pa.Array | pa.ChunkedArray) -> bool:

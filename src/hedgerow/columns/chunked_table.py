@@ -171,7 +171,11 @@ class ChunkedTable(StoredTable):
         names = [self._field(n).name for n in dict.fromkeys(names) if n not in self._codings]
         nested = [n for n in names if pa.types.is_nested(self._field(n).type)]
         if nested:
-            raise UnsupportedError(**refusal("nested_here", "columns", names=", ".join(map(repr, nested))))
+            listed = ", ".join(map(repr, nested))
+            raise UnsupportedError(
+                f"columns hold nested values: {listed}",
+                hint="leave them out, flatten them, or use the engine that works in memory",
+            )
         if not names:
             return
         try:
@@ -205,7 +209,10 @@ class ChunkedTable(StoredTable):
                     self.spill()
         except pa.ArrowNotImplementedError:
             kinds = ", ".join(f"{n!r} ({self._field(n).type})" for n in names)
-            raise UnsupportedError(**refusal("not_listed", "columns", kinds=kinds)) from None
+            raise UnsupportedError(
+                f"among these columns is one of a type whose values cannot be listed: {kinds}",
+                hint="leave it out, or give it another type",
+            ) from None
         for name in names:
             self._codings[name] = Coding(entries[name], codes[name], counts[name])
 

@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from ..errors import SchemaError
 from ..notation import DAY, Exact, number
 from ..schema import Kind
-from ..texts import refusal
 from .arrays import inexact, slices
 
 # codes that are counted at a time, because counting widens them to eight bytes
@@ -276,7 +275,10 @@ class Column(Dictionary):
         if not events:
             return self
         if self.kind != "numeric":
-            raise SchemaError(**refusal("no_events", "columns", name=self.name))
+            raise SchemaError(
+                f"events of column {self.name!r} are declared, but it holds no numbers",
+                hint="declare events of numeric columns; categories are judged one by one anyway",
+            )
         return replace(self, events=tuple(events))
 
     def counts(self) -> NDArray[np.int64]:

@@ -132,7 +132,10 @@ def _text_numbers(name: str, array: pa.ChunkedArray) -> pa.ChunkedArray:
         except (TypeError, ValueError):
             bad[i] = bool(text and text.strip())
     if bad.any():
-        raise SchemaError(**refusal("no_numbers", "columns", name=name, bad=int(bad.sum())))
+        raise SchemaError(
+            f"column {name!r} is declared numeric, but {int(bad.sum()):,} of its different values hold no number",
+            hint="declare it categorical, or repair them",
+        )
     try:
         exact = decimals(texts)
     except pa.ArrowInvalid:
@@ -149,7 +152,10 @@ def _moments(name: str, array: pa.ChunkedArray) -> pa.ChunkedArray:
         index, texts = indexed(array)
         parsed = parse_dates(texts)
         if parsed is None:
-            raise SchemaError(**refusal("no_dates", "columns", name=name))
+            raise SchemaError(
+                f"column {name!r} is declared a date, but not all of its text reads as dates",
+                hint="write dates as YYYY-MM-DD, or declare the column categorical",
+            )
         position = pa.array(index, mask=index < 0)
         return pa.chunked_array([parsed.take(position)])
     if not (is_moment(array.type) or pa.types.is_null(array.type)):
@@ -259,7 +265,10 @@ def _encode_exact(name: str, kind: Kind, unit: str, array: pa.ChunkedArray) -> C
 
 def _encode_categories(name: str, array: pa.ChunkedArray, kind: Kind) -> Column:
     if pa.types.is_nested(array.type):
-        raise SchemaError(**refusal("nested", "columns", name=name, kind=array.type))
+        raise SchemaError(
+            f"column {name!r} holds nested values ({array.type})",
+            hint="only flat columns can be recoded; leave it out or flatten it",
+        )
     index, entries = indexed(array)
     # several entries may have the same text, such as 1 and 1.0: they are one category
     texts = as_text(entries).dictionary_encode()

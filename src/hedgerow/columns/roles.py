@@ -194,7 +194,11 @@ def refuse_identifiers(table: Table, names: Sequence[str]) -> None:
     """Raise SchemaError if undeclared columns look like identifiers."""
     suspects = [n for n in names if _names_people(n) or _describe(table, n).role == "identifier"]
     if suspects:
-        raise SchemaError(**refusal("like_identifiers", "columns", names=", ".join(map(repr, suspects))))
+        listed = ", ".join(map(repr, suspects))
+        raise SchemaError(
+            f"undeclared columns look like identifiers: {listed}",
+            hint="leave them out (identifiers=, --identifiers), or declare them harmless (other=, --other)",
+        )
 
 
 def refuse_repeated(table: Table, schema: Schema, pseudonyms: Sequence[str] = ()) -> list[str]:
@@ -519,7 +523,13 @@ def check_weights(table: Table, name: str) -> Column:
     wrong = np.append(~((weights >= 1) & np.isfinite(weights)), True)
     bad = int(column.counts()[wrong].sum())
     if bad:
-        raise InputError(**refusal("no_weights", "columns", name=name, bad=bad))
+        raise InputError(
+            f"{bad:,} sampling weights in {name!r} are missing, infinite or below 1",
+            hint=(
+                "a weight says how many people a record stands for: multiply weights that were normed, or leave the "
+                "column out; exact weights find people"
+            ),
+        )
     return column
 
 

@@ -18,7 +18,6 @@ from ..io.file_format import FileFormat
 from ..io.frames import ArrowSource, PandasSource, Source
 from ..plan import PlanColumn
 from ..schema import KINDS, Kind, Schema
-from ..texts import refusal
 from .arrays import beyond_doubles, decoded, filled, indexed, kind_of, one_piece, same_memory, slices, storage
 from .column import Column, as_categories, in_unit, ordered
 from .encode import encode
@@ -127,7 +126,10 @@ class Table:
         UnsupportedError
             Its rows are not in files that DuckDB reads.
         """
-        raise UnsupportedError(**refusal("no_files", "columns"))
+        raise UnsupportedError(
+            "the rows of this table do not lie in files that DuckDB reads",
+            hint='protect with engine="duckdb" (--engine duckdb), or take release.table',
+        )
 
     def reordered(self, rows: NDArray[Any]) -> Table:
         """Return the table with its rows in the order of `rows`."""
@@ -447,7 +449,10 @@ class StoredTable(Table):
     @property
     def arrow(self) -> NoReturn:
         """Raise UnsupportedError, because the rows are not in memory."""
-        raise UnsupportedError(**refusal("needs_all", "columns", why=self.refusal))
+        raise UnsupportedError(
+            f"this needs the whole table in memory, and {self.refusal}",
+            hint='use engine="memory" (--engine memory), or a part of the table',
+        )
 
     def values(self, name: str) -> tuple[pa.Array, NDArray[np.int64]]:
         """Return a column's distinct values in natural order, and the number of rows with each."""
@@ -496,6 +501,13 @@ def check_names(names: Sequence[str], where: str = "the table") -> None:
         raise InputError(f"{where} has columns without a name: number {', '.join(empty)}", hint=hint)
     # before the first name of a release it would be the mark of the file
     if marked := [name.strip("\ufeff") for name in names if name.startswith("\ufeff")]:
-        raise InputError(**refusal("marked", "io", where=where, names=", ".join(map(repr, marked))))
+        listed = ", ".join(map(repr, marked))
+        raise InputError(
+            f"{where} has an invisible byte order mark (U+FEFF) before the column names {listed}",
+            hint="take it out: it belongs before the first byte of a file alone",
+        )
     if doubled := sorted({name for name in names if list(names).count(name) > 1}):
-        raise InputError(**refusal("doubled", "io", where=where, names=", ".join(map(repr, doubled))))
+        listed = ", ".join(map(repr, doubled))
+        raise InputError(
+            f"{where} has column names more than once: {listed}", hint="give every column a name of its own"
+        )

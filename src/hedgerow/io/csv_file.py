@@ -169,7 +169,10 @@ def _not_utf8(path: Path, strict: bool) -> int:
     """
     first, broken, total = unlike_utf8(path)
     if strict and _FEW * broken < total:
-        raise InputError(**refusal("few_not_utf8", "io", file=path.name, broken=broken, total=total, first=first))
+        raise InputError(
+            f"{path.name} is UTF-8 but for {broken:,} of its {total:,} lines, the first of them line {first:,}",
+            hint='mend these lines, or say what the file is: --encoding cp1252 (encoding="cp1252")',
+        )
     return first
 
 
@@ -354,7 +357,10 @@ def sniff(text: str, name: str) -> Dialect:
     dialect = best[2]
     # a header has as many fields as most lines; more than two that few lines have are a ragged file
     if best[0] < 0.5 and best[1] < 3 and (fields := _width_below(text, newline)):
-        raise InputError(**refusal("no_header", "io", file=name, fields=fields))
+        raise InputError(
+            f"{name} does not begin with a header: most of its lines have {fields} fields, the first has not",
+            hint="take out what stands above the header, such as a title or sep=;",
+        )
     if not best[1]:
         # One column: any delimiter that does not occur will do.
         absent = [d for d in DELIMITERS if d not in text]

@@ -240,17 +240,24 @@ class FileFormat:
 
 def damaged(path: Path, kind: str) -> InputError:
     """Return the error for a file that is not what its ending says."""
-    return InputError(**refusal("other_format", "io", file=path.name, kind=kind))
+    return InputError(
+        f"{path.name} is not {kind}, or it is damaged", hint="check the ending of its name, or write it again"
+    )
 
 
 def check_start(start: bytes, name: str, nul: bytes = NULS) -> None:
     """Raise InputError if a text file's first megabyte begins as no table does, or holds the bytes `nul`."""
     if start.startswith(_NO_TEXT):
-        raise InputError(**refusal("no_text", "io", file=name))
+        raise InputError(
+            f"{name} begins like a workbook, a packed file or a picture, and not like text",
+            hint="give it its own ending, such as .xlsx, or save its table as CSV (UTF-8)",
+        )
     begins = start.removeprefix(codecs.BOM_UTF8).lstrip()
     for kind, form in _OTHER_TEXT.items():
         if form.match(begins):
-            raise InputError(**refusal("other_text", "io", file=name, kind=kind))
+            raise InputError(
+                f"{name} begins like {kind} and is not a table", hint="save the table in it as CSV (UTF-8)"
+            )
     at = start.find(nul)
     if at >= 0:
         raise InputError(**refusal("nul", "io", file=name, line=start.count(b"\n", 0, at) + 1))

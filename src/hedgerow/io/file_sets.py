@@ -57,7 +57,13 @@ def parts_of(path: str | Path) -> list[Path]:
     if inner:
         others = f" and {len(files):,} table file{'s' * (len(files) > 1)}" if files else ""
         named = f"folder{'s' * (len(folders) > 1)} ({', '.join(inner[:3])}{', ...' if len(inner) > 3 else ''}){others}"
-        raise InputError(**refusal("folders", "io", where=where, n=len(folders), folders=named))
+        raise InputError(
+            f"{where} is not one table: it holds {len(folders):,} {named}",
+            hint=(
+                "name the file, such as people.csv; parts of one table that lie in folders are named by a pattern, "
+                "such as people/*/*.parquet"
+            ),
+        )
     if not files:
         raise InputError(f"{where} holds no table file", hint=_ENDINGS)
     kinds = sorted({endings[p.suffix.lower()] for p in files})
@@ -82,7 +88,10 @@ def _check_gaps(folder: Path, files: Sequence[Path]) -> None:
         first = islice((i for i in count() if i not in numbers), min(n_missing, 3))
         listed = ", ".join([*map(PART_FILE.format, first), *["..."] * (n_missing > 3)])
         parts = f"part{'s' * (n_missing > 1)}"
-        raise InputError(**refusal("gap", "io", folder=folder, n=n_missing, parts=parts, missing=listed))
+        raise InputError(
+            f"the folder {folder} lacks {n_missing:,} {parts} of its table: {listed}",
+            hint=f"restore it; if these files are the whole table, name them by the pattern {folder}/*.parquet",
+        )
 
 
 def check_drift(parts: Sequence[Path], types: Sequence[Mapping[str, pa.DataType]]) -> None:
@@ -95,7 +104,10 @@ def check_drift(parts: Sequence[Path], types: Sequence[Mapping[str, pa.DataType]
             differences = [f"lacks {lacking}"] if lacking else []
             differences += [f"has {more} besides"] if more else []
             listed = " and ".join(differences) or "they stand in another order"
-            raise InputError(**refusal("other_columns", "io", file=path.name, first=parts[0].name, differences=listed))
+            raise InputError(
+                f"{path.name} has other columns than {parts[0].name}: {listed}",
+                hint="the parts of a table have the same columns in the same order",
+            )
         if changed := [n for n in first if not _same(first[n], columns[n])]:
             differences = [f"{n!r} ({columns[n]}, there {first[n]})" for n in changed]
             words = {"file": path.name, "first": parts[0].name, "differences": ", ".join(differences)}

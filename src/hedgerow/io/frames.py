@@ -115,7 +115,10 @@ class PandasSource(Source):
             column = frame.iloc[:, i]
             columns.append(_from_pandas(column, name, texts))
             if _family(columns[-1].type) in _VIEWS:
-                raise InputError(**refusal("not_reordered", "io", name=name, kind=column.dtype))
+                raise InputError(
+                    f"column {name!r} has the type {column.dtype}, whose rows pandas cannot reorder",
+                    hint='convert it, for example frame.astype({name: "string"})',
+                )
             if isinstance(column.dtype, sys.modules["pandas"].CategoricalDtype) and len(column):
                 exact = pa.types.is_dictionary(columns[-1].type)
                 listed = as_text(columns[-1].chunk(0).dictionary).to_pylist() if exact else []
@@ -145,7 +148,10 @@ class NumpySource(Source):
         if array.ndim == 1 and array.dtype.names is None:
             array = array.reshape(-1, 1)
         if array.ndim != 2 or array.dtype.names is not None:
-            raise InputError(**refusal("not_two_dimensions", "io", dimensions=array.ndim))
+            raise InputError(
+                f"a numpy array with {array.ndim} dimensions is not a table",
+                hint="give a two-dimensional array: rows by columns",
+            )
         self.array = array
         names = [f"{prefix}{i}" for i in range(array.shape[1])]
         self.texts = texts = dict[str, str]()
@@ -229,7 +235,10 @@ def _run(query: Any) -> Any:
     try:
         return query.collect()
     except DuplicateError:
-        raise InputError(**refusal("names_twice", "io", engine=query.implementation)) from None
+        raise InputError(
+            f"the {query.implementation} query has column names more than once",
+            hint="give every column a name of its own",
+        ) from None
     except MemoryError:
         raise
     except Exception as error:
@@ -259,7 +268,10 @@ def source_of(frame: Any, prefix: str = "x") -> Source:
     except TypeError:
         root, kind = type(frame).__module__.split(".")[0], type(frame).__name__
         kind = kind if root == "builtins" else f"{root}.{kind}"
-        raise InputError(**refusal("no_table", "io", kind=kind)) from None
+        raise InputError(
+            f"{kind} is not a table",
+            hint="give a path, a pandas, Polars or pyarrow table, a DuckDB relation or a two-dimensional numpy array",
+        ) from None
 
 
 def _mapping(columns: Mapping[str, Any]) -> Source:
@@ -411,7 +423,10 @@ def values_only(table: pa.Table) -> pa.Table:
         try:
             columns.append(_column_values(column))
         except (*ArrowFault, ValueError):
-            raise SchemaError(**refusal("not_written", "io", name=name, kind=column.type)) from None
+            raise SchemaError(
+                f"column {name!r} holds values that cannot be written anew ({column.type})",
+                hint="leave it out, or give it another type",
+            ) from None
     return pa.table(columns, names=table.column_names)
 
 

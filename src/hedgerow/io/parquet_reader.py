@@ -11,7 +11,6 @@ import pyarrow as pa
 
 from ..columns.arrays import is_text
 from ..errors import InputError, no_memory
-from ..texts import refusal
 from .duckdb_reader import connected, identifier, named
 from .file_sets import check_drift, readable
 from .frames import without_views
@@ -84,7 +83,9 @@ class Scan:
             except (pa.ArrowException, OSError) as error:
                 if no_memory(error):
                     raise MemoryError from None
-                raise InputError(**refusal("damaged", "io", file=path.name)) from None
+                raise InputError(
+                    f"{path.name} cannot be read to its end: it is damaged, or it changed", hint="write it again"
+                ) from None
 
     def relation(self) -> Any:
         """Return the files as a DuckDB relation on a connection of its own."""

@@ -19,7 +19,6 @@ from ..columns.arrays import as_text, is_text, value_type
 from ..columns.table import Table, check_names
 from ..errors import InputError, translated
 from ..schema import Schema
-from ..texts import refusal
 from .csv_file import declared_texts, read_csv, read_texts
 from .file_format import UNICODE, Dialect, FileFormat
 from .file_sets import check_path, readable
@@ -207,7 +206,11 @@ def _refuse_words(table: Table, missing: Collection[str]) -> None:
         and pc.any(pc.is_in(as_text(table.entries(name)).cast(pa.string()), words)).as_py()
     ]
     if affected:
-        raise InputError(**refusal("words_elsewhere", "io", names=", ".join(map(repr, affected))))
+        names = ", ".join(map(repr, affected))
+        raise InputError(
+            f"missing= names words that stand in {names} of a table that is not a text file",
+            hint="make those cells missing (null) in the table itself; missing= is for CSV files and workbooks",
+        )
 
 
 def changed(name: str) -> InputError:

@@ -24,7 +24,6 @@ import pyarrow.compute as pc
 from ..columns.arrays import decoded, indexed, is_text, value_class
 from ..errors import InputError, needed
 from ..files import temporary_folder
-from ..texts import refusal
 from .file_format import Code, Dialect, FileLabels, VariableLabels, damaged
 from .text_cells import cell_text, unused_name
 
@@ -175,13 +174,15 @@ def _check_transport(path: Path, content: bytes, width: int) -> None:
     many rows there are, so of version 5 a file that is cut between two rows looks whole.
     """
     if content.count(b"HEADER RECORD*******MEM") > 1:
-        raise InputError(**refusal("several_members", "io", file=path.name))
+        raise InputError(f"{path.name} holds several SAS tables", hint="write each to a file of its own")
     start = content.find(b"HEADER RECORD*******OBS") + 80
     declared = re.match(rb"\s*(\d+)\s", content[start - 32 : start])
     n_bytes = len(content) - start
     rest = content[len(content) - n_bytes % max(width, 1) :]
     if len(content) % 80 or rest.strip() or (declared and int(declared[1]) * width > n_bytes):
-        raise InputError(**refusal("cut_transport", "io", file=path.name))
+        raise InputError(
+            f"{path.name} does not end where a SAS transport file ends: it is cut or damaged", hint="write it again"
+        )
 
 
 def _cells(column: Sequence[Any]) -> list[Any]:

@@ -77,7 +77,14 @@ def read_workbook(path: Path, sheet: str = "", missing: Sequence[str] = ()) -> t
     def fault(error: Exception) -> Exception:
         # openpyxl has no error of its own for a damaged file: what it meets there is what it raises
         passes = isinstance(error, (HedgerowError, Warning)) or getattr(error, "errno", None)
-        return error if passes else InputError(**refusal("damaged_workbook", "io", file=path.name))
+        return (
+            error
+            if passes
+            else InputError(
+                f"{path.name} is not an Excel workbook, or it is damaged or locked by a password",
+                hint="open it and save it as .xlsx without a password",
+            )
+        )
 
     with translated(Exception, fault), ExitStack() as stack:
         # a cell takes more than a byte, so no honest sheet has more cells than bytes
@@ -105,7 +112,10 @@ def read_workbook(path: Path, sheet: str = "", missing: Sequence[str] = ()) -> t
                 names += [""] * len(extra)
                 cells += [[None] * len(cells[0]) for _ in extra]
             if len(names) * len(cells[0]) > most:
-                raise InputError(**refusal("nearly_empty", "io", where=where, columns=len(names)))
+                raise InputError(
+                    f"{where} is nearly empty: of {len(names):,} columns most cells hold nothing",
+                    hint="leave out empty columns, or save the sheet as CSV (UTF-8)",
+                )
             for i, values in enumerate(cells):
                 cell = row[i] if i < len(row) else None
                 values.append(None if cell is None else _value(cell))
@@ -158,7 +168,7 @@ def _sheet(book: Any, path: Path, name: str) -> Any:
     # a cover sheet has few cells
     fullest = max(visible, key=lambda each: sum(len(cells) for _, cells in islice(_rows(each), 1_000)))
     listed = ", ".join(each.title for each in visible)
-    raise InputError(**refusal("several_sheets", "io", file=path.name, sheets=listed, fullest=fullest.title))
+    raise InputError(f"{path.name} has several sheets: {listed}", hint=f"name one: {path.name}::{fullest.title}")
 
 
 def _rows(sheet: Any) -> Iterator[tuple[int, list[Any]]]:
@@ -181,13 +191,23 @@ def _check(xml: bytes, top: int, where: str) -> None:
         raise ValueError("the numbers of the rows do not rise")
     merged = _MERGED.findall(xml)
     if header := [ref.decode() for ref, first in merged if int(first) <= top]:
-        raise InputError(**refusal("merged_header", "io", where=where, cells=", ".join(header[:3])))
+        cells = ", ".join(header[:3])
+        raise InputError(
+            f"{where} has merged cells in its header: {cells}",
+            hint="unmerge them; the first row names every column, each by a name of its own",
+        )
     if merged:
-        raise InputError(**refusal("merged_cells", "io", where=where, cells=len(merged)))
+        raise InputError(
+            f"{where} has {len(merged)} merged cells, of which only the first holds a value",
+            hint="unmerge them and fill in every cell",
+        )
     if unknown := _UNKNOWN_FORMULA.findall(xml):
         columns = sorted({column.decode() for column, _ in unknown}, key=lambda c: (len(c), c))
         named = ", ".join(columns[:5])
-        raise InputError(**refusal("formulas_without_values", "io", where=where, formulas=len(unknown), columns=named))
+        raise InputError(
+            f"{where} has {len(unknown)} formulas whose values are not stored, in column {named}",
+            hint="open the workbook in Excel or LibreOffice and save it: that stores them",
+        )
 
 
 def _blank(value: Any) -> bool:

@@ -32,7 +32,6 @@ from ..columns.arrays import (
 from ..columns.table import Table
 from ..errors import OutputError
 from ..files import SUFFIXES, private_file
-from ..texts import refusal
 from .file_format import Dialect, FileFormat
 from .frames import values_only
 from .statistical import STATISTICAL, write_statistical
@@ -86,7 +85,9 @@ def write_table(table: pa.Table, path: str | Path, like: Table | None = None, *,
             write(table, file)
     except ArrowFault:
         names = ", ".join(_strange(table, write)) or "?"
-        raise OutputError(**refusal("unsupported", "io", file=path.name, names=names)) from None
+        raise OutputError(
+            f"{path.name} cannot hold the columns {names}", hint="leave them out, or give them another type"
+        ) from None
 
 
 def write_parts(tables: Iterable[pa.Table], folder: Path, types: pa.Schema | None = None) -> None:
@@ -301,7 +302,10 @@ def _encoded(file: IO[bytes], encoding: str) -> Iterator[IO[bytes]]:
     try:
         yield target
     except UnicodeEncodeError:
-        raise OutputError(**refusal("no_such_sign", "io", encoding=encoding)) from None
+        raise OutputError(
+            f"the release holds characters that {encoding} has not, as the file that it is made from is written",
+            hint="save that file as UTF-8 and protect it again",
+        ) from None
 
 
 def _csv_column(column: pa.ChunkedArray, dialect: Dialect, escape: bool, places: int) -> pa.Array:

@@ -25,7 +25,7 @@ from ..measures.class_measures import largest_share
 from ..measures.guarantees import Check
 from ..plan import Anatomize, Plan
 from ..schema import Schema
-from ..texts import refusal, text
+from ..texts import text
 from ..validation import is_number
 from .anatomy_tables import COUNT, GROUP, faults, sensitive_table, whole_numbers
 from .base import Method, NoTransform, RecipientNotes, values_by_code
@@ -104,14 +104,19 @@ class Anatomy(Method):
         """Raise an error as `Method.check_table` does, and if more than one column is sensitive."""
         super().check_table(table, schema)
         if len(schema.sensitive) != 1:
-            raise UnsupportedError(**refusal("one_sensitive", n=len(schema.sensitive)))
+            raise UnsupportedError(
+                "anatomy protects one sensitive column",
+                hint=f"the schema has {len(schema.sensitive)}; choose one, or join them into one",
+            )
 
     def _fit(self, table: Table, schema: Schema) -> Plan:
         if not is_number(self.l) or not 2 <= self.l < math.inf or self.l != int(self.l):
             raise ParameterError(f"l must be a whole number of at least 2, not {self.l!r}")
         name = schema.sensitive[0]
         if name in (GROUP, COUNT):
-            raise UnsupportedError(**refusal("own_column", name=name))
+            raise UnsupportedError(
+                f"the sensitive table has a column {name!r} of its own", hint="give the sensitive column another name"
+            )
         # The quasi-identifiers are encoded only to refuse those that cannot be, such as lists.
         columns = [table.declared_column(schema, each) for each in (*schema.quasi, name)]
         for column in columns:
@@ -142,7 +147,9 @@ class Anatomy(Method):
     def release_table(self, table: Table) -> Transformed:
         """Return the released column: group numbers in place of the fitted table's sensitive values."""
         if table.n_rows != len(self.group_):
-            raise UnsupportedError(**refusal("own_table"))
+            raise UnsupportedError(
+                "anatomy holds for the table it was fitted on only", hint="protect the other table by itself"
+            )
         return Transformed({self._sensitive: pa.array(self.group_)}, 0)
 
     @property

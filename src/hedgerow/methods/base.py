@@ -27,7 +27,6 @@ from ..notation import beyond_years, markdown, moment, plain
 from ..plan import Plan, PlanColumn, Recoding
 from ..progress import caution
 from ..schema import READING, SCHEMA, Schema
-from ..texts import refusal
 from ..validation import Kind, check, check_whole
 from .estimator import Estimator, rungs
 from .refusals import Refused
@@ -280,7 +279,10 @@ class Method(Estimator):
         schema = self.schema or Schema()
         for part, name in (("unit", schema.person), ("household", schema.household)):
             if name is not None:
-                raise UnsupportedError(**refusal("fit_part", part=part, name=name))
+                raise UnsupportedError(
+                    f"fit(X, y) does not see the {part} {name!r}, which is no column to recode",
+                    hint="protect the whole table: hr.protect(people, schema, method)",
+                )
         declared = {n: people.declared(n) for n in people.names if people.declared(n)}
         roles = schema.replace(
             **self._roles(people.names, tuple(answers)),
@@ -317,7 +319,9 @@ class Method(Estimator):
         self.check_kinds()
         schema.check_quasi()
         if self.needs_sensitive and not schema.sensitive:
-            raise ParameterError(**refusal("needs_sensitive", method=type(self).__name__))
+            raise ParameterError(
+                f"{type(self).__name__} needs at least one sensitive column", hint="name what an intruder wants to know"
+            )
         fields = {
             "grid": bool(schema.grid),
             "unit": schema.person is not None,
@@ -326,8 +330,14 @@ class Method(Estimator):
         }
         unsupported = [name for name in fields if name not in self.supported_fields]
         if ignored := [name for name in unsupported if fields[name]]:
-            key = "unsupported_unit" if "unit" in ignored else "unsupported"
-            raise UnsupportedError(**refusal(key, method=type(self).__name__, names=", ".join(ignored)))
+            hint = "choose a method that does, such as MART, or leave it out"
+            if "unit" in ignored:
+                hint = (
+                    "choose a method that does, such as MART, keep one record of each person, or say that every row is "
+                    "one (unit=None): then what is promised of records holds for nobody who has several"
+                )
+            names = ", ".join(ignored)
+            raise UnsupportedError(f"{type(self).__name__} does not support {names} of the schema", hint=hint)
 
     def check_kinds(self) -> None:
         """Raise ParameterError if a parameter has the wrong type; `protect` calls this first."""
@@ -430,7 +440,10 @@ class Method(Estimator):
         columns = [table.column(c.name, kind=c.kind) for c in numbers if c.name in table.names]
         faults = [column.name for column in columns if column.has_missing or column.infinite]
         if faults:
-            raise InputError(**refusal("not_finite", names=", ".join(map(repr, faults))))
+            names = ", ".join(map(repr, faults))
+            raise InputError(
+                f"missing (NaN) or infinite numbers in: {names}", hint="fill them, or leave these rows out"
+            )
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
         """Fit to X and y, then return `transform(X)`."""

@@ -18,7 +18,6 @@ from ..io.text_cells import instants
 from ..measures import Persons, group
 from ..notation import DAY
 from ..schema import Schema
-from ..texts import refusal
 from ..trees.grow import DistributedRows
 from ..trees.node_rows import NodeRows, Predictors
 from ..trees.responses import Responses
@@ -93,11 +92,18 @@ def _shared(homes: Persons | None, columns: Sequence[Column], cuts: Sequence[Bin
             result.append(cut)
             shared |= cut.n_bins > 1
         elif cut.public:
-            raise UnsupportedError(**refusal("household_grid", name=column.name))
+            raise UnsupportedError(
+                f"column {column.name!r} differs inside households that are kept whole, so no group is cut at its grid",
+                hint="leave its grid or together out",
+            )
         else:
             result.append(cut.whole())
     if not shared:
-        raise InfeasibleError(**refusal("nothing_shared"))
+        raise InfeasibleError(
+            "together=True keeps households whole, but no quasi-identifier is the same for all members of each "
+            "household and differs between households",
+            hint="name what households share, such as their region, or leave together out",
+        )
     return tuple(result)
 
 
@@ -111,12 +117,22 @@ def grid_of(column: Column, points: Sequence[Any] | None) -> npt.NDArray[np.floa
     fits = text == (column.kind == "date") and column.is_number and not column.exact
     if fits and text:
         if not column.zone and datetime.fromisoformat(points[0]).tzinfo is not None:
-            raise SchemaError(**refusal("grid_zone", name=column.name))
+            raise SchemaError(
+                f"the points of the grid of column {column.name!r} have a time zone, and its times have none",
+                hint="write them as the column tells its times, without an offset",
+            )
         try:
             cuts = instants(points, column.zone).astype(np.float64) / per
         except pa.ArrowInvalid:
-            raise SchemaError(**refusal("grid_hour", name=column.name, zone=column.zone)) from None
+            raise SchemaError(
+                f"a point of the grid of column {column.name!r} falls into an hour that the clocks of its zone, "
+                f"{column.zone}, skip or show twice",
+                hint="write it with its offset, such as 2020-10-25T02:30+01:00",
+            ) from None
         fits = per == 1 or not (cuts % 1).any()
     if not fits:
-        raise SchemaError(**refusal("grid_kind", name=column.name, kind=column.kind))
+        raise SchemaError(
+            f"the grid of column {column.name!r} does not fit its kind, {column.kind}",
+            hint="cut numbers that doubles hold at numbers, and dates at dates such as 2001-05-01",
+        )
     return cuts if text else np.array(points, np.float64)

@@ -20,7 +20,6 @@ from ..measures.guarantees import Check, ColumnGuarantee, Disclosure, KAnonymity
 from ..notation import quote
 from ..plan import ColumnMap, Maps, Plan
 from ..schema import Schema
-from ..texts import refusal
 from ..validation import NUMBER, Kind, check_one_of
 from .base import Method, check_columns, check_people
 from .lattice import Accept, Axis, Lattice, Outcome
@@ -137,7 +136,11 @@ def _counts(table: Table, schema: Schema, names: Sequence[str], groups: Groups) 
         column = table.declared_column(schema, name)
         d = column.n_values + int(column.has_missing)
         if n * d > _MOST_COUNTS:
-            raise ParameterError(**refusal("many_counts", name=name, d=d, n=n))
+            raise ParameterError(
+                f"column {name!r} has {d:,} values over {n:,} combinations of quasi-identifiers, more than can "
+                "be counted",
+                hint="group its values, for example into bins",
+            )
         cells = groups.labels.astype(np.int64) * d + column.codes
         parts.append(np.bincount(cells, minlength=n * d).reshape(n, d))
         whole = SensitiveCounts.from_groups(group([], table.n_rows), column)
@@ -184,7 +187,10 @@ class _FullDomain(Method):
         lattice = build(table, schema, self.k, guarantees, limit=self._limit(table), persons=persons)
         best = self._search(lattice)
         if best is None:
-            raise InfeasibleError(**refusal("no_generalisation"))
+            raise InfeasibleError(
+                "no full-domain generalisation of this table keeps what was asked, not even the top of every hierarchy",
+                hint="lower k, l or raise t, or allow more suppression",
+            )
         self.node_ = dict(zip(schema.quasi, best.node, strict=True))
         self.loss_, self.suppressed_ = best.loss, best.suppressed
         promises = [KAnonymity.from_schema(self.k, schema), *guarantees]

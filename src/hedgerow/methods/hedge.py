@@ -18,7 +18,6 @@ from ..measures.guarantees import ColumnGuarantee
 from ..plan import Partition, Plan
 from ..plan.records import REDRAW
 from ..schema import Schema
-from ..texts import refusal
 from ..trees.nodes import LEAF
 from ..trees.responses import check_sensitive
 from ..trees.similarity import Likeness
@@ -213,17 +212,26 @@ class Hedge(PartitionMethod):
     def _check_criteria(self) -> None:
         for criterion in self.criteria or ():
             if not isinstance(criterion, ColumnGuarantee):
-                raise UnsupportedError(**refusal("other_promises"))
+                raise UnsupportedError(
+                    "further promises speak of sensitive columns",
+                    hint="use hedgerow.measures.guarantees.LDiversity(l) or TCloseness(t)",
+                )
 
     def _check(self, table: Table, schema: Schema) -> Persons | None:
         check_one_of("cells", self.cells, CELLS)
         persons = super()._check(table, schema)
         if not schema.sensitive and (self._cap() or self.criteria):
-            raise ParameterError(**refusal("promise_needs"))
+            raise ParameterError(
+                "max_disclosure and further promises need at least one sensitive column",
+                hint="name what an intruder wants to know",
+            )
         named = {name for criterion in self.criteria or () for name in criterion.columns or ()}
         if unknown := sorted(named - set(schema.sensitive)):
+            names = ", ".join(map(repr, unknown))
+            sensitive = ", ".join(schema.sensitive)
             raise ParameterError(
-                **refusal("promise_columns", names=", ".join(map(repr, unknown)), sensitive=", ".join(schema.sensitive))
+                f"further promises speak of {names}, which is not sensitive",
+                hint=f"the sensitive columns are {sensitive}",
             )
         return persons
 

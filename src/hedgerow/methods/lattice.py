@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from ..errors import ParameterError
 from ..measures import Bools, Floats, Ints, group
 from ..measures.persons import PeopleByClass
-from ..texts import refusal
 
 Levels = tuple[int, ...]
 
@@ -270,7 +269,14 @@ class Lattice:
         """
         nodes = math.prod(self.heights)
         if nodes > MOST_NODES:
-            raise ParameterError(**refusal("many_nodes", nodes=nodes, most=MOST_NODES))
+            raise ParameterError(
+                f"the quasi-identifiers can be generalised in {nodes:,} ways together, and at most "
+                f"{MOST_NODES:,} are searched",
+                hint=(
+                    "give hierarchies of fewer levels or fewer quasi-identifiers, or take Datafly, which walks one "
+                    "way up"
+                ),
+            )
         return np.zeros(self.heights, dtype=np.int8)
 
     def _by_height(self, alive: Callable[[], Bools]) -> Iterator[Levels]:

@@ -27,7 +27,7 @@ from ..notation import plain
 from ..plan.recodings import Mask, MaskedColumn
 from ..plan.records import Plan
 from ..schema import Schema
-from ..texts import refusal, text
+from ..texts import text
 from ..validation import FLAG, Kind, check_one_of, check_share, is_number
 from .base import Method, RecipientNotes, check_columns, check_named, values_by_code
 
@@ -139,7 +139,11 @@ class Masking(Method):
 
     def _mask_other(self, table: Table) -> dict[str, pa.Array]:
         """Return the masked columns of another table; raise UnsupportedError by default."""
-        raise UnsupportedError(**refusal("masks_one_table", method=type(self).__name__))
+        raise UnsupportedError(
+            f"{type(self).__name__} cannot transform another table than it was fitted on: each released value "
+            "depends on the whole table",
+            hint="fit_transform that table by itself; for cross_val_score mask the whole table first",
+        )
 
     def release_files(self, release: Any) -> dict[str, str]:
         """Return the public file MASKING.md, which explains what was done to the columns."""
@@ -313,7 +317,10 @@ class NoiseAddition(NumberMasking):
         with np.errstate(over="ignore"):
             after = before + self.scale * noise
         if np.any(np.isinf(after) & np.isfinite(before)):
-            raise ParameterError(**refusal("scale", scale=self.scale))
+            raise ParameterError(
+                f"noise of the scale {self.scale:g} leaves what numbers can hold",
+                hint="take a smaller scale; 1 is as much noise as the column has spread",
+            )
         return after, {"scale": float(self.scale), "correlated": bool(self.correlated)}
 
 
@@ -451,7 +458,10 @@ class PRAM(Masking):
         """Raise an error as `Method.check_table` does, and if a quasi-identifier holds no categories."""
         super().check_table(table, schema)
         if other := [n for n in schema.quasi if table.declared_kind(schema, n) not in CATEGORICAL]:
-            raise SchemaError(**refusal("no_categories", names=", ".join(map(repr, other))))
+            names = ", ".join(map(repr, other))
+            raise SchemaError(
+                f"PRAM moves categories, not {names}", hint='declare their kind as "categorical", or leave them out'
+            )
 
     def _mask(self, table: Table, schema: Schema) -> Masked:
         stay = check_share("stay", self.stay, zero=True)
@@ -461,7 +471,9 @@ class PRAM(Masking):
         for column in coded:
             if column.n_values > MOST_CATEGORIES:
                 raise ParameterError(
-                    **refusal("many_categories", name=column.name, n_values=column.n_values, most=MOST_CATEGORIES)
+                    f"column {column.name!r} has {column.n_values:,} categories, and a matrix between more than "
+                    f"{MOST_CATEGORIES:,} is not made",
+                    hint="join categories that are alike, leave the column out, or take another method",
                 )
         rows = self._rows(table)
         key = self._release_key(rows, schema)
@@ -607,7 +619,10 @@ class TopBottomCoding(NumberMasking):
         if self.replace != "mean" or not len(outside):
             return bound, bound
         if len(outside) < FEWEST:
-            raise ParameterError(**refusal("few_coded", name=name, coded=len(outside)))
+            raise ParameterError(
+                f"too few values of column {name!r} are coded ({len(outside)}); their mean gives them away",
+                hint='code more of them, or choose replace="threshold"',
+            )
         return bound, float(np.sort(outside).mean())  # sorted: summed in one order
 
     def _coded(self, before: Floats) -> Floats:

@@ -15,7 +15,6 @@ from ..kernels.neighbours import build, nearest
 from ..measures import Counts, Floats, Ints, Persons, group
 from ..measures.guarantees import KAnonymity
 from ..schema import Schema
-from ..texts import refusal
 from ..validation import check_one_of
 from .base import check_people
 from .masking import Masked, Masking, mask_categories, mask_numbers
@@ -84,7 +83,10 @@ class Microaggregation(Masking):
         """Raise an error as `Method.check_table` does, and if a quasi-identifier holds dates."""
         super().check_table(table, schema)
         if dates := [name for name in schema.quasi if table.declared_kind(schema, name) == "date"]:
-            raise SchemaError(**refusal("dates", names=", ".join(map(repr, dates))))
+            names = ", ".join(map(repr, dates))
+            raise SchemaError(
+                f"dates cannot be averaged here: {names}", hint="leave these columns out of the quasi-identifiers"
+            )
 
     def _mask(self, table: Table, schema: Schema) -> Masked:
         persons = check_people(self.k, table, schema)

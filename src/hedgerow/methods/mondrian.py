@@ -14,7 +14,6 @@ from ..measures import Persons
 from ..measures.guarantees import LDiversity
 from ..plan import Plan
 from ..schema import Schema
-from ..texts import refusal
 from ..trees.extents import LOSS, MEDIAN
 from ..trees.grow import grow_by_extents
 from ..trees.node_rows import NodeRows
@@ -121,7 +120,10 @@ class Mondrian(PartitionMethod):
                 f"{what} needs at least one sensitive column", hint="name what an intruder wants to know"
             )
         if self.criteria and not looks_at_sensitive:
-            raise ParameterError(**refusal("further_criteria", objective=self.objective))
+            raise ParameterError(
+                f"the objective {self.objective!r} takes no further criteria",
+                hint='use objective="regression" or "information_gain"',
+            )
         return persons
 
     def _fit(self, table: Table, schema: Schema) -> Plan:
@@ -139,7 +141,10 @@ class Mondrian(PartitionMethod):
             grown = grow_by_extents(rows, positions(quasi), domains(quasi), int(self.k), kind, persons is not None)
             tree = full_tree(grown, unasked, StatisticsLayout.of(unasked), quasi)
         elif self.objective == "information_gain" and all(c.is_number for c in sensitive):
-            raise ParameterError(**refusal("numbers_only"))
+            raise ParameterError(
+                'the objective "information_gain" needs a categorical sensitive column',
+                hint='for numbers use objective="regression"',
+            )
         else:
             gain = ENTROPY if self.objective == "information_gain" else SSE
             tree = self._grow(quasi, sensitive, persons, gain, int(self.k))

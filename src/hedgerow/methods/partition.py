@@ -22,7 +22,6 @@ from ..measures.guarantees import ColumnGuarantee, Disclosure, Guarantee, KAnony
 from ..notation import Cell, moment, number
 from ..plan import Partition, Plan, Recoded, Vector
 from ..schema import Schema
-from ..texts import refusal
 from ..trees.grow import grow
 from ..trees.nodes import LEAF, Grown
 from ..trees.objective import Rules
@@ -251,11 +250,17 @@ class PartitionMethod(Method):
         check_columns(table, schema)
         d = self.max_disclosure
         if d is not None and not (is_number(d) and 0 < d <= 1):
-            raise ParameterError(**refusal("cap_range"))
+            raise ParameterError(
+                "max_disclosure must lie in (0, 1], or be None to switch it off",
+                hint="0 would tell nothing and 1 tells all",
+            )
         check_one_of("numeric", self.numeric, NUMERIC)
         check_one_of("categorical", self.categorical, CATEGORICAL)
         if others := [name for name in schema.grid if name not in schema.quasi]:
-            raise SchemaError(**refusal("grid_columns", names=", ".join(map(repr, others))))
+            names = ", ".join(map(repr, others))
+            raise SchemaError(
+                f"columns with a grid are no quasi-identifiers: {names}", hint="a grid says where groups are cut"
+            )
         if schema.grid and self.numeric != "range" and not self.ranges_with_grids:
             raise UnsupportedError(f"a grid gives ranges, not each group's {self.numeric}", hint='set numeric="range"')
         check_whole("max_bins", self.max_bins, 2, 65_000)
@@ -267,13 +272,20 @@ class PartitionMethod(Method):
                 if n not in schema.hierarchies and table.declared_kind(schema, n) not in ("numeric", "date")
             ]
             if lacking:
-                raise ParameterError(**refusal("no_hierarchy", names=", ".join(map(repr, lacking))))
+                names = ", ".join(map(repr, lacking))
+                raise ParameterError(
+                    f"no hierarchy for {names}", hint="give Schema(hierarchies={...}) or recode by concatenation"
+                )
         return persons
 
     def _check_criteria(self) -> None:
         for criterion in self.criteria or ():
             if not isinstance(criterion, LDiversity) or criterion.diversity not in ("frequency", "entropy"):
-                raise UnsupportedError(**refusal("criteria"))
+                raise UnsupportedError(
+                    "the grower admits groups by k, disclosure, and frequency or entropy l-diversity; other "
+                    "criteria are checked by the audit",
+                    hint='use LDiversity(l, "frequency") or LDiversity(l, "entropy")',
+                )
 
     def _cap(self) -> ColumnGuarantee | None:
         """Return the cap on disclosure, or None if there is none."""
@@ -462,7 +474,10 @@ def limited_classes(criterion: LDiversity, responses: Responses) -> Iterator[int
     unknown = [n for n in criterion.columns or () if n not in names]
     if unknown or not names:
         where = f"of {', '.join(map(repr, unknown))}" if unknown else "of numeric columns only"
-        raise ParameterError(**refusal("diversity_where", where=where))
+        raise ParameterError(
+            f"l-diversity is asked {where}, but it is for categorical sensitive columns",
+            hint="max_disclosure protects numeric columns",
+        )
     for j, name in enumerate(names):
         if criterion.columns is None or name in criterion.columns:
             whole = Counts.dense(responses.classes[j].counts[None, :])
@@ -470,6 +485,8 @@ def limited_classes(criterion: LDiversity, responses: Responses) -> Iterator[int
             most = float(measure(whole)[0])
             if most < criterion.l - SLACK:
                 raise InfeasibleError(
-                    **refusal("diversity_most", diversity=criterion.diversity, l=criterion.l, name=name, most=most)
+                    f"{criterion.diversity} l-diversity of {criterion.l:g} is asked of {name!r}, but the whole "
+                    f"table has only {most:.4g}",
+                    hint="ask for a smaller l",
                 )
             yield j

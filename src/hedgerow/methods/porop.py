@@ -31,7 +31,7 @@ from ..notation import percent
 from ..plan import Plan
 from ..progress import caution, done
 from ..schema import Schema
-from ..texts import refusal, text
+from ..texts import text
 from ..validation import check_one_of, check_whole
 from .masking import Changed, NumberMasking
 
@@ -205,7 +205,12 @@ def check_settings(k: Any, degree: Any, n: int) -> tuple[int, int | list[int]]:
             f"block_size is {k}, but there are only {n} values that are not missing", hint=f"choose at most {n}"
         )
     if k <= max(degrees) + 1:
-        raise ParameterError(**refusal("passes_through", k=k, degree=max(degrees), values=max(degrees) + 1))
+        values = max(degrees) + 1
+        raise ParameterError(
+            f"block_size is {k}: a polynomial of degree {max(degrees)} passes through {values} values, so "
+            "nothing would be protected",
+            hint=f"choose more than {values}",
+        )
     return k, degrees[0] if single else degrees
 
 

@@ -24,7 +24,7 @@ from ..notation import explain_signs, markdown, percent, signs
 from ..plan import Plan, PlanColumn, Randomize, Randomized
 from ..progress import caution
 from ..schema import Schema
-from ..texts import refusal, text
+from ..texts import text
 from ..validation import NUMBER, TEXT, TEXTS, Kind, check_one_of, is_number, named, whole
 from .base import Method, RecipientNotes, render
 from .response.caps import cautions, check_feasible, exempted, halfway, negations, with_caps
@@ -194,7 +194,10 @@ class RandomizedResponse(Method):
         if best is None or best.worst > 1:
             # Names the groups whose floor is above the cap; silent if only rounding is between.
             check_feasible(Risk(relaxed, self.target, self.bound), quasi)
-            raise InfeasibleError(**refusal("near_floor"))
+            raise InfeasibleError(
+                "the cap lies so close to its floor that nothing would be left of the table",
+                hint="lower l, or coarsen the quasi-identifiers",
+            )
         self._report(risk, best.t, quasi, sensitive, cap)
         randomized = ([*quasi] if risk.n_quasi else []) + ([*sensitive] if risk.n_sensitive else [])
         roles = ["quasi"] * risk.n_quasi + ["sensitive"] * risk.n_sensitive
@@ -236,7 +239,10 @@ class RandomizedResponse(Method):
             Only sensitive columns are randomized.
         """
         if self.target == "sensitive":
-            raise UnsupportedError(**refusal("no_sensitive_column"))
+            raise UnsupportedError(
+                "transform sees no sensitive column, and target is 'sensitive'",
+                hint="use hedgerow.protect, which releases the whole table",
+            )
         return super().transform(X)
 
     def release_checks(self, original: Table, released: Table) -> list[Check]:
@@ -272,9 +278,15 @@ class RandomizedResponse(Method):
         check_one_of("bound", self.bound, get_args(Bound))
         check_one_of("relax", self.relax, (None, "halfway"))
         if self.bound == "operational" and self.target == "sensitive":
-            raise ParameterError(**refusal("operational"))
+            raise ParameterError(
+                "the operational success does not depend on how the sensitive attribute is randomized",
+                hint='use target="quasi" or "both" with bound="operational"',
+            )
         if self.row_id is not None and schema.role(self.row_id) in ("quasi", "sensitive"):
-            raise ParameterError(**refusal("row_id", row_id=self.row_id))
+            raise ParameterError(
+                f"the row id {self.row_id!r} is itself a quasi-identifier or sensitive",
+                hint="make it an identifier: it is then dropped from the release",
+            )
 
 
 def _as_released(column: PlanColumn, randomized: Sequence[Randomized]) -> PlanColumn:

@@ -124,7 +124,13 @@ def apply_plan(
     """
     check_one_of("unseen", unseen, UNSEEN)
     if plan.guard is not None and plan.guard.form != RUNS:
-        raise UnsupportedError(**refusal("drawn_plan", "release"))
+        raise UnsupportedError(
+            "this plan draws values inside the groups of its own table, and knows nothing of other people's",
+            hint=(
+                'protect their table by itself, or make a plan with guard="runs" (protect --guard runs), which '
+                "hides exact values but not who is in the table"
+            ),
+        )
     # no backend executes every kind of recoding
     runs_on = [n for n in ENGINES if plan.recoding.kind in computing(n).capabilities.recodings]
     if plan.guard is not None:
@@ -141,7 +147,13 @@ def apply_plan(
     released = {column.name for column in plan.columns} - set(plan.left_out)
     dropped = [name for name in table.names if name not in released]
     if recoded.outside and unseen == "error":
-        raise PlanError(**refusal("outside", "release", outside=recoded.outside))
+        raise PlanError(
+            f"{recoded.outside:,} cells fall outside the plan's cells",
+            hint=(
+                'the released cell would not be true of them: release them as * (unseen="suppress", --unseen '
+                'suppress), count them only (unseen="count", --unseen count), or fit a plan to these people'
+            ),
+        )
     if recoded.outside:
         state = "outside_hidden" if unseen == "suppress" else "outside_counted"
         caution(text("caution", state, outside=recoded.outside))

@@ -21,7 +21,7 @@ from ..io.file_sets import PART as PART_NAME
 from ..io.file_sets import parts_of
 from ..io.write import PART_FILE
 from ..schema import Schema
-from ..texts import refusal, text
+from ..texts import text
 from ..validation import PATH, check
 
 
@@ -56,7 +56,10 @@ def parts_in(folder: Path) -> list[Path]:
     unexpected = sorted(inside.symmetric_difference(names))
     if unexpected or not names:
         listed = f"{', '.join(unexpected[:3])} missing or of another origin" if unexpected else "no files"
-        raise InputError(**refusal("no_parts", "release", folder=folder, listed=listed, first=PART_FILE.format(0)))
+        raise InputError(
+            f"the folder {folder} is not a table in parts ({listed})",
+            hint=f"its files are called {PART_FILE.format(0)} and so on",
+        )
     return [folder / name for name in names]
 
 
@@ -171,7 +174,9 @@ def write_release(
         check_target(outer, force, PUBLIC_MARKS, inputs)
         here, there = folder.resolve(), outer.resolve()
         if there in (here, *here.parents) or here in there.parents:
-            raise OutputError(**refusal("inside", "release", outer=outer))
+            raise OutputError(
+                f"{outer} and the private folder must not lie inside one another", hint="choose another name"
+            )
 
     def fill_both(inside: Path) -> None:
         published = fill(inside)
@@ -218,29 +223,50 @@ def check_target(
     if not folder.name:
         raise OutputError(f"{str(folder)!r} is no name for a release folder")
     if not folder.parent.is_dir():
-        raise OutputError(**refusal("no_parent", "release", parent=folder.parent, name=folder.name))
+        raise OutputError(
+            f"there is no folder {folder.parent} to write the release {folder.name} in",
+            hint="make it first, or choose another --out",
+        )
     if not os.access(folder.parent, os.W_OK):
-        raise OutputError(**refusal("read_only", "release", parent=folder.parent))
+        raise OutputError(
+            f"the folder {folder.parent} cannot be written to, so no release can be made in it",
+            hint="choose another --out, or have somebody allow it",
+        )
     if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
         raise OutputError(f"{folder} exists and is not a folder", hint="choose another name")
     if folder.exists():
         if not force:
-            raise OutputError(**refusal("exists", "release", folder=folder))
+            raise OutputError(
+                f"{folder} exists already", hint="choose another name, or replace it with --force (force=True)"
+            )
         # --force replaces a release, never a folder that happens to have the name
         inside = {entry.name for entry in folder.iterdir()}
         if marks == PUBLIC_MARKS and MARKS & inside:
-            raise OutputError(**refusal("private_folder", "release", folder=folder))
+            raise OutputError(
+                f"{folder} holds a private release, so nothing to hand out replaces it",
+                hint="choose another name, or remove it yourself",
+            )
         if inside and not marks <= inside:
-            raise OutputError(**refusal("no_release", "release", folder=folder))
+            raise OutputError(
+                f"{folder} is not a release folder, so it is not replaced",
+                hint="choose another name, or remove it yourself",
+            )
         foreign = sorted(e.name for e in folder.iterdir() if not _ours(e, marks))
         if foreign:
-            raise OutputError(**refusal("foreign", "release", folder=folder, names=", ".join(foreign[:3])))
+            names = ", ".join(foreign[:3])
+            raise OutputError(
+                f"{folder} holds what no release wrote ({names}), so it is not replaced",
+                hint="choose another name, or move it away yourself",
+            )
 
 
 def check_apart(source: str | Path, target: Path) -> None:
     """Raise OutputError if the output file would become one of the source table's part files."""
     if would_join(source, target):
-        raise OutputError(**refusal("among_parts", "release", target=target, source=source))
+        raise OutputError(
+            f"{target} would lie among the parts of {source}, and be read with them from then on",
+            hint="choose a place outside of it",
+        )
 
 
 def _holds(folder: Path, path: str | Path) -> bool:

@@ -21,7 +21,7 @@ from ..methods.base import Method
 from ..plan.records import RUNS
 from ..progress import Progress, caution, cautions, listening, telling
 from ..schema import Schema
-from ..texts import refusal, text
+from ..texts import text
 from .release import Release
 
 _PSEUDONYM_BYTES = 8
@@ -56,7 +56,10 @@ def make_release(
     table, guard = open_checked(people, schema, method, guard, **opening)
     _check_capable(table.engine, schema, secret, keep_order and guard is not None)
     if keep_order and guard is not None and guard.rows:
-        raise ParameterError(**refusal("drawn_order", "release"))
+        raise ParameterError(
+            'in the order of the input every drawn row shows whose group it comes from, which cells="rows" hides',
+            hint='leave out keep_order (--keep-order), or choose cells="means" or "ranges"',
+        )
     rest = schema.undeclared(table.names) if schema.rest == "release" else []
     if guard is not None:
         table.check_released_codes([*schema.other, *rest])
@@ -82,12 +85,23 @@ def open_checked(
         caution(text("caution", "nothing_to_hide"))
         guard = None
     if guard is not None and not method.guardable:
-        raise UnsupportedError(**refusal("no_guard", "release", method=type(method).__name__))
+        raise UnsupportedError(
+            f"{type(method).__name__} makes no groups in which sensitive values could be hidden, or promises "
+            "something of their exact values",
+            hint="choose Hedge, MART, Mondrian, Datafly, Incognito or LocalSuppression, or guard=None (--guard none)",
+        )
     method.check_table(table, schema)
     redrawn = () if guard is None or guard.form == RUNS else (*schema.sensitive, *(schema.quasi if guard.rows else ()))
     # a private tree refuses followers itself
     if idle := [name for name in schema.follows if name not in redrawn]:
-        raise UnsupportedError(**refusal("idle_follows", "release", names=", ".join(idle)))
+        names = ", ".join(idle)
+        raise UnsupportedError(
+            f"{names} cannot follow another column, because only values that are drawn do",
+            hint=(
+                'leave out follows (--follows); sensitive columns are drawn with guard="redraw" (--guard redraw), '
+                "quasi-identifiers by Hedge in rows alone"
+            ),
+        )
     return table, guard
 
 
@@ -137,12 +151,22 @@ def _protected(
         if secret is not None and schema.household in schema.identifiers:
             caution(text("caution", "no_pseudonym", name=schema.household))
         if fitted.by_position and not computing(table.engine).capabilities.positions:
-            raise UnsupportedError(**refusal("no_positions", "release", method=plan.method, engine=table.engine))
+            raise UnsupportedError(
+                f"what this {plan.method} promises counts records by their position, and rows on the engine "
+                f"{table.engine!r} have none",
+                hint='draw none by position (bootstrap=False), or use engine="memory" (--engine memory)',
+            )
         if keep_order:
             caution(text("caution", "keep_order"))
             plan = replace(plan, parameters={**plan.parameters, "keep_order": True})
         elif fitted.by_position:
-            raise ParameterError(**refusal("by_position", "release", method=type(fitted).__name__))
+            raise ParameterError(
+                f"what this {type(fitted).__name__} promises counts records by their position",
+                hint=(
+                    "draw none by position (bootstrap=False), or leave them in the order of the input, which may "
+                    "show who is who (keep_order=True, --keep-order)"
+                ),
+            )
     table.release_memory()
     step("recoding")
     dropped, source = [n for n in plan.left_out if n not in linked], table
@@ -186,7 +210,9 @@ def _check_capable(engine: str, schema: Schema, secret: Secret | None, is_order_
         ("drawn values stay in the order of the input (keep_order)", is_order_kept),
     ):
         if is_asked and not computing(engine).capabilities.positions:
-            raise UnsupportedError(**refusal("incapable", "release", what=what, engine=engine))
+            raise UnsupportedError(
+                f"{what}, which the engine {engine!r} cannot do", hint='use engine="memory" or "duckdb" (--engine)'
+            )
 
 
 def _in_memory(table: Table, schema: Schema) -> Table:

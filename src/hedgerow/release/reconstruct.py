@@ -107,11 +107,18 @@ def reconstruct(
     dims = tuple(c.d for c, _ in used)
     cells = math.prod(dims)
     if cells > _MOST_CELLS:
-        raise ParameterError(**refusal("many_cells", "release", cells=cells, most=_MOST_CELLS))
+        raise ParameterError(
+            f"the table of these columns has {cells:,} cells, more than {_MOST_CELLS:,}",
+            hint="name fewer with columns=[...]",
+        )
     codes = np.zeros(table.n_rows, dtype=np.int64)
     for column, part in used:
         if np.any(part >= column.d):
-            raise InputError(**refusal("unlisted", "release", name=column.name, values=int((part >= column.d).sum())))
+            values = int((part >= column.d).sum())
+            raise InputError(
+                f"column {column.name!r} holds {values:,} values that its distortion parameters do not list",
+                hint="the table and public.json belong together",
+            )
         # one number for each combination of categories
         codes *= column.d
         codes += part
@@ -291,13 +298,18 @@ def _inputs(release: Any, parameters: Any) -> tuple[Table, Mapping[str, Any]]:
         if message := altered(folder, AUDIT):
             caution(message)
         if parameters is None and not (folder / PUBLIC).exists():
-            raise PlanError(**refusal("not_randomized", "release", folder=folder))
+            raise PlanError(
+                f"{folder} is no randomized release: it has no public.json with distortion parameters",
+                hint="only releases by randomized response can be reconstructed (--method rr, RandomizedResponse)",
+            )
         return table, _data(folder / PUBLIC if parameters is None else parameters)
     if parameters is not None:
         return whole(release), _data(parameters)
     if hasattr(release, "plan") and hasattr(release, "table"):
         return read(release.table), _data(release.plan)
-    raise PlanError(**refusal("table_alone", "release"))
+    raise PlanError(
+        "a table alone cannot be reconstructed", hint="give the distortion parameters as well: parameters='public.json'"
+    )
 
 
 def _data(parameters: Any) -> Mapping[str, Any]:
@@ -313,7 +325,10 @@ def _described(public: Mapping[str, Any]) -> tuple[tuple[Randomized, ...], list[
     """Return the randomized columns, and the names of the sensitive columns."""
     recoding = public.get("recoding")
     if not isinstance(recoding, Mapping) or recoding.get("kind") != Randomize.kind:
-        raise PlanError(**refusal("other_parameters", "release"))
+        raise PlanError(
+            "these are not the distortion parameters of randomized response",
+            hint="public.json of a release made by RandomizedResponse has them",
+        )
     try:
         randomized = read_record(Randomize, {k: v for k, v in recoding.items() if k != "kind"}).columns
         listed = public.get("columns", [])

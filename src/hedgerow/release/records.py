@@ -21,7 +21,6 @@ from ..columns.table import Table
 from ..errors import InputError, ParameterError
 from ..plan import Plan
 from ..schema import ROLES
-from ..texts import refusal
 from .folder import PLAN, file_facts, is_table
 
 AUDIT_VERSION = 1
@@ -154,7 +153,10 @@ class RowMap:
         """Return the rows if this is the table that they belong to; raise InputError for any other."""
         same = plan is None or fingerprint(table, plan) == self.fingerprint
         if len(self.rows) != table.n_rows or not same:
-            raise InputError(**refusal("other_original", "release"))
+            raise InputError(
+                "the release was made from another table, or from these rows in another order",
+                hint="give the table that was protected, or a key column that both share",
+            )
         return self.rows
 
 

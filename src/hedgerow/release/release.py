@@ -31,7 +31,7 @@ from ..plan import Plan
 from ..plan.records import RUNS, pieces
 from ..progress import Progress, Tell, caution, telling
 from ..schema import Schema
-from ..texts import refusal, text
+from ..texts import text
 from ..validation import AXES, PATH, PROGRESS, TEXT, Kind, takes
 from . import guard_words
 from .expected_rows import same_rows, summed
@@ -151,9 +151,19 @@ class Release:
             Rows of a cluster have no numbers.
         """
         if not engine(self.original.engine).capabilities.positions:
-            raise UnsupportedError(**refusal("no_rows", "release"))
+            raise UnsupportedError(
+                "rows of a cluster have no numbers, so Hedgerow cannot say which row came from whom",
+                hint="let a column that stays tell it (other=, --other), on a copy that is not released",
+            )
         if self._is_changed():
-            raise PromiseError(**refusal("changed", "release"))
+            raise PromiseError(
+                "the released table was changed or put in another order since it was made, so which row came "
+                "from whom is no longer known",
+                hint=(
+                    "keep `release.table` as it was made; a table in another order can be audited by itself with a "
+                    "key column"
+                ),
+            )
         # None: the order of the input was kept
         return np.arange(self.original.n_rows, dtype=np.int64) if self._rows is None else self._rows
 

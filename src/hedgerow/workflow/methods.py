@@ -11,7 +11,7 @@ from pkgutil import resolve_name
 from typing import Any
 
 from ..errors import ParameterError, UnsupportedError, did_you_mean
-from ..texts import read_toml, refusal
+from ..texts import read_toml
 from .options import fits, number, quoted, rows, split
 
 # the class of each method, as ``module:class``, by its name on the command line
@@ -44,7 +44,7 @@ def make(name: str, options: Mapping[str, Any]) -> Any:
     if name not in METHODS:
         similar = did_you_mean(name, METHODS)
         listed = ", ".join(METHODS)
-        raise ParameterError(**refusal("unknown_method", "workflow", name=name, similar=similar, methods=listed))
+        raise ParameterError(f"unknown method {name!r}{similar}", hint=f"the methods are {listed}")
     method = resolve_name(METHODS[name])()
     foreign = [option for option in options if option not in method.get_params()]
     if foreign:
@@ -123,7 +123,11 @@ def options_of(method: Any) -> dict[str, Any]:
         again = changed(make(name_of(method), options))
         lost = [n for n in params if n not in again or _listed(again[n]) != _listed(params[n])]
     if lost:
-        raise UnsupportedError(**refusal("unsayable", "workflow", names=", ".join(lost), method=type(method).__name__))
+        names = ", ".join(lost)
+        raise UnsupportedError(
+            f"the command line cannot say {names} of {type(method).__name__} as it was given",
+            hint="use the Python code instead",
+        )
     return options
 
 

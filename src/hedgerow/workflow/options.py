@@ -213,7 +213,10 @@ def bound(column: str, text: str) -> int | float | str:
     text = text.strip()
     if re.fullmatch(r"[-+]?[1-9]\d*\.\d{3}", text):
         whole = text.replace(".", "")
-        raise SchemaError(**refusal("ambiguous_bound", "workflow", text=text, column=column, whole=whole))
+        raise SchemaError(
+            f"the bound {text} of column {column!r} may mean {whole}, or a number with a fraction",
+            hint=f"write {whole}, or {text}0 if the point is a decimal one",
+        )
     return int(text) if re.fullmatch(r"[-+]?\d+", text) else _point(text)
 
 

@@ -183,7 +183,10 @@ def protect(
         release = make_release(people, schema, method, **making)
     else:
         if engine not in ("auto", "memory"):
-            raise UnsupportedError(**refusal("no_learners", "workflow"))
+            raise UnsupportedError(
+                "max_inference trains learners on the whole table, and this engine reads it piece by piece",
+                hint='use engine="memory", or leave it out',
+            )
         # refuses tables that only another engine holds
         chosen(people, ("memory",), "max_inference")
         release = _within(people, schema, method, max_inference, making)

@@ -14,7 +14,6 @@ from ..errors import UnsupportedError
 from ..hierarchy import Hierarchy
 from ..plan.records import REDRAW
 from ..schema import EVERY_ROW, ROLE_FIELDS, SURVEY, UNSAID, Points, Schema
-from ..texts import refusal
 from .methods import changed, form_of, name_of, options_of
 from .request import CHOICE, DRAWING, OPTIONS, REPORT, WRITING, Request, as_argument
 
@@ -43,7 +42,10 @@ def command_line(request: Request, schema_file: str | Path | None = None) -> str
         The table or a key is an object and no file, or a parameter has no option.
     """
     if request.path is None:
-        raise UnsupportedError(**refusal("no_file", "workflow"))
+        raise UnsupportedError(
+            "the command line reads files, and this table is an object in memory",
+            hint="write it to a file first, or use the Python code",
+        )
     schema, text = request.schema, ""
     if schema_file is None and not is_sayable(schema):
         # no file is made, since one of that name may have been corrected; the table may come by standard input
@@ -100,9 +102,13 @@ def _key(request: Request) -> dict[str, Any]:
     method_key = method.get_params(deep=False).get("key") if method is not None else None
     secrets: list[Any] = [key for key in (method_key, request.key, pseudonym_key) if key is not None]
     if any(not isinstance(key, (str, Path)) for key in secrets):
-        raise UnsupportedError(**refusal("key_in_command", "workflow"))
+        raise UnsupportedError(
+            "a key that is not a file cannot be written into a command", hint="keep the key in a file and give its path"
+        )
     if len({str(key) for key in secrets}) > 1:
-        raise UnsupportedError(**refusal("two_keys", "workflow"))
+        raise UnsupportedError(
+            "the command line takes one key file, and two were given", hint="use the Python code instead"
+        )
     values: dict[str, Any] = {"pseudonyms": True} if pseudonym_key is not None else {}
     return values | ({"key_file": as_argument(secrets[0])} if secrets else {})
 
@@ -115,7 +121,11 @@ def _report(measured: Mapping[str, Any] | None, chosen: str | Path | None) -> di
     names = [row.name for row in REPORT if row.step]
     more = [name for name in measured if name not in names]
     if more:
-        raise UnsupportedError(**refusal("unmeasured", "workflow", names=", ".join(more)))
+        listed = ", ".join(more)
+        raise UnsupportedError(
+            f"hedgerow protect cannot measure with {listed}",
+            hint="use hedgerow audit on the release, or the Python code",
+        )
     attacks = bool(measured["attacks"])
     values: dict[str, Any] = {"attacks": True} if attacks else {}
     # what follows from --attacks needs no flag of its own
@@ -141,7 +151,9 @@ def python(request: Request) -> str:
     lines += ["schema = " + _schema(request.schema, needed)]
     words = ["people", "schema", f"hr.{_method(request.method, needed)}"]
     if isinstance(request.pseudonym_key, bytes):
-        raise UnsupportedError(**refusal("key_in_code", "workflow"))
+        raise UnsupportedError(
+            "a key that is not a file cannot be written into code", hint="keep the key in a file and give its path"
+        )
     if request.pseudonym_key is not None:
         needed.add("from pathlib import Path")
         words.append(f"pseudonym_key=Path({str(request.pseudonym_key)!r}).read_bytes()")
@@ -195,7 +207,9 @@ def _literal(value: Any, needed: set[str]) -> str:
         return f"hr.Hierarchy({_literal(value.paths, needed)})"
     if is_dataclass(value) and type(value).__module__.startswith("hedgerow."):
         return _record(value, needed)
-    raise UnsupportedError(**refusal("unspelled", "workflow", kind=type(value).__name__))
+    raise UnsupportedError(
+        f"a {type(value).__name__} cannot be spelled out in code", hint="keep the object and the code that made it"
+    )
 
 
 def _record(value: Any, needed: set[str]) -> str:

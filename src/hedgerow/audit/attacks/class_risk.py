@@ -32,7 +32,6 @@ from ...measures import (
 )
 from ...measures.proper_scores import Public
 from ...schema import Schema
-from ...texts import refusal
 from ..column_comparison import BINS, scatter
 from ..design_matrix import known_table, shown_values
 from ..success import AttackTarget, Tolerance, relative
@@ -415,7 +414,10 @@ def population_sizes(pair: TablePair, population: Table) -> Floats:
     if lost:
         raise InputError("the population table lacks " + ", ".join(map(repr, lost)))
     if population.n_rows < pair.n_rows:
-        raise InputError(**refusal("fewer_people", rows=population.n_rows, released=pair.n_rows))
+        raise InputError(
+            f"the population table has {population.n_rows} rows, fewer than the release's {pair.n_rows}",
+            hint="the release must be drawn from it",
+        )
     people = known_table(pair.released_quasi, population)
     n = population.n_rows
 
@@ -464,7 +466,9 @@ def journalist(pair: TablePair, population: Table | None = None, weights: str | 
     if weights is None:
         return None
     if not isinstance(pair, Pair):
-        raise ParameterError(**refusal("unpaired_weights"))
+        raise ParameterError(
+            "sampling weights need records that are paired with their originals", hint="give a population table instead"
+        )
     behind = np.maximum(weighted_sizes(pair, weights), people)
     return Population(behind, sizes.expected_risk(people, behind), float(behind.sum()))
 
@@ -498,7 +502,13 @@ def weights_of(pair: Pair, name: str) -> Floats:
     """
     recoded = any(column.name == name for column in pair.released_quasi)
     if recoded and pair.schema.weight != name:
-        raise InputError(**refusal("recoded_weights", name=name))
+        raise InputError(
+            f"the column of sampling weights {name!r} is recoded in the release, so its cells are no weights any more",
+            hint=(
+                "name a column that the release shows as it was, or leaves out; a weight that is recoded on purpose "
+                "is the schema's weight (weight=, --weight)"
+            ),
+        )
     if name in pair.released.names and not recoded:
         return check_weights(pair.released, name).numbers[pair.released_rows]
     if name not in pair.original.names:

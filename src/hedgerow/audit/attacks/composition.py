@@ -90,9 +90,15 @@ def other_releases(pair: Pair, others: Sequence[Any], key: str | None = None) ->
 def _check_guards(pair: Pair, other: Pair, name: str) -> None:
     """Raise InputError if values that a group lacks exclude nothing, or if two releases tell values differently."""
     if other.is_drawn:
-        raise InputError(**refusal("drawn_values", name=name))
+        raise InputError(
+            f"{name} has values that were drawn inside groups, so a value that a group lacks excludes nothing",
+            hint="leave others (--also) out",
+        )
     if (pair.guard is None) != (other.guard is None):
-        raise InputError(**refusal("other_guard", name=name))
+        raise InputError(
+            f"{name} and the audited release do not both tell exact values, or both runs",
+            hint="leave it out of others (--also)",
+        )
 
 
 def _other(pair: Pair, other: Any, key: str | None, name: str) -> ReleaseGroups:
@@ -109,7 +115,10 @@ def _other(pair: Pair, other: Any, key: str | None, name: str) -> ReleaseGroups:
                 sensitive=tuple(n for n in pair.schema.sensitive if n in named),
             )
             if not schema.quasi:
-                raise InputError(**refusal("no_quasi_shared", name=name))
+                raise InputError(
+                    f"{name} has none of the quasi-identifiers",
+                    hint="give a release of the same people, or a release folder, which knows its roles",
+                )
         what = with_decimals_of(pair.original, subject(other, schema, plan), Holder())
         paired = pair_up(pair.original, what, key=key if key in what.table.names else None)
         rows = paired.rows
@@ -125,7 +134,10 @@ def _rows_in(part: Table, whole: Table, name: str) -> Ints:
         return np.arange(whole.n_rows)
     rows, lost = rows_alike(whole, part)
     if lost:
-        raise InputError(**refusal("other_people", lost=lost, people=part.n_rows, name=name))
+        raise InputError(
+            f"{lost:,} of {part.n_rows:,} people of {name} are not in the original",
+            hint="give as original a table that holds the people of all releases",
+        )
     return rows
 
 

@@ -17,7 +17,6 @@ from scipy.spatial import KDTree
 from ...errors import ParameterError
 from ...kernels.threads import in_parts
 from ...measures import Counts, Floats, Groups, Ints, group
-from ...texts import refusal
 from ..design_matrix import UNKNOWN, Everybody, Known, design_known, design_released
 from ..record_distance import NEAR, WHOLE, Reach, bound
 from ..released_values import ReleasedColumn
@@ -44,7 +43,8 @@ def check_learners(names: Sequence[str]) -> None:
     unknown = [name for name in names if name not in LEARNERS]
     if unknown or not names:
         wrong = ", ".join(map(repr, unknown)) or "none given"
-        raise ParameterError(**refusal("unknown_learners", names=wrong, learners=", ".join(LEARNERS)))
+        learners = ", ".join(LEARNERS)
+        raise ParameterError(f"unknown learners: {wrong}", hint=f"one of {learners}")
 
 
 def attackers(sides: TablePair, names: Sequence[str]) -> tuple[str, ...]:

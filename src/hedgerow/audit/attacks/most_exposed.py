@@ -36,7 +36,6 @@ from ...io.write import write_table
 from ...measures import Bools, Floats, Ints
 from ...progress import Tell, telling, with_context
 from ...schema import Schema
-from ...texts import refusal
 from ..non_members import fitted_again
 from ..pairing import read_unpaired
 from ..subject import Subject, subject
@@ -109,11 +108,17 @@ def most_exposed(
     """
     check_counts(people, runs)
     if isinstance(schema.unit, str) or schema.household is not None:
-        raise UnsupportedError(**refusal("exposed_persons"))
+        raise UnsupportedError(
+            "the most exposed people are put in and left out row by row, and persons or households here have several",
+            hint="leave the unit and the household out of the schema, if rows are what an intruder asks about",
+        )
     whole, n = table.arrow.combine_chunks(), table.n_rows
     compared = min(int(COMPARED[0] * n), COMPARED[1])
     if n - compared < 3 * people or compared < FEWEST:
-        raise ParameterError(**refusal("too_few_exposed", rows=n, people=people))
+        raise ParameterError(
+            f"a table of {n:,} people is too small to attack {people} of them",
+            hint="ask for fewer people (most_exposed=, --most-exposed)",
+        )
     targets = exposed(Table(whole), schema, people)
     draw = np.random.default_rng(random_state)
     order = draw.permutation(np.setdiff1d(np.arange(n), targets))
@@ -157,7 +162,10 @@ def most_exposed(
 def check_counts(people: int, runs: int) -> None:
     """Raise ParameterError for numbers of people or releases that cannot be halved, or say nothing."""
     if people < 4 or people % 2 or runs < 20 or runs % 20:
-        raise ParameterError(**refusal("exposed_counts", people=people, runs=runs))
+        raise ParameterError(
+            f"{people} people in {runs} releases cannot be attacked: half of them are in each, and releases have parts",
+            hint="attack 4, 6, 8 ... people (most_exposed=), in 20, 40, 60 ... releases (remakes=)",
+        )
 
 
 def _scores_of(members: Table, strangers: Table, release: Subject, people: int) -> dict[Any, Floats]:
@@ -316,7 +324,13 @@ def remaking(remake: str | Callable[[Any, int], Any] | None, what: Subject, rand
     if remake is not None:
         return lambda table, run: subject(remake(table.arrow, run), what.schema, None)
     if what.method is None:
-        raise ParameterError(**refusal("no_remake"))
+        raise ParameterError(
+            "how the release was made is not known here, so it cannot be made again without some people",
+            hint=(
+                'give the command that makes it (--remake "tool {in} {out}"), or in Python the Release itself '
+                "(but of PrivateTree) or a function (remake=)"
+            ),
+        )
     parameters = what.method.get_params(deep=False)
 
     def again(table: Table, run: int) -> Subject:
@@ -344,7 +358,10 @@ class ByCommand:
         except ValueError as error:
             raise ParameterError(f"the command cannot be read: {error}") from None
         if not ("{in}" in command and "{out}" in command):
-            raise ParameterError(**refusal("no_places", command=command))
+            raise ParameterError(
+                f"the command needs {{in}} and {{out}}: {command}",
+                hint="{in} stands for the CSV file that it reads, {out} for the one that it writes",
+            )
         self.command, self.schema = command, schema
         self.running: set[subprocess.Popen[bytes]] = set()
         self.is_stopped = False
@@ -373,5 +390,8 @@ class ByCommand:
             if code:
                 raise InputError(f"the command failed with exit status {code}: {self.command}")
             if not target.exists():
-                raise InputError(**refusal("no_out", command=self.command))
+                raise InputError(
+                    f"the command wrote no {{out}}: {self.command}",
+                    hint="{in} stands for the CSV file that it reads, {out} for the one that it writes",
+                )
             return subject(target, self.schema, None)

@@ -14,7 +14,6 @@ import numpy.typing as npt
 from ...errors import ParameterError
 from ...measures import Bools, Floats, Ints, group
 from ...progress import Progress, telling
-from ...texts import refusal
 
 # the default share of the population in the sample
 FRACTION = 0.01
@@ -152,7 +151,10 @@ def special_uniques(
     size = min(size, m)
     sets = sum(comb(m, k) for k in range(1, size + 1))
     if sets > MOST:
-        raise ParameterError(**refusal("many_sets", columns=m, sets=sets, size=size, most=MOST))
+        raise ParameterError(
+            f"{m} columns have {sets:,} sets of up to {size}, more than {MOST:,}",
+            hint="search smaller sets, or fewer columns",
+        )
     report = telling(progress)
     counts = np.zeros((n, size), np.int64)
     parts = np.zeros((n, m))

@@ -11,7 +11,6 @@ from ...columns.column import Column
 from ...errors import InputError, ParameterError
 from ...measures import Floats, Ints
 from ...progress import Tell, telling
-from ...texts import refusal
 from ..attacks.learners import estimator, quiet
 from ..design_matrix import design_known, design_released, shown_values, true_values
 from ..table_pair import Pair, TablePair, evenly
@@ -79,7 +78,10 @@ def learning(
         members = sides.unchanged.members
         rows, pairs = _people(sides)
         if len(rows) < folds:
-            raise InputError(**refusal("few_people", folds=folds, people=len(rows)))
+            raise InputError(
+                f"learning is compared in {folds} parts of the people, and there are {len(rows):,}",
+                hint="leave it out (learning=False, --no-learning)",
+            )
         released = pairs[pairs >= 0]
     else:
         rows = members.some(MAX_ROWS)

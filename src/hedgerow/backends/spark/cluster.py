@@ -38,7 +38,6 @@ from ...columns.workspace import memory_of
 from ...errors import HedgerowError, InputError, UnsupportedError
 from ...files import temporary_folder
 from ...key import Key
-from ...texts import refusal
 
 # most rows that are collected before work is called with them
 AT_ONCE = 1 << 20
@@ -85,14 +84,19 @@ def session() -> Any:
         from pyspark.errors import PySparkException
         from pyspark.sql import SparkSession
     except ImportError:
-        raise UnsupportedError(**refusal("no_pyspark", "backends")) from None
+        raise UnsupportedError(
+            "the engine 'spark' needs the package pyspark, which is not installed", hint="pip install 'hedgerow[spark]'"
+        ) from None
     with suppress(PySparkException):
         running = SparkSession.active()  # of this thread, or of all
         if not has_ended(running):
             return running
     home = os.environ.get("JAVA_HOME")
     if shutil.which("java") is None and not (home and Path(home, "bin", "java").exists()):
-        raise UnsupportedError(**refusal("no_java", "backends"))
+        raise UnsupportedError(
+            "the engine 'spark' needs Java, which was not found on the path or in JAVA_HOME",
+            hint="Java 17 or newer is needed (on Debian: apt-get install openjdk-17-jre-headless)",
+        )
     # nothing here hands pandas over
     warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
     folder = ExitStack()
@@ -118,7 +122,10 @@ def session() -> Any:
     try:
         started = builder.getOrCreate()
     except Exception as error:
-        raise UnsupportedError(**refusal("no_start", "backends", error=type(error).__name__)) from None
+        raise UnsupportedError(
+            f"Spark does not start: {type(error).__name__}",
+            hint="Java 17 or newer is needed (on Debian: apt-get install openjdk-17-jre-headless)",
+        ) from None
     started.sparkContext.setLogLevel("OFF")  # failures are raised here, without Java stack traces
     return started
 
@@ -179,9 +186,20 @@ def run(job: Callable[[], T]) -> T:
             # what our own code raised on an executor arrives as text inside Spark's error
             raise kind(raised[-1][1], hint=raised[-1][2] or None) from None
         if missing := _MISSING.search(str(error)):
-            raise UnsupportedError(**refusal("no_package", "backends", name=missing[1])) from None
+            raise UnsupportedError(
+                f"the executors of the cluster do not have the Python package {missing[1]!r}",
+                hint=(
+                    "install Hedgerow there in the same version as here; PYSPARK_PYTHON names the Python that they run"
+                ),
+            ) from None
         if LARGEST in str(error):
-            raise UnsupportedError(**refusal("too_much_back", "backends", setting=LARGEST)) from None
+            raise UnsupportedError(
+                f"what comes back from the cluster is more than {LARGEST} allows",
+                hint=(
+                    f"set {LARGEST} and spark.driver.memory higher where Spark is started, or coarsen the columns "
+                    "with the most values"
+                ),
+            ) from None
         named = _named(error)
         why, hint = next(
             (message for name, message in _KNOWN.items() if named.endswith(name)),
@@ -373,9 +391,15 @@ def columns_of(frame: Any, where: str) -> pa.Schema:
         Spark does not hand over the values of a column.
     """
     if has_ended(frame.sparkSession):
-        raise InputError(**refusal("ended", "backends"))
+        raise InputError(
+            "the Spark session of this table has ended, and its rows with it",
+            hint="read the table again in a session that runs",
+        )
     if frame.isStreaming:
-        raise InputError(**refusal("stream", "backends"))
+        raise InputError(
+            "the table is a stream, which never ends",
+            hint="write what came so far into a table, and give that: spark.read.parquet(...)",
+        )
     names = list(frame.columns)
     check_names(names, where)
     # a query would take dots and quotes in a name for a path
@@ -390,7 +414,11 @@ def columns_of(frame: Any, where: str) -> pa.Schema:
         ]
         if not refused or len(refused) == len(names) > 1:
             raise
-        raise UnsupportedError(**refusal("types_kept", "backends", names=", ".join(refused))) from None
+        listed = ", ".join(refused)
+        raise UnsupportedError(
+            f"Spark does not hand over the types of these columns: {listed}",
+            hint="leave them out of the table, or cast them to text or numbers",
+        ) from None
     return pa.schema(list(zip(names, types, strict=True)))
 
 

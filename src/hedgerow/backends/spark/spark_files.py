@@ -26,7 +26,6 @@ from ...io.parquet_reader import Scan
 from ...io.write import ROW_GROUP, parquet_writer, write_parts
 from ...measures import Classes, Counts, Groups, Persons, group
 from ...plan import Partition, PlanColumn
-from ...texts import refusal
 from .. import duckdb, partitions
 from ..base import Change, PartWork, ReleasedTable, T, sensitive_column
 from ..release_order import ReleasedCodes
@@ -398,7 +397,14 @@ def write(table: Table, file: Path, *, like: Table, escape: bool = True, parts: 
             copy = ChunkedTable(Scan.from_files([whole]), table.workspace, table.layout, whole)
             duckdb.write(copy, file, like=like, escape=escape)
     if written != table.n_rows:
-        raise OutputError(**refusal("no_shared_folder", "backends"))
+        raise OutputError(
+            "what the cluster writes does not lie where this process reads: the executors and this process "
+            "share no folder",
+            hint=(
+                "write release.table with Spark where both can read, and hold it against the release: "
+                "release.verify_written(spark.read.parquet(...))"
+            ),
+        )
 
 
 def copied_here(table: Table, memory: str | int | None = None) -> ChunkedTable:

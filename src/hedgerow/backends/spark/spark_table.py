@@ -26,7 +26,6 @@ from ...errors import InputError, SchemaError, UnsupportedError
 from ...io.file_format import FileFormat
 from ...measures import Counts
 from ...measures.classes import SensitiveCounts
-from ...texts import refusal
 from .cluster import (
     AT_ONCE,
     Entries,
@@ -48,7 +47,10 @@ class RefusedCodes:
     """A stand-in for row codes that are on the cluster; any use of it raises UnsupportedError."""
 
     def _refuse(self, *_: Any, **__: Any) -> NoReturn:
-        raise UnsupportedError(**refusal("rows_elsewhere", "backends"))
+        raise UnsupportedError(
+            "this needs the rows of the table one by one, and they are on a cluster",
+            hint='use engine="memory" or "duckdb" (--engine), or a part of the table',
+        )
 
     # raised on use only, because code that needs only the values may pass a column on
     __getitem__ = __len__ = __iter__ = __array__ = __getattr__ = _refuse
@@ -228,7 +230,10 @@ class SparkTable(StoredTable):
             # one more than allowed is enough to refuse
             table = collected(self.frame.groupBy(place).count().limit(MOST + 1))
             if table.num_rows > MOST:
-                raise UnsupportedError(**refusal("many_values", "backends", name=name, most=MOST))
+                raise UnsupportedError(
+                    f"column {name!r} has more than {MOST:,} distinct values, which are held in memory",
+                    hint="leave it out, or coarsen it",
+                )
             entries = table.column(0).combine_chunks().cast(kind)
             counts = table.column(1).to_numpy().astype(np.int64)
             if counts.sum() != self.n_rows:
@@ -265,7 +270,10 @@ class SparkTable(StoredTable):
         for name in names:
             cells = self.frame[self.place(name)]
             if has_zeros(self.entries(name)) and run(self.frame.where(cells.cast("string") == "-0.0").limit(1).count):
-                raise UnsupportedError(**refusal("two_zeros", "backends", name=name))
+                raise UnsupportedError(
+                    f"column {name!r} has zeros of two signs, which a cluster counts as one where values are drawn",
+                    hint='add 0.0 to it, leave it out, or use engine="memory" (--engine memory)',
+                )
 
     def encode(self, names: Iterable[str]) -> None:
         """Keep the packed codes of the given columns on the cluster, computed when they are first counted."""

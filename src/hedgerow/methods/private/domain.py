@@ -19,7 +19,6 @@ from ...io.text_cells import MARKERS
 from ...kernels import Ints
 from ...notation import moment
 from ...schema import Schema
-from ...texts import refusal
 from . import LEAVES
 from .noise import Purchase
 
@@ -165,7 +164,13 @@ def declared(table: Table, schema: Schema) -> list[PublicColumn]:
             silent["categories"].append(name)
     if any(silent.values()):
         lacks = "; ".join(f"{what} of {', '.join(names)}" for what, names in silent.items() if names)
-        raise SchemaError(**refusal("undeclared", lacks=lacks))
+        raise SchemaError(
+            f"PrivateTree takes nothing about columns from the data, and these are not declared: {lacks}",
+            hint=(
+                'declare what is public knowledge: Schema(bounds={"income": (0, 1_000_000)}, categories={"job": '
+                "[...]}); `hedgerow inspect --declare` proposes it for you to confirm"
+            ),
+        )
     _check_size(columns)
     return columns
 
@@ -179,7 +184,12 @@ def _check_size(columns: Sequence[PublicColumn]) -> None:
     if cells > _MOST_CELLS:
         wide = sorted(columns, key=_most_bins)[-2:]
         listed = ", ".join(f"{c.name} has {_most_bins(c):,} {'categories' if c.labels else 'bins'}" for c in wide)
-        raise SchemaError(**refusal("private_cells", cells=cells, size=cells * 8 / 1e9, most=_MOST_CELLS, wide=listed))
+        size = cells * 8 / 1e9
+        raise SchemaError(
+            f"PrivateTree counts every cell that is declared, and these would be {cells:,} at once ({size:,.1f} "
+            f"GB; at most {_MOST_CELLS:,} are counted): {listed}",
+            hint="declare fewer and coarser categories, such as regions for postcodes, or leave the column out",
+        )
 
 
 def _most_bins(column: PublicColumn) -> int:
@@ -192,7 +202,13 @@ def _number(column: PublicColumn, points: Sequence[object]) -> PublicColumn:
     unit, zone, are_dates = "", "", isinstance(points[0], str)
     if are_dates != (column.kind == "date"):
         kinds = ("dates", "numbers") if column.kind == "date" else ("numbers", "dates")
-        raise SchemaError(**refusal("other_bounds", name=column.name, kind=kinds[0], bounds=kinds[1]))
+        raise SchemaError(
+            f"column {column.name!r} holds {kinds[0]}, and its bounds or grid are {kinds[1]}",
+            hint=(
+                'declare for example bounds={"income": (0, 1_000_000), "day": ("1950-01-01", "2023-12-31")} '
+                "(--bounds income=0:1000000, --bounds day=1950-01-01:2023-12-31)"
+            ),
+        )
     if are_dates:
         moments = [dt.datetime.fromisoformat(str(point)) for point in points]
         unit = "day" if all(len(str(point)) <= 10 for point in points) else "us"
@@ -202,7 +218,10 @@ def _number(column: PublicColumn, points: Sequence[object]) -> PublicColumn:
         points = [(moment - start) // step for moment in moments]
     whole = all(isinstance(point, int) for point in points)
     if whole and max(abs(point) for point in points) > _LARGEST:  # type: ignore[arg-type]
-        raise SchemaError(**refusal("large_bounds", name=column.name))
+        raise SchemaError(
+            f"the bounds of column {column.name!r} are too large for whole numbers",
+            hint="write them with a fraction or an exponent: 1e19",
+        )
     edges = [float(point) for point in points]  # type: ignore[arg-type]
     if not edges[-1] - edges[0] > max(_NARROWEST, _NEAREST * max(map(abs, edges))):
         raise SchemaError(f"the bounds of column {column.name!r} are too near to each other", hint="widen them")

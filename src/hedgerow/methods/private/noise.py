@@ -10,7 +10,6 @@ import numpy as np
 
 from ...errors import UnsupportedError
 from ...kernels import Ints
-from ...texts import refusal
 
 
 class Noise(Protocol):
@@ -30,7 +29,10 @@ class OpenDP:
         try:
             import opendp.prelude as dp
         except ImportError:
-            raise UnsupportedError(**refusal("no_opendp")) from None
+            raise UnsupportedError(
+                "PrivateTree draws its noise with OpenDP, which is not installed",
+                hint='install it: pip install "hedgerow[private]"',
+            ) from None
         dp.enable_features("contrib")
         domain = dp.vector_domain(dp.atom_domain(T="i64"))
         self._search: Any = dp.binary_search_param

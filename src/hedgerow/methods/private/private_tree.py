@@ -20,7 +20,7 @@ from ...kernels.siphash import mixed
 from ...notation import percent
 from ...progress import caution
 from ...schema import Schema
-from ...texts import refusal, text
+from ...texts import text
 from ...validation import Kind, check_whole
 from ..base import Method, NoTransform, RecipientNotes, render
 from . import LEAST, MOST
@@ -88,9 +88,15 @@ class PrivateTree(Method):
         super().check_table(table, schema)
         unprotected = {"other": schema.other, "weight": schema.weight, "rest": schema.rest == "release"}
         if names := ", ".join(name for name, is_said in unprotected.items() if is_said):
-            raise UnsupportedError(**refusal("private_roles", names=names))
+            raise UnsupportedError(
+                f"PrivateTree releases no column as it is, so it does not support {names} of the schema",
+                hint="leave these columns out, or name them quasi-identifiers",
+            )
         if schema.follows:
-            raise UnsupportedError(**refusal("private_follows"))
+            raise UnsupportedError(
+                "PrivateTree draws columns of a leaf independently, so none can follow another",
+                hint="leave out follows (--follows)",
+            )
         _refuse_guesses(table, schema)
         OpenDP()
 
@@ -103,10 +109,16 @@ class PrivateTree(Method):
         Tests and audits give mechanisms of their own; a release has OpenDP's.
         """
         if not LEAST <= self.epsilon <= MOST:
-            raise ParameterError(**refusal("epsilon", epsilon=str(self.epsilon)[:20], least=LEAST, most=MOST))
+            raise ParameterError(
+                f"epsilon is {str(self.epsilon)[:20]}; it must be from {LEAST:g} to {MOST:g}",
+                hint="less drowns everything in noise, the number of rows included; more promises nothing",
+            )
         records = check_whole("records", self.records, 1)
         if records > 1 and schema.person is None:
-            raise ParameterError(**refusal("private_records"))
+            raise ParameterError(
+                "records says how many rows of a person are used, and every row is a person",
+                hint="name who a person is: Schema(unit=...)",
+            )
         # the decimal that was written, not the double next to it
         epsilon = Fraction(repr(float(self.epsilon)))
         columns = declared(table, schema)
@@ -156,12 +168,23 @@ def _refuse_guesses(table: Table, schema: Schema) -> None:
     """Raise SchemaError where one person's cell could decide how everybody's cells of a text file are read."""
     dialect, used = table.layout.dialect, {*schema.quasi, *schema.sensitive}
     if either := ", ".join(sorted(used.intersection(dialect.mixed if schema.decimal else dialect.either))):
-        raise SchemaError(**refusal("private_decimal", names=either))
+        raise SchemaError(
+            f"numbers such as 22.807 may be thousands or fractions, and PrivateTree lets no cell decide that: {either}",
+            hint='give the decimal sign that all of them have: decimal="." or decimal="," (--decimal)',
+        )
     days = [n for n, points in {**schema.grid, **schema.bounds}.items() if n in used and isinstance(points[0], str)]
     if slashed := ", ".join(n for n in days if table.kind(n) != "date" and _has_slashes(table.entries(n))):
-        raise SchemaError(**refusal("private_dates", names=slashed))
+        raise SchemaError(
+            "dates such as 03/04/2020 are read by what other dates there are, and PrivateTree lets no cell "
+            f"decide that: {slashed}",
+            hint="write dates as 2020-04-03 or 03.04.2020",
+        )
     if dialect.quote + dialect.escape != '""':
-        raise InputError(**refusal("private_quotes"))
+        raise InputError(
+            'PrivateTree reads text files whose quotes are " and doubled inside cells, for cells decide what '
+            "others are",
+            hint="write the file so, or as Parquet",
+        )
 
 
 def _has_slashes(cells: pa.Array) -> bool:

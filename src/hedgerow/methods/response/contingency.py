@@ -16,7 +16,6 @@ from ...columns.table import Table
 from ...errors import ParameterError, SchemaError
 from ...kernels import Floats
 from ...notation import interval
-from ...texts import refusal
 
 Bins = int | Mapping[str, int | Sequence[float]]
 DEFAULT_BINS = 8
@@ -101,7 +100,11 @@ def find_value(columns: Sequence[Coded], text: str) -> tuple[int, int]:
             return number, labels[value]
         if len(columns) == 1 and text in labels:
             return number, labels[text]
-    raise ParameterError(**refusal("no_value", names=", ".join(c.name for c in columns)))
+    names = ", ".join(c.name for c in columns)
+    raise ParameterError(
+        f"a named value is not a category of these columns: {names}",
+        hint="write column=value with a value that occurs (a bin's label for numbers)",
+    )
 
 
 Ints = NDArray[Any]
@@ -218,7 +221,11 @@ def check_size(dims: Sequence[int], names: Sequence[str]) -> None:
     if cells > MAX_CELLS:
         widest = int(np.argmax(dims))
         raise ParameterError(
-            **refusal("many_cells", cells=cells, most=MAX_CELLS, name=names[widest], categories=dims[widest])
+            f"the quasi-identifiers span {cells:,} cells; randomized response holds at most {MAX_CELLS:,}",
+            hint=(
+                f"coarsen {names[widest]!r} first ({dims[widest]:,} categories): fewer bins, a hierarchy level, or "
+                "leave a column out"
+            ),
         )
 
 
@@ -258,7 +265,11 @@ def build(
         dims = tuple(dims_s[j] for j in group)
         width = int(np.prod(dims, dtype=np.int64))
         if width * len(occupied) > MAX_CELLS:
-            raise ParameterError(**refusal("many_values", width=width, groups=len(occupied), most=MAX_CELLS))
+            raise ParameterError(
+                f"the sensitive attributes span {width:,} values over {len(occupied):,} groups; randomized "
+                f"response holds at most {MAX_CELLS:,} such cells",
+                hint="coarsen the sensitive attribute with the most categories, or protect fewer",
+            )
         table = np.zeros(len(occupied) * width, np.int64)
         for rows in slices(n, WINDOW):
             value = place[cells_of(quasi, dims_q, rows)] * width

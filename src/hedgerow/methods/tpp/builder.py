@@ -27,7 +27,6 @@ from numpy.typing import NDArray
 from ...errors import ParameterError, UnsupportedError
 from ...kernels import Ints
 from ...kernels.siphash import mixed
-from ...texts import refusal
 from ...validation import check_whole
 from .encoding import PredictedColumn, Predictor
 from .split_scores import CRITERIA, ENTROPY, GINI, RATIO, VARIANCE, best_of, gains, histogram, xlogx, xlogx_shift
@@ -259,13 +258,25 @@ class TreeSettings(ModelSettings):
         if self.criterion == "deviance":  # R's word for it
             object.__setattr__(self, "criterion", "variance")
         if self.criterion in ("gain_ratio_average", "c4.5", "j48"):
-            raise UnsupportedError(**refusal("average_gain"))
+            raise UnsupportedError(
+                "gain ratio with the average-gain filter is outside the guarantee: the filter's average runs "
+                "over all candidate splits, and sanitizing removes candidates",
+                hint='use criterion="gain_ratio", the plain ratio',
+            )
         if self.criterion not in (None, *CLASS_CRITERIA, "variance"):
             raise ParameterError(f"unknown criterion {self.criterion!r}", hint="entropy, gini, gain_ratio, variance")
         if self.pruning != "none":
-            raise UnsupportedError(**refusal("pruning", pruning=self.pruning))
+            raise UnsupportedError(
+                f"pruning {self.pruning!r} is outside the guarantee: cost-complexity pruning compares subtrees "
+                "that the sanitized table no longer grows",
+                hint="state the number of splits instead (n_splits)",
+            )
         if self.size != "fixed":
-            raise UnsupportedError(**refusal("tree_size", size=self.size))
+            raise UnsupportedError(
+                f"size {self.size!r} is outside the guarantee: cross-validation draws folds and grows other "
+                "trees, which are not preserved",
+                hint="choose n_splits beforehand and state it",
+            )
         check_whole("n_splits", self.n_splits, 0)
         check_whole("min_leaf", self.min_leaf, 1)
         if self.max_depth is not None:

@@ -16,7 +16,6 @@ from ...columns.table import Table
 from ...errors import ParameterError, SchemaError
 from ...notation import MISSING
 from ...schema import Schema
-from ...texts import refusal
 
 Codes = NDArray[np.int32]
 # the most categories of a column for which all subsets are tried
@@ -143,7 +142,10 @@ def encode_predictor(table: Table, schema: Schema, name: str, single: bool) -> t
     column = table.column(name, kind=kind, categories=categories)
     if not column.is_number:
         if single:
-            raise ParameterError(**refusal("tree_categories", name=name))
+            raise ParameterError(
+                f"column {name!r} holds categories; scikit-learn's trees take only numbers",
+                hint="give X as the estimator saw it (one-hot encoded, say)",
+            )
         labels = (*column.values, *((MISSING,) if column.has_missing else ()))
         predictor = Predictor(
             name,
@@ -180,13 +182,19 @@ def check_numbers(table: Table, schema: Schema, names: Sequence[str]) -> None:
         elif column.n_values and float(np.abs(column.values).max()) > LARGEST:
             faults.append(f"{name!r} has values beyond {LARGEST:g}")
     if faults:
-        raise ParameterError(**refusal("no_threshold", faults=", ".join(faults)))
+        raise ParameterError(
+            f"numeric predictors hold what no threshold can: {', '.join(faults)}",
+            hint="impute them, leave those records or columns out, or declare them categorical",
+        )
 
 
 def encode_response(table: Table, name: str, classes: bool, kind: str | None = None) -> PredictedColumn:
     """Encode the response as classes or numbers; raise an error if values are missing or all equal."""
     if not classes and (kind or table.kind(name)) not in ("numeric", "boolean"):
-        raise ParameterError(**refusal("regression_categories", name=name))
+        raise ParameterError(
+            f"the response {name!r} holds categories, and a regression tree needs numbers",
+            hint='use a classification criterion, such as "entropy"',
+        )
     column = table.column(name, kind="categorical" if classes else "numeric")
     if column.has_missing:
         raise ParameterError(
@@ -199,7 +207,11 @@ def encode_response(table: Table, name: str, classes: bool, kind: str | None = N
     if classes:
         # So many classes are numbers, and a tree of shares would tell next to nothing.
         if table.kind(name) == "numeric" and column.n_values > 1000:
-            raise ParameterError(**refusal("many_classes", name=name, n_values=column.n_values))
+            raise ParameterError(
+                f"the response {name!r} has {column.n_values:,} different numbers, too many to be the classes of "
+                "a tree",
+                hint='use criterion "variance"',
+            )
         return PredictedColumn(column.codes.astype(np.int64), tuple(column.values))
     return PredictedColumn.from_numbers(column.doubles[column.codes])
 

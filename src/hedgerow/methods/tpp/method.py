@@ -19,7 +19,6 @@ from ...measures.guarantees import Check, KAnonymity
 from ...plan import ColumnMap, Maps, Plan
 from ...progress import caution
 from ...schema import Schema
-from ...texts import refusal
 from ...validation import NAMES, NUMBER, TEXT, Kind
 from ..base import Method, RecipientNotes, as_array, check_people
 from .builder import ModelSettings, TreeSettings
@@ -176,7 +175,10 @@ class TreePatternPreserving(Method):
                 "the response is not named", hint='give y to fit, or response="income" (--response income)'
             )
         if response in schema.quasi:
-            raise SchemaError(**refusal("response_is_quasi", response=response))
+            raise SchemaError(
+                f"the response {response!r} is among the quasi-identifiers",
+                hint="it is released unchanged; leave it out of quasi",
+            )
         sensitive = self._named() or tuple(n for n in schema.sensitive if n != response)
         names = [n for n in schema.quasi if n not in sensitive]
         if not names:
@@ -287,7 +289,11 @@ def _encode(
     inexact = [p.name for c, p in numbers if not np.array_equal(np.asarray(c.values), p.values)]
     # All trees share one dictionary of values, which is rounded to float32 or is not.
     if len(is_single) == 2 and inexact:
-        raise ParameterError(**refusal("shared_columns", names=", ".join(map(repr, inexact))))
+        listed = ", ".join(map(repr, inexact))
+        raise ParameterError(
+            f"a scikit-learn tree and another builder cannot share columns whose numbers float32 cannot hold: {listed}",
+            hint="publish them apart, or round those columns to float32 first",
+        )
     for target in targets:
         target.check_columns(names)
     return encoded
@@ -322,7 +328,12 @@ def _target(tree: Any, classes: bool) -> PreservedModel:
         return PreservedModel(tree.for_response(classes))
     if is_estimator(tree):
         return SklearnTree(tree)
-    raise ParameterError(**refusal("no_tree", kind=type(tree).__name__))
+    raise ParameterError(
+        f"{type(tree).__name__} is neither builder settings nor a fitted tree",
+        hint=(
+            "give TreeSettings(...), ForestSettings(...), BoostingSettings(...) or a fitted scikit-learn decision tree"
+        ),
+    )
 
 
 def _least_l(released: Table, plan: Plan, sensitive: Sequence[str]) -> float:

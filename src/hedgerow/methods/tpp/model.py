@@ -20,7 +20,6 @@ from ...io.file_format import Dialect
 from ...io.read import as_spelled, read
 from ...notation import MISSING, percent
 from ...plan.records import check_version, parsed
-from ...texts import refusal
 from ...validation import MAPPING, PATH, takes
 from ..base import render
 from .builder import BuiltTree
@@ -209,7 +208,10 @@ class _Fault(Exception):
 def _difference(data: Mapping[str, Any], table: Table, y: Any) -> str:
     """Return a description of the first difference between a released table and the model; empty if none."""
     if not data["models"] or not all(model["trees"] for model in data["models"]):
-        raise PlanError(**refusal("no_published_tree"))
+        raise PlanError(
+            "the model publishes no tree, so there is nothing to verify",
+            hint="ask whoever published it for the model.json of this release",
+        )
     answers, name = table, data["response"]["name"]
     if y is not None:
         answers, name = Table(pa.table({"y": pa.array(list(y), from_pandas=True)})), "y"

@@ -15,7 +15,6 @@ from ...measures import Counts, Persons, group
 from ...measures.class_measures import frequency_l
 from ...notation import concatenation
 from ...plan import ColumnMap
-from ...texts import refusal
 from .builder import BuiltTree, Node
 from .encoding import PredictedColumn, Predictor
 from .model import first_difference, tree_to_json
@@ -165,13 +164,28 @@ class Sanitizer:
                 return state, path
         if not path:
             if not any(getattr(target, "requested", 1) for target in self.targets):
-                raise ParameterError(**refusal("no_splits"))
-            raise InfeasibleError(**refusal("nothing_separates"))
+                raise ParameterError(
+                    "n_splits=0 asks for trees without a split, which keep nothing of the table",
+                    hint="ask for at least one: n_splits=3",
+                )
+            raise InfeasibleError(
+                "no tree has a split: no predictor separates the responses",
+                hint="check the response and the predictors, or lower min_leaf",
+            )
         first = path[0]
         requested = f"K = {k}" + ("" if l_above is None else f" and L above {l_above:g}")
         if keeps(first, k, l_above):
-            raise InfeasibleError(**refusal("first_split"))
-        raise InfeasibleError(**refusal("first_reaches", reached=first.reached, requested=requested))
+            raise InfeasibleError(
+                "the first split cannot be rebuilt from the sanitized table",
+                hint=(
+                    "two predictors tie in a builder that breaks ties at random: leave one of them out, or use "
+                    "TreeSettings"
+                ),
+            )
+        raise InfeasibleError(
+            f"even the first split reaches only {first.reached}; {requested} is required",
+            hint="lower k or l, raise min_leaf, or publish fewer trees",
+        )
 
 
 def groups_of(n_values: int, nodes: Iterable[Node]) -> NDArray[np.int32]:

@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from ...errors import ParameterError, SchemaError, UnsupportedError
 from ...notation import plain
 from ...progress import done
-from ...texts import refusal
 from ...validation import check_whole
 from .builder import (
     Builder,
@@ -70,7 +69,10 @@ class ForestSettings(ModelSettings):
         check_whole("n_trees", self.n_trees, 1, MOST_TREES)
         # True is an int in Python, and no seed that somebody meant.
         if self.seed is None or isinstance(self.seed, bool) or not isinstance(self.seed, int):
-            raise UnsupportedError(**refusal("seedless"))
+            raise UnsupportedError(
+                "a forest without a seed is outside the guarantee: its rows and ties are random",
+                hint="give a whole number as seed",
+            )
         check_whole("seed", self.seed, 0)
         if self.max_features is not None:
             check_whole("max_features", self.max_features, 1)
@@ -186,7 +188,10 @@ def _parse_one(words: list[str]) -> Settings:
     for pair in pairs:
         name, equals, value = pair.partition("=")
         if not equals or name not in readable:
-            raise ParameterError(**refusal("model_word", pair=pair, kind=kind, names=", ".join(sorted(readable))))
+            names = ", ".join(sorted(readable))
+            raise ParameterError(
+                f"cannot read {pair!r} of the model {kind}", hint=f"write name=value; the names are {names}"
+            )
         (data if name in types else tree)[name] = _value(name, value, readable[name])
     if tree:
         # What is not named stays as that model's own trees have it by default.
@@ -280,17 +285,34 @@ def check_estimator(estimator: Any) -> None:
     """Raise an error with the reason if the estimator is not a fitted tree or is not covered by the guarantee."""
     name = type(estimator).__name__
     if name not in _KINDS:
-        raise UnsupportedError(**refusal("tree_kind", name=name))
+        raise UnsupportedError(
+            f"{name} is not a supported tree",
+            hint=(
+                "give a fitted DecisionTreeClassifier or DecisionTreeRegressor; for forests and boosting use "
+                "ForestSettings or BoostingSettings, whose draws do not depend on which columns are constant"
+            ),
+        )
     if not hasattr(estimator, "tree_"):
         raise ParameterError(f"the {name} is not fitted", hint="call its fit(X, y) first")
     p = estimator.get_params()
     if p["ccp_alpha"] > 0:
-        raise UnsupportedError(**refusal("cost_complexity"))
+        raise UnsupportedError(
+            "cost-complexity pruning (ccp_alpha > 0) is outside the guarantee: it compares subtrees that the "
+            "sanitized table no longer grows",
+            hint="limit max_leaf_nodes instead",
+        )
     if p["splitter"] != "best":
-        raise UnsupportedError(**refusal("random_splitter"))
+        raise UnsupportedError(
+            "splitter='random' is outside the guarantee: its thresholds are drawn from the range of the values, "
+            "which sanitizing changes"
+        )
     if isinstance(p["random_state"], bool) or not isinstance(p["random_state"], (int, np.integer)):
         what = "max_features" if p["max_features"] is not None else "tie-breaking"
-        raise UnsupportedError(**refusal("random_state", what=what))
+        raise UnsupportedError(
+            f"random {what} without a whole-number random_state is outside the guarantee: the same table gives "
+            "different trees",
+            hint="fit the tree with random_state=0, say",
+        )
     if p["criterion"] not in _CRITERIA:
         raise UnsupportedError(
             f"criterion {p['criterion']!r} is outside the guarantee", hint="supported: " + ", ".join(_CRITERIA)
@@ -313,7 +335,11 @@ def check_response(y: NDArray[np.float64]) -> None:
     places = 0 if bool((y == np.rint(y)).all()) else 20
     fits = reach * reach * len(y) * 4.0**places < 2.0**53
     if not bool((whole == np.rint(whole)).all()) or not fits:
-        raise UnsupportedError(**refusal("float_response"))
+        raise UnsupportedError(
+            "a scikit-learn regression tree needs a response of whole numbers: it adds floats in record order, "
+            "so other numbers give predictions that differ in the last bit",
+            hint='multiply the response by a power of ten and round it, or use TreeSettings("variance")',
+        )
 
 
 class SklearnTree(PreservedModel):
@@ -335,7 +361,11 @@ class SklearnTree(PreservedModel):
         """Raise SchemaError if the predictors are not the columns that the estimator was fitted on."""
         estimator = self.estimator
         if estimator.n_features_in_ != len(names):
-            raise SchemaError(**refusal("other_width", fitted=estimator.n_features_in_, predictors=len(names)))
+            raise SchemaError(
+                f"the estimator was fitted on {estimator.n_features_in_} columns, and there are {len(names)} "
+                "predictors",
+                hint="give the X that it was fitted on",
+            )
         fitted = [str(n) for n in getattr(estimator, "feature_names_in_", names)]
         if fitted != list(names):
             missing = [n for n in fitted if n not in names]
@@ -357,7 +387,10 @@ class SklearnTree(PreservedModel):
         self.trees = (tree,)
         # A tree of other rows, or of weighted ones, could never be rebuilt from the release.
         if _splits(self.rebuild(columns, response, tree.n_splits)[0]) != _splits(tree):
-            raise ParameterError(**refusal("other_tree"))
+            raise ParameterError(
+                "fitting the estimator's parameters on this X and y gives another tree",
+                hint="give the records, columns and response that the estimator was fitted on, without sample_weight",
+            )
 
     def rebuild(self, columns: Columns, response: PredictedColumn, step: int) -> Trees:
         """Fit the same parameters again, limited to `step` splits unless that is the full tree."""
