@@ -41,11 +41,42 @@ def test_two_suppressed_rows_are_no_class_of_two(paired: bool | None) -> None:
         assert figures["reidentification"]["prosecutor"]["highest"] == pytest.approx(1 / k)
         assert found.table["wholly_suppressed"] == 2
         assert found.parameters["suppressed"] == how
-        (note,) = (note for note in found.table["notes"] if "rows with every quasi-identifier suppressed: 2" in note)
+        (note,) = (note for note in found.table["notes"] if "suppressed: 2" in note)
         assert "--suppressed" in note
         assert bool(found.broken(k=10)) == (how == "strict")
     alone = hr.audit(None, release, ROLES)
     assert alone.risk["release"]["classes"]["k"] == sizes.min()
+
+
+def test_classes_are_held_against_the_totals_of_all_rows() -> None:
+    """Without the rows that no class has, classes that are unlike the table were like it: t = 0."""
+    people = pd.DataFrame({"group": ["a"] * 40 + ["b"] * 40 + ["c"] * 20, "ill": ["yes", "no"] * 40 + ["yes"] * 20})
+    release = people.assign(group=people["group"].where(people["group"] != "c", "*"))
+    for how in ("separate", "wildcard"):
+        found = hr.audit(people, release, hr.Schema(quasi=["group"], sensitive=["ill"]), suppressed=how, **QUICK)
+        assert found.risk["release"]["sensitive"]["ill"]["t"] == pytest.approx(0.1)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_suppressed_cell_matches_anything_in_wildcard_counts(seed: int) -> None:
+    """It did so only where some row was suppressed in all columns; counted here pair by pair."""
+    draws, n = np.random.default_rng(seed), 120
+    people = pd.DataFrame({name: draws.integers(0, 3, n).astype(str) for name in "abc"})
+    people["pay"] = draws.integers(0, 9, n)
+    lost = draws.random((n, 3)) < 0.2
+    lost[lost.all(axis=1)] &= seed % 2 == 0
+    release = people.copy()
+    for i, name in enumerate("abc"):
+        release.loc[lost[:, i], name] = None
+    cells = release[list("abc")].to_numpy(object)
+    agree = ((cells[:, None] == cells[None]) | lost[:, None] | lost[None]).all(axis=2).sum(axis=1)[~lost.all(axis=1)]
+    for original in (people, None):
+        roles = hr.Schema(quasi=list("abc"), sensitive=["pay"])
+        found = hr.audit(original, release, roles, suppressed="wildcard", **QUICK)
+        classes, risk = (found.risk["release"][part] for part in ("classes", "reidentification"))
+        assert (classes["k"], classes["uniques"]) == (agree.min(), (agree == 1).sum())
+        assert risk["prosecutor"]["expected"] == pytest.approx((1 / agree).sum())
+        assert any("match anything" in note for note in found.table["notes"])
 
 
 def test_nobody_is_alone_whom_a_suppressed_row_matches() -> None:

@@ -212,12 +212,22 @@ class Task(Generic[S]):
         return journalist(sides, self.population, self.options["weights"])
 
     @cached_property
+    def suppressed_rows(self) -> NDArray[np.bool_]:
+        """Return the released rows whose quasi-identifiers are all suppressed.
+
+        What is missing in both tables is a value, which others may share; of a release alone nobody can tell.
+        """
+        if self.is_compared:
+            return self.sides.plain.wholly_suppressed
+        return np.logical_and.reduce([column.wild[column.codes] for column in self.sides.plain.released_quasi])
+
+    @cached_property
     def wholly_suppressed(self) -> NDArray[np.bool_]:
         """Return the released rows that class risks leave out, because all of their quasi-identifiers are suppressed.
 
         None where they count as classes of their own ("strict"), or where there are no others.
         """
-        rows = self.sides.plain.wholly_suppressed
+        rows = self.suppressed_rows
         return rows & (self.options["suppressed"] != STRICT) & ~rows.all()
 
     @cached_property
@@ -324,18 +334,20 @@ def _before(task: Task[Any]) -> dict[str, Any]:
 
 
 def _after(task: Task[Any]) -> dict[str, Any]:
-    sides, size = task.in_groups, task.options["population_size"]
-    rows = task.wholly_suppressed
-    if sides.planned or not rows.any():
-        return released_risk(sides, None if sides.planned else task.journalist, task.options["threshold"], size)
-    # rows without any quasi-identifier are nobody's class: whoever looks for a person finds all of them
-    rest = released_part(sides, np.flatnonzero(~rows))
-    matching = None
-    if task.options["suppressed"] == WILDCARD:
+    sides, size, matching, totals = task.in_groups, task.options["population_size"], None, None
+    rows, journalist = task.wholly_suppressed, None if sides.planned else task.journalist
+    if task.options["suppressed"] == WILDCARD and not sides.planned:
         columns = sides.released_quasi
         every = wildcard_sizes(sides.classes, [c.codes for c in columns], [c.wild[c.codes] for c in columns])
         matching = every[np.unique(sides.classes.labels[~rows])]
-    return released_risk(rest, task.journalist_of(rest), task.options["threshold"], size, matching)
+    if rows.any() and not sides.planned:
+        # rows without any quasi-identifier are nobody's class: whoever looks for a person finds all of them
+        rest = released_part(sides, np.flatnonzero(~rows))
+        sensitive = tuple(replace(column, codes=column.codes[~rows]) for column in sides.released_sensitive)
+        totals = {column.name: column.counts() for column in sides.released_sensitive}
+        sides = replace(rest, released_sensitive=sensitive)
+        journalist = task.journalist_of(sides)
+    return released_risk(sides, journalist, task.options["threshold"], size, matching, totals)
 
 
 def _extremes(task: Task[TablePair]) -> dict[str, dict[str, int]]:
@@ -852,7 +864,7 @@ def _audit(task: Task[Any]) -> Audit:
             "paired": task.there["pairs"],
             "alone": not task.is_compared,
             "suppressed": sides.suppressed if task.is_compared else None,
-            "wholly_suppressed": int(plain.wholly_suppressed.sum()),
+            "wholly_suppressed": int(task.suppressed_rows.sum()),
             "quasi": list(schema.quasi),
             "sensitive": list(schema.sensitive),
             "identifiers": list(schema.identifiers),
@@ -866,7 +878,7 @@ def _audit(task: Task[Any]) -> Audit:
                 *plain.notes,
                 *([text("note", "planned", groups=planned, values=whose)] if planned else []),
                 *([task.sampled.note()] if task.sampled else []),
-                *([_suppression(task)] if plain.wholly_suppressed.any() and not planned else []),
+                *([] if planned else _suppression(task)),
                 *(extremes_in_words(n, task.options["k"] or 0, e) for n, e in extremes.items()),
             ],
             **({"altered": list(task.what.notes)} if task.what.notes else {}),
@@ -884,12 +896,14 @@ def _audit(task: Task[Any]) -> Audit:
     )
 
 
-def _suppression(task: Task[Any]) -> str:
-    """Return a note on how rows were counted whose quasi-identifiers are all suppressed."""
-    n, how = int(task.sides.plain.wholly_suppressed.sum()), task.options["suppressed"]
-    notes = {SEPARATE: "suppressed_separate", WILDCARD: "suppressed_wildcard"}
-    key = notes.get(how if task.wholly_suppressed.any() else STRICT, "suppressed_strict")
-    return text("note", key, rows=n)
+def _suppression(task: Task[Any]) -> Iterator[str]:
+    """Yield a note on how suppressed rows and cells were counted, if there are any."""
+    n, how = int(task.suppressed_rows.sum()), task.options["suppressed"]
+    if how == WILDCARD and any(column.wild[column.codes].any() for column in task.sides.plain.released_quasi):
+        yield text("note", "suppressed_wildcard", rows=n)
+    elif n:
+        is_separate = how == SEPARATE and task.wholly_suppressed.any()
+        yield text("note", "suppressed_separate" if is_separate else "suppressed_strict", rows=n)
 
 
 def _section(name: str, values: Mapping[str, Any]) -> dict[str, Any]:

@@ -45,16 +45,21 @@ def released_risk(
     threshold: float,
     size: int | None = None,
     matching: Ints | None = None,
+    totals: Mapping[str, Ints] | None = None,
 ) -> dict[str, Any]:
     """Return the risk figures of the released classes: sizes, reidentification, uniqueness and disclosure.
 
     Drawn rows are counted in the groups of their plan. Suppressed cells match anything for the wildcard k.
     `size` is the number of people in the population; by default the total of `journalist`. `matching` are the
-    records that match each class, if suppressed cells match anything in all figures of sizes.
+    records that match each class, if suppressed cells match anything in all figures of sizes. `totals` count the values
+    of each sensitive column in the whole table, where some of its rows are in no class.
     """
     groups, persons, columns = sides.planned or sides.classes, sides.persons, sides.released_sensitive
     valued = sides.planned or sides.value_groups
-    counted = Classes.from_groups(valued, columns)
+    counted = dict(Classes.from_groups(valued, columns).sensitive)
+    for name, whole in (totals or {}).items():
+        counts = counted[name].counts
+        counted[name] = replace(counted[name], counts=replace(counts, whole=whole[: counts.n_values]))
     quasi = sides.released_quasi
     people = None if persons is None or persons.unit is None else persons.people(groups)
     homes = None if persons is None else persons.by_class(groups).households
@@ -71,7 +76,7 @@ def released_risk(
         }
     sensitive = {
         column.name: sensitive_summary(
-            counted.sensitive[column.name], sides.targets[column.name], smallest_cell(valued, column, persons)
+            counted[column.name], sides.targets[column.name], smallest_cell(valued, column, persons)
         )
         for column in columns
     }

@@ -437,7 +437,9 @@ class _Rows:
             return np.asarray((column.lo <= high) & (column.hi >= low) | missing)
         cells, categories = column.categories
         fits = column.covers(categories, np.full(len(categories), cell))
-        return np.asarray((np.bincount(cells, fits, column.n_cells) > 0) | missing)
+        passes = (np.bincount(cells, fits, column.n_cells) > 0) | missing
+        passes[cell] = True  # a category that no person has fits its own row alone
+        return np.asarray(passes)
 
     def _rare(self) -> list[Tests]:
         """Return tests for the values that occur once, and for both ends of each number."""
