@@ -53,3 +53,17 @@ def test_values_that_one_table_alone_has_are_equal_to_none_of_the_other():
     labels = row_labels(one, other, ["a", "b"]).tolist()
     assert labels[2] == labels[4]
     assert len(set(labels)) == 5
+
+
+def test_a_stranger_may_have_a_value_that_no_member_has() -> None:
+    """It ended with an IndexError where rows were paired."""
+    draws = np.random.default_rng(1)
+
+    def people(n: int, illnesses: str) -> pd.DataFrame:
+        who = {"age": draws.integers(20, 60, n), "sex": draws.choice(["f", "m"], n)}
+        return pd.DataFrame({**who, "ill": draws.choice(list(illnesses), n)})
+
+    members, strangers = people(300, "abc"), people(300, "abcd")
+    roles = hr.Schema(quasi=["age", "sex"], sensitive=["ill"])
+    found = hr.audit(members, members, roles, control=strangers, people=50, learning=False)
+    assert all(attack["control"] is not None for attack in found.attacks if attack["attack"] == "regression")

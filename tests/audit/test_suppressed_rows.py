@@ -137,3 +137,12 @@ def test_diversity_is_that_of_known_values() -> None:
     known = hr.audit(table[5:10], table[5:10], hr.Schema(quasi=["q"], sensitive=["ill"]), **QUICK).risk["release"]
     diversity = known["sensitive"]["ill"]
     assert (diversity["distinct_l"], diversity["entropy_l"], diversity["alpha"]) == (2, pytest.approx(2.0), 0.5)
+
+
+def test_a_group_of_which_nobodys_value_is_known_reveals_none() -> None:
+    """Everybody had "the same value, which the group reveals"."""
+    table = pd.DataFrame(
+        {"q": [1] * 5 + [2] * 5 + [3] * 5, "ill": [None] * 5 + ["flu"] * 5 + ["flu", "hiv"] * 2 + ["hiv"]}
+    )
+    found = hr.audit(table, table, hr.Schema(quasi=["q"], sensitive=["ill"]), **QUICK)
+    assert found.risk["release"]["sensitive"]["ill"]["exposed"]["single_valued"] == 1

@@ -413,3 +413,23 @@ def test_the_original_itself_is_named(is_changed: bool) -> None:
     found = reasons(audit.to_dict(), None)
     assert (found[0] == "it is the original itself: no value was changed, and people are alone with their "
             "quasi-identifiers") != is_changed  # fmt: skip
+
+
+def test_limits_that_somebody_sets_are_judged_where_rows_are_not_paired() -> None:
+    """ "No limit was chosen" stood beside an exit code that said one was missed."""
+    draws = np.random.default_rng(1)
+    one, two = (pd.DataFrame({"age": draws.integers(18, 90, 300), "pay": draws.integers(0, 10**6, 300)}) for _ in "ab")
+    found = hr.audit(one, two, hr.Schema(quasi=["age"], sensitive=["pay"]), paired=False, attacks=False, learning=False)
+    says = judged(found.to_dict(), None, (), (), k=5)["says"]
+    assert says.startswith("Do not share, because the smallest group has") == bool(found.broken(k=5))
+    assert judged(found.to_dict(), None, (), (), k=1)["says"] == "Promises kept; attacks not tried."
+
+
+def test_attacks_on_few_people_are_said_to_be_that() -> None:
+    people = hr.datasets.make_people(300, seed=1)
+    roles = hr.Schema(quasi=["age", "job"], sensitive=["income"])
+    release = hr.protect(people, roles, hr.MART(), guard="redraw", random_state=1)
+    for n, is_few in ((3, True), (60, False)):
+        found = hr.audit(people, release, people=n, learning=False, inference=False)
+        says = judged(found.to_dict(), release.plan, release.checks, ())["says"]
+        assert ("few people (at most 3 each)" in says) == is_few

@@ -56,11 +56,13 @@ def exposed(column: SensitiveCounts, sizes: Ints) -> dict[str, Any]:
     -------
     dict
         ``groups``, ``worst``, ``over_half`` and ``single_valued`` (everybody of a class has the same
-        value, which not everybody of the table has), the last two with ``_records``.
+        value, which is known and which not everybody of the table has), the last two with ``_records``.
     """
     disclosures, distinct = column.per_class(column_disclosure, distinct_values)
-    # Where everybody has the same value, a group of it reveals nothing.
-    varies = np.count_nonzero(column.totals) > 1
+    # where everybody has the same value, a group of it reveals nothing, nor does one of which nobody's value is known
+    is_known = column.counts.values < column.n_values
+    varies = np.bincount(column.counts.groups[is_known], minlength=len(sizes)) > 0
+    varies &= np.count_nonzero(column.totals) > 1
     return {"groups": len(sizes), "worst": float(disclosures.max(initial=0.0))} | {
         name + what: int(each[which].sum())
         for name, which in (("over_half", disclosures > LARGE + SLACK), ("single_valued", varies & (distinct == 1)))

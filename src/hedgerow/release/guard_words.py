@@ -13,7 +13,7 @@ from ..columns.numbers import LARGEST
 from ..columns.roles import attacked_as
 from ..columns.table import Table
 from ..measures import Persons
-from ..measures.guarantees import Guarantee, KAnonymity, from_promise
+from ..measures.guarantees import Disclosure, Guarantee, KAnonymity, from_promise
 from ..notation import duration, figure, markdown, percent
 from ..plan import Guard, Plan
 from ..plan.records import RUNS
@@ -215,7 +215,9 @@ def reading(plan: Plan) -> list[str]:
 
 
 def promise_in_words(plan: Plan, promise: Guarantee) -> str:
-    """Return one promise of a plan as a sentence; in rows form k is that of groups which only mean weights show."""
+    """Return one promise of a plan as a sentence; in rows form it is of groups which only mean weights show."""
+    if plan.in_rows and isinstance(promise, Disclosure):
+        return _say("promise_cap", words=promise.words().removeprefix("no released group"))
     if not plan.in_rows or not isinstance(promise, KAnonymity):
         return promise.words()
     key = "promise_weights" if plan.guard and _differ(plan.guard.weights) else "promise_rows"

@@ -46,6 +46,14 @@ def _is_the_original(audit: Mapping[str, Any], plan: Plan | None) -> Iterator[st
         yield text("verdict", "original")
 
 
+def _is_not_compared(audit: Mapping[str, Any], plan: Plan | None) -> Iterator[str]:
+    """Yield a clause if the original was given, and the release could not be compared with it."""
+    table = audit["table"]
+    if table.get("alone") and table["original_rows"] is not None:
+        why = audit["not_measured"][0].partition(": ")[2].partition(" (")[0]
+        yield text("verdict", "uncompared", why=why)
+
+
 def _contains_rows(audit: Mapping[str, Any], plan: Plan | None) -> Iterator[str]:
     """Yield a clause if a foreign file contains more of the people's rows than chance gives."""
     equal = at(audit, "risk", "equal")
@@ -123,7 +131,8 @@ def _is_attacked(audit: Mapping[str, Any], plan: Plan | None) -> Iterator[str]:
         return
     shares = {share: percent(most[share], 0) for share in ("success", "control")}
     columns = " or ".join(audit["table"]["sensitive"])
-    key = "attack_value" if by_value else {"membership": "attack_membership"}.get(most["attack"], "attack")
+    named = {"membership": "attack_membership", "singling out": "attack_described"}
+    key = "attack_value" if by_value else named.get(most["attack"], "attack")
     yield text("verdict", key, **{**most, **shares}, tried=len(attacks), columns=columns)
 
 
@@ -170,6 +179,7 @@ def promised_k(promises: Sequence[Mapping[str, Any]]) -> int | None:
 
 
 REASONS: tuple[Reason, ...] = (
+    _is_not_compared,
     _is_the_original,
     _contains_rows,
     _finds_by_values,

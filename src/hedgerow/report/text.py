@@ -128,7 +128,7 @@ def others(audit: Mapping[str, Any], digits: int = 1) -> Iterator[str]:
     """Yield sentences on whose row is found by values, equals a released one, or who stands out and is found."""
     risk = audit["risk"]
     if risk.get("found"):
-        yield found_in_words(risk["found"], audit["table"]["paired"], digits)
+        yield found_in_words(risk["found"], audit["table"], digits)
     yield from equal_in_words(risk.get("equal"), digits)
     if exposed := risk.get("most_exposed"):
         shares = {key: percent(exposed[key]) for key in ("auc", "found", "worst")}
@@ -156,7 +156,7 @@ def equal_in_words(equal: Mapping[str, Any] | None, digits: int = 1) -> Iterator
         yield text("summary", "equal", share=percent(equal["rows"], digits), comparison=comparison)
 
 
-def found_in_words(found_record: Mapping[str, Any] | None, paired: bool, digits: int = 1) -> str:
+def found_in_words(found_record: Mapping[str, Any] | None, table: Mapping[str, Any], digits: int = 1) -> str:
     """Return a sentence on the share of people whose row is found by values that an acquaintance may know."""
     if not found_record:
         return ""
@@ -173,8 +173,9 @@ def found_in_words(found_record: Mapping[str, Any] | None, paired: bool, digits:
     control_text = "" if control is None else text("summary", against, share=percent(control, digits))
     share, is_found = percent(together["found"], digits), any(c["found"] for c in (together, *columns.values()))
     # rows that are not paired are nobody's
-    key = "fitting" if not paired else "found" if is_found else "found_nobody"
-    return text("summary", key, columns=names, share=share, control=control_text, alone=alone)
+    key = "fitting" if not table["paired"] else "found" if is_found else "found_nobody"
+    row = "the row that was drawn in the person's place" if table.get("planned_groups") else "the person's row"
+    return text("summary", key, columns=names, share=share, control=control_text, alone=alone, row=row)
 
 
 def _linkage(audit: Mapping[str, Any]) -> Iterator[str]:

@@ -18,6 +18,8 @@ from .reasons import promised_k
 BOUNDED = ("suppressed rows", "largest share of a value in a group", "inference (measured)")
 # what the verdict on a standard is named by
 CRITERIA = "criteria"
+# people on whom an attack must be tried for its share to say something
+FEW_PEOPLE = 50
 # promises that an audit measures again
 AGAIN = ("k_anonymity", "disclosure")
 
@@ -64,6 +66,8 @@ def verdict(
         says += text("share_or_not", {"linked": "care_linked", "untried": "care_untried"}[untried])
     if is_tried and sample and not against:
         says += text("share_or_not", "on_sample", **{part: sample[part] for part in ("records", "of")})
+    if is_tried and not against and audit["parameters"]["people"] < min(FEW_PEOPLE, audit["table"]["rows"]):
+        says += text("share_or_not", "on_few", people=audit["parameters"]["people"])
     met = [f"{name} (asked {limit}, reached {reached})" for name, limit, reached, meets in judged if meets]
     further = care if against else care[1:]
     return {"says": says, "kept": state == "kept", "thresholds": met, "broken": broken, "reasons": further}
@@ -152,12 +156,13 @@ def _measured(
     table = audit["table"]
     if epsilon := table.get("epsilon"):
         yield Verdict("epsilon", f"at most {_exactly(epsilon)}", _exactly(epsilon), True)
-    # of drawn rows the groups of the plan are judged
-    if table["yardstick"] != "classes" and not table.get("planned_groups"):
+    release = at(audit, "risk", "release")
+    if release is None:
         return
-    release = audit["risk"]["release"]
-    # limits that nobody gave are the plan's, which promises nothing of what is beyond a release's own totals
-    promises = plan.promises if plan and not table["alone"] else ()
+    # limits that nobody gave are the plan's, which promises nothing of what is beyond a release's own totals; if rows
+    # are drawn or altered, it is the plan's groups that are judged
+    is_judged = table["yardstick"] == "classes" or table.get("planned_groups")
+    promises = plan.promises if plan and is_judged and not table["alone"] else ()
     k = promised_k(promises) if k is None else k
     if k is not None:
         smallest = release["classes"]["people"] or release["classes"]["k"]
@@ -261,6 +266,8 @@ def _open(audit: Mapping[str, Any], plan: Plan | None, checks: Sequence[Mapping[
             for name, column in risk["release"]["sensitive"].items():
                 worst = column["disclosure"]["worst"]
                 yield text("verdict", "no_cap", name=name, worst=figure(worst))
+    if plan is not None and plan.in_rows and "disclosure" in kinds:
+        yield text("verdict", "no_sets")
     capped = {check["name"] for check in checks if check["name"].startswith(OVER)}
     if capped and not any("operational" in name for name in capped):
         yield text("verdict", "no_operational")

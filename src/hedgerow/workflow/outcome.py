@@ -49,7 +49,7 @@ def outcome(release: Release | PrivateRelease, measured: Audit | None = None) ->
     if disclosure is not None:
         figures = {name: figure(disclosure[name]) for name in ("mean_over_records", "worst")}
         lines.append(_say("disclosure", **figures, meant=", by the released values" if guard is not None else ""))
-    if by_value := found_in_words(measured.risk.get("found"), measured.table["paired"]) if measured else "":
+    if by_value := found_in_words(measured.risk.get("found"), measured.table) if measured else "":
         shifted.append(by_value)
     return lines + shifted + counts_off(measured) + _inferred(release, measured)
 
@@ -108,4 +108,5 @@ def _linked(measured: Audit | None) -> list[str]:
     best = max(linkage["attacks"], key=lambda attack: attack["success"])
     release, original, chance = (percent(best[n]) for n in ("success", "original", "public_best"))
     shares = {"release": release, "original": original, "chance": chance}
+    shares["whom"] = "the row drawn in their place" if measured and measured.table["planned_groups"] else "their record"
     return [_say("linked", interval=interval(best["interval"]), **shares)]

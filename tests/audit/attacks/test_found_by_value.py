@@ -113,6 +113,6 @@ def test_one_sentence_says_that_nobody_is_found():
 def test_sixteen_columns_are_not_listed_twice():
     columns = {f"c{i}": {"role": "sensitive", "found": 0.25 * (i == 3), "control": None} for i in range(16)}
     together = {"found": 0.5, "control": None}
-    words = found_in_words({"columns": columns, "together": together, "against": "strangers"}, paired=False)
+    words = found_in_words({"columns": columns, "together": together, "against": "strangers"}, {"paired": False})
     assert words.startswith("For 50.0% of the people exactly one row has their 16 sensitive values.")
     assert words.endswith("Alone, c3 finds 25.0%.")

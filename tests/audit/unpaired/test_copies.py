@@ -110,3 +110,58 @@ def test_the_page_on_audits_has_a_line_for_each_reason() -> None:
     listed = page[page.index("**Share with care**") : page.index("**Share**:")]
     # and one on limits, which `verdict` itself adds
     assert listed.count("\n- ") == len(REASONS) + 1
+
+
+def test_an_income_in_the_decimals_of_another_column_is_named_where_rows_are_paired() -> None:
+    """Only files without pairs were asked, and such a file read "Share"."""
+    original = people(600, 1)
+    noisy = original.assign(pay=(original["pay"] * np.random.default_rng(2).normal(1, 0.3, 600)).round().astype(int))
+    means = noisy.assign(rate=original.groupby(original["rate"].rank(method="first") // 10)["rate"].transform("mean"))
+    hidden = noisy.assign(rate=original["rate"].round() + original["pay"] / 1e6)
+    for released, is_named in ((noisy, False), (means, False), (hidden, True)):
+        found = hr.audit(original, released, ROLES, attacks=False, learning=False)
+        assert found.table["paired"]
+        assert any("decimals where the original" in each for each in reasons(found.to_dict(), None)) == is_named
+
+
+def test_one_unknown_category_does_not_keep_a_copy_from_being_named() -> None:
+    """Nothing was compared then, and the verdict was green."""
+    original = people(600, 1)
+    released = original.sample(frac=1, random_state=3).replace({"job": {"a": "A"}})
+    found = hr.audit(original, released, ROLES, attacks=False, learning=False)
+    assert "of the 600 people's rows" in reasons(found.to_dict(), None)[0]
+    released["job"] = "job " + released["job"]
+    found = hr.audit(original, released, ROLES, attacks=False, learning=False)
+    assert reasons(found.to_dict(), None)[0].startswith("it was not compared with the original: released cells cannot")
+
+
+@pytest.mark.parametrize("rows", [1500, 3000])
+def test_a_larger_file_of_others_is_no_copy(rows: int) -> None:
+    """Of 300 people no two were alike, so that 0% was said to be found by chance where 10% were."""
+    draws = np.random.default_rng(4)
+    wide = {"age": draws.integers(18, 60, 9000), "job": draws.choice(list("abcdefghij"), 9000)}
+    wide |= {"pay": draws.integers(0, 12, 9000), "rate": draws.integers(0, 3, 9000)}
+    everybody = pd.DataFrame(wide)
+    for seed in range(5):
+        chosen = everybody.sample(300 + rows, random_state=seed)
+        original, released = chosen[:300].reset_index(drop=True), chosen[300:].reset_index(drop=True)
+        found = hr.audit(original, released, ROLES, paired=False, attacks=False, learning=False)
+        assert found.risk["equal"]["members"] > 0.05
+        assert found.risk["equal"]["chance"] == pytest.approx(found.risk["equal"]["members"], abs=0.08)
+        assert not any("people's rows" in each for each in reasons(found.to_dict(), None))
+    twice = pd.concat([original, original])
+    assert "this file contains 300 of the 300" in why(original, twice)[0]
+
+
+def test_a_tenth_of_copied_rows_is_a_tenth_of_those_described() -> None:
+    """Rows with a category that nobody has fell out, so that 60 copies of 600 rows read as 60 of 60."""
+    draws = np.random.default_rng(6)
+    tables = [people(600, seed).assign(job=draws.integers(0, 10**6, 600).astype(str)) for seed in (1, 2, 3)]
+    released = pd.concat([tables[1][:540], tables[0][:60]]).sample(frac=1, random_state=0)
+    options = {"control": tables[2], "paired": False, "people": 200, "learning": False, "inference": False}
+    found = hr.audit(tables[0], released, ROLES, **options)
+    (whole,) = (
+        each for each in found.attacks if each["learner"] == "whole record" and each["attack"] == "singling out"
+    )
+    assert whole["interval"][0] < 0.1 < whole["interval"][1]
+    assert whole["people"] == 200

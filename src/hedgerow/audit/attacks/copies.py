@@ -59,10 +59,10 @@ def equal_rows(sides: TablePair, strangers: Table | None) -> dict[str, Any]:
     -------
     dict
         ``rows``: the share of released rows that are a member's in all measured columns; ``copied``: the number of
-        people who have a released row each that equals theirs. Of the people whose row nobody else of their table has,
-        ``members`` and ``strangers`` are the shares who equal a released row. ``chance``: the share of members that a
-        fresh sample would give (`found_again`). ``p_value``: how likely ``members`` is by what strangers find, or by
-        the larger of this chance and their share.
+        people who have a released row each that equals theirs. Of the people whose row nobody else of their
+        table has, ``members`` and ``strangers`` are the shares who equal a released row. ``chance``: the share
+        of members that a fresh sample would give (`found_again`), in a larger file at most. ``p_value``: how
+        likely ``members`` is by what strangers find, or by the larger of this chance and their share.
     """
     names = {*sides.schema.quasi, *sides.schema.sensitive}
     counts, released = _row_counts(sides.original, sides.released, names)
@@ -75,6 +75,10 @@ def equal_rows(sides: TablePair, strangers: Table | None) -> dict[str, Any]:
         "chance": None,
     }
     chance, error = found_again(counts, sides.released.n_rows / sides.original.n_rows)
+    if sides.released.n_rows > sides.original.n_rows:
+        # of a larger file few people say little: at most this many, and not more than rows that occur again in the file
+        chance = min(chance + 3 * error, 1 - int((released == 1).sum()) / sides.released.n_rows)
+        error = (chance * (1 - chance) / sides.released.n_rows) ** 0.5
     out["chance"], p_value, least = (chance if alone else None), 1.0, chance
     if strangers is not None:
         others = _found_alone(*_row_counts(strangers, sides.released, names))
@@ -140,30 +144,42 @@ def _share(hits: int, n: int) -> float | None:
 
 
 def left_as_they_were(sides: TablePair) -> dict[str, Any]:
-    """Return signs that single values were copied into a file whose rows are not paired.
+    """Return signs that single values were copied into a file that somebody else made.
 
     Returns
     -------
     dict
+        Of paired rows ``decimals`` alone, where most values are nobody else's: means of groups have decimals, too.
         ``extremes``: for each number and end ("highest", "lowest"), of the people whose value nobody else has, the
         share ``found`` in the release among the outermost hundredth (``people``) and among the ``others``, with the
         ``p_value`` of the difference. ``decimals``: by number the decimals of ``original`` and ``released`` values,
         where the release has more. ``unknown``: by column the rows with a cell that no original value explains, where
         they are more than the rare values of other people would be.
     """
-    extremes, plain = {}, sides.plain
+    plain, more = sides.plain, _more_decimals(sides)
+    if sides.is_paired:
+        return {"extremes": {}, "decimals": more, "unknown": {}}
+    extremes = {}
     cells = (*plain.released_quasi, *plain.sensitive_cells)
     for column in (each for each in cells if each.original.kind == "numeric"):
         visible = column.lo[column.counts > 0][column.lo[column.counts > 0] == column.hi[column.counts > 0]]
         for end, figures in _by_end(column, visible):
             extremes[f"{column.name}, {end}"] = figures
-    both = [name for name in plain.original.names if name in plain.released.names]
-    numbers = [name for name in both if plain.original.kind(name) == plain.released.kind(name) == "numeric"]
-    both_values = {name: [t.column(name).values for t in (plain.original, plain.released)] for name in numbers}
-    digits = {name: (_decimals(old), _decimals(new, _MOSTLY)) for name, (old, new) in both_values.items()}
-    more = {name: {"original": old, "released": new} for name, (old, new) in digits.items() if new > old}
     unknown = {column.name: rows for column in cells if _is_strange(column, rows := _unexplained(column))}
     return {"extremes": extremes, "decimals": more, "unknown": unknown}
+
+
+def _more_decimals(sides: TablePair) -> dict[str, dict[str, int]]:
+    """Return the decimals of the numbers that have more of them in the release than in the original."""
+    before, after, more = sides.plain.original, sides.plain.released, {}
+    for name in (name for name in before.names if name in after.names):
+        if before.kind(name) == after.kind(name) == "numeric":
+            column = after.column(name)
+            old, new = _decimals(before.column(name).values), _decimals(column.values, _MOSTLY)
+            is_shared = sides.is_paired and 2 * column.n_values < column.counts()[:-1].sum()
+            if new > old and not is_shared:
+                more[name] = {"original": old, "released": new}
+    return more
 
 
 def _by_end(column: ReleasedColumn, visible: Floats) -> Iterator[tuple[str, dict[str, Any]]]:
