@@ -22,11 +22,17 @@ from hypothesis import strategies as st
 
 import hedgerow as hr
 from hedgerow.backends.randomize import words_of
-from hedgerow.guard.draws import cholesky
+from hedgerow.guard.draw import cholesky, key_of
 from hedgerow.guard.moments import group_tilts, reachable, scores_of, tilted, tilts_of
-from hedgerow.guard.redraw import key_of
 from hedgerow.kernels.even_draws import (
+    COUNT,
+    GAIN,
+    PAIR,
+    PRODUCT,
+    SIDE,
+    Levels,
     PairErrors,
+    Shares,
     draw_by_moments,
     draw_by_shares,
     order_within,
@@ -60,7 +66,7 @@ def test_shares_are_drawn_by_the_definition(
     counts = np.array([c for g in groups for c in g if c], np.int64)
     out = np.empty(int(size.sum()), np.int64)
     draw_by_shares(
-        size, np.full(n, uniform), np.full(n, towards), (starts, codes, counts),
+        size, np.full(n, uniform), np.full(n, towards), Shares(starts, codes, counts),
         np.array(public) / sum(public), float(smoothed), out,
     )  # fmt: skip
     wanted = []
@@ -94,7 +100,7 @@ def test_tilted_runs_are_drawn_by_the_definition(
     out = np.empty(int(size.sum()), np.int64)
     draw_by_moments(
         size, np.full(n, uniform), np.full(n, towards), np.full(n, missing), np.arange(n), 0,
-        (np.cumsum(np.array(chances, float), axis=1), first, np.append(0.0, np.cumsum(people))), out,
+        Levels(np.cumsum(np.array(chances, float), axis=1), first, np.append(0.0, np.cumsum(people))), out,
     )  # fmt: skip
     wanted = []
     for g, s in enumerate(size.tolist()):
@@ -129,7 +135,7 @@ def test_swaps_are_those_of_the_definition(sizes: list[int], seed: int, turns: i
     values = rng.integers(0, 4, (4, n))
     bins, scores = rng.integers(0, 3, (4, 4)), rng.integers(-9, 9, (4, 4))
     wanted: dict[tuple[int, int], reference.Wanted] = {}
-    pairs, counts, products = np.zeros((4, 4, 4), np.int64), [], []
+    pairs, counts, products = np.zeros((4, 4), PAIR), [], []
     for c, d in combinations(range(4), 2):
         if units[c] == units[d]:
             continue
@@ -144,8 +150,8 @@ def test_swaps_are_those_of_the_definition(sizes: list[int], seed: int, turns: i
     place = np.tile(np.arange(n), (3, 1))
     in_rows = (np.stack([x[c][values[c]] for c in range(4)], axis=1).astype(np.int32) for x in (bins, scores))
     bin_of_row, score_of_row = in_rows
-    sums, gains = np.array(products), np.zeros((len(counts), 2), np.int64)
-    errors = PairErrors(np.array(units), bin_of_row, score_of_row, pairs, np.array(counts), gains, sums)
+    off, gains, sums = np.array(counts, COUNT), np.zeros(len(counts), GAIN), np.array(products, PRODUCT)
+    errors = PairErrors(np.array(units), bin_of_row, score_of_row, pairs, off, gains, sums)
     swap_towards(np.array(sizes), place, errors, turns)
     swapped = [values[c][place[u]].tolist() for c, u in enumerate(units)]
     assert swapped == reference.swapped_towards(
@@ -165,12 +171,12 @@ def test_impossible_pairs_are_swapped_away_as_defined(sizes: list[int], seed: in
     tables = {(c, d): rng.random((3, 3)) < share for c, d in ((0, 1), (0, 3), (2, 3))}
     sides = []
     for at, (c, d) in enumerate(tables):
-        sides += [(units[c], c, d, 9 * at, 3, 1), (units[d], d, c, 9 * at, 1, 3)]
-    pairs, place = np.array(sorted(sides)), np.tile(np.arange(n), (3, 1))
-    ends = np.searchsorted(pairs[:, 0], np.arange(4))
+        sides += [(c, d, 9 * at, 3, 1), (d, c, 9 * at, 1, 3)]
+    sides.sort(key=lambda side: units[side[0]])
+    place, ends = np.tile(np.arange(n), (3, 1)), np.searchsorted([units[side[0]] for side in sides], np.arange(4))
     cells = np.concatenate([table.ravel() for table in tables.values()])
     in_rows = bins.T.astype(np.uint32)
-    swap_impossible(np.array(sizes), place, units, in_rows, pairs[:, 1:].astype(np.uint32), ends, cells, looked)
+    swap_impossible(np.array(sizes), place, units, in_rows, np.array(sides, SIDE), ends, cells, looked)
     wanted = {pair: {(x, y) for x, y in np.argwhere(table).tolist()} for pair, table in tables.items()}
     assert place.tolist() == reference.swapped_impossible(sizes, units.tolist(), bins.tolist(), wanted, looked)
     assert in_rows.T.tolist() == [bins[c][place[u]].tolist() for c, u in enumerate(units)]

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import hedgerow as hr
 from hedgerow.columns.column import ValueCounts
 from hedgerow.columns.table import Table
-from hedgerow.guard.redraw import with_runs
+from hedgerow.guard.guarding import with_runs
 from hedgerow.guard.runs import EACH, previous_values, runs_of
 from hedgerow.plan.records import GuardedColumn
 

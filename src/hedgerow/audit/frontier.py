@@ -22,7 +22,7 @@ from ..columns.table import Table
 from ..display import aligned, notebook_html
 from ..errors import Cancelled, HedgerowError, InfeasibleError, ParameterError, UnsupportedError, did_you_mean
 from ..files import write_private
-from ..guard.redraw import GuardOptions
+from ..guard.guarding import GuardOptions
 from ..io.read import read
 from ..key import Key
 from ..measures import Classes

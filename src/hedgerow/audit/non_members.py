@@ -11,7 +11,7 @@ import numpy as np
 
 from ..columns.table import Table
 from ..errors import InputError
-from ..guard.redraw import GuardOptions, with_runs
+from ..guard.guarding import GuardOptions, with_runs
 from ..key import Key
 from ..measures import Ints
 from ..plan import Guard

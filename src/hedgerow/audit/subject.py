@@ -17,8 +17,9 @@ from ..backends.randomize import hashes
 from ..backends.release_order import ReleasedCodes
 from ..columns.table import Table
 from ..errors import HedgerowError, InputError, SchemaError
-from ..guard.redraw import GuardOptions, as_released, decoded_cells, group_numbers, guarded
-from ..guard.runs import run_codes
+from ..guard.code import run_codes
+from ..guard.guarding import GuardOptions, guarded
+from ..guard.rows import as_released, decoded_cells, group_numbers
 from ..key import Key
 from ..measures import Groups, Ints
 from ..measures.guarantees import KAnonymity

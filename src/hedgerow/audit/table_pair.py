@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ..columns.column import Column
 from ..columns.table import Table
-from ..guard.runs import run_codes
+from ..guard.code import run_codes
 from ..measures import Groups, Ints, Persons, group
 from ..plan import Guard, GuardedColumn
 from ..plan.records import REDRAW

@@ -18,7 +18,8 @@ from collections.abc import Iterator
 from importlib import import_module
 from typing import Any
 
-from numba import types
+import numpy as np
+from numba import from_dtype, types
 
 from ..kernels import siphash
 from ..kernels.compiled import is_kept
@@ -62,7 +63,8 @@ def late_functions(method: str) -> Iterator[tuple[Any, tuple[types.Type, ...]]]:
         if method == "hedge" or module not in listed["drawing"]:
             names = vars(import_module(f"hedgerow.{module}"))
             tuples = {key: _named(kind) for key, kind in names.items() if hasattr(kind, "_fields")}
-            yield names[name], eval(f"({signature},)", tuples | vars(types))
+            records = {key: from_dtype(kind) for key, kind in names.items() if isinstance(kind, np.dtype)}
+            yield names[name], eval(f"({signature},)", tuples | records | vars(types))
 
 
 def _named(kind: Any) -> Any:

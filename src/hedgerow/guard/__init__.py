@@ -1,1 +1,19 @@
-"""Hide exact values: tell each as a run of values, or draw all anew inside each group."""
+"""Hide exact values: tell each as a run of values, or draw all anew inside each group.
+
+    table ── code.py ──> codes: which value, or run of values (runs.py), each cell has
+                           │
+               ┌───────────┴─ "redraw" ─────────────────────────┐
+             "runs"                                             │
+               │    rule.py ──> how each group's values are drawn: its shares, smoothed,
+               │                or the table's runs, tilted to its mean (moments.py)
+               │                  │
+               │    draw.py ──> values of each group, until they keep the promises,
+               │                in an order with the table's correlations
+               │                  │
+               │    swap.py ──> the same, with pairs of columns as in the table
+               │                and none that nobody has: where rows are drawn
+               │                  │
+               └─── rows.py ──────┴──> the released rows, in the table's types
+
+`guarding.py` goes these steps; what they hand on is in the docstrings of `CodedColumn`, `FittedGuard` and `RarePairs`.
+"""

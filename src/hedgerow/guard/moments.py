@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..errors import HedgerowError
 from ..measures import Floats, Ints
@@ -21,6 +22,8 @@ SHRINK = 10
 # how often the weights of the runs are corrected towards the table's own distribution
 ROUNDS = 4
 _TRIES, _HALVINGS, _CLOSE = 200, 40, 1e-9
+# a group's mean from the column's centre, and its standard deviation, in steps
+STEPPED = np.dtype([("mean", np.int64), ("spread", np.int64)])
 
 
 @dataclass(frozen=True)
@@ -97,9 +100,10 @@ def tilts_of(levels: Floats, weights: Floats, mean: Floats, variance: Floats) ->
         if not len(unsolved):
             a, b = theta.T / [[half], [half**2]]
             return np.stack([a - 2 * middle * b, b], axis=1)
-        a = moments[:, 1] - moments[:, 0] ** 2 + 1e-10
-        b = moments[:, 2] - moments[:, 0] * moments[:, 1]
-        c = moments[:, 3] - moments[:, 1] ** 2 + 1e-10
+        first, second, third, fourth = moments.T
+        a = second - first**2 + 1e-10
+        b = third - first * second
+        c = fourth - second**2 + 1e-10
         down = np.stack([c * off[:, 0] - b * off[:, 1], a * off[:, 1] - b * off[:, 0]], axis=1)
         down /= np.maximum(a * c - b * b, 1e-14)[:, None]
         length, before, slope = np.ones(len(unsolved)), dual(theta[unsolved], unsolved), (down * off).sum(axis=1)
@@ -136,8 +140,7 @@ class Tilts:
 
     Parameters
     ----------
-    moments : int64 array of shape (n_pairs, 2)
-        Means from the column's centre, and standard deviations, in steps.
+    moments : STEPPED array of shape (n_pairs,)
     theta : float64 array of shape (n_pairs, 2)
     weights : float64 array of shape (n_levels,)
     pair : int64 array of shape (n_groups,)
@@ -148,7 +151,7 @@ class Tilts:
         Groups whose moments no tilt has.
     """
 
-    moments: Ints
+    moments: NDArray[np.void]
     theta: Floats
     weights: Floats
     pair: Ints
@@ -184,16 +187,15 @@ def group_tilts(scores: RunScores, people: Ints, run: Ints, group: Ints, sizes: 
     pooled = float((variance * sizes).sum() / sizes.sum())
     spread = np.sqrt((sizes * variance + shrink * pooled) / np.maximum(sizes + shrink, 1))
     step = scores.step / scores.spread
-    steps = np.stack([np.rint(mean / step), np.maximum(np.rint(spread / step), 1)], axis=1)
-    as_table = [0, max(round(1 / step), 1)]
-    steps[sizes == 0] = as_table
-    every = np.append(steps, [as_table], axis=0).astype(np.int64)
-    moments, pair = np.unique(every, axis=0, return_inverse=True)
-    pair, whole = pair.reshape(-1)[:-1], int(pair.reshape(-1)[-1])
+    every = np.zeros(n_groups + 1, STEPPED)  # the whole table is the last
+    every["mean"][:-1], every["spread"][:-1] = np.rint(mean / step), np.maximum(np.rint(spread / step), 1)
+    every[np.append(sizes == 0, True)] = 0, max(round(1 / step), 1)
+    moments, pair = np.unique(every, return_inverse=True)
+    pair, whole = pair[:-1], int(pair[-1])
     distinct, level = np.unique(scores.of_run, return_inverse=True)
     levels = np.asarray(distinct / SCALE, np.float64)
     table = np.bincount(level.reshape(-1), people).astype(np.float64)
-    wanted = np.asarray(moments[:, 0] * step, np.float64), np.asarray((moments[:, 1] * step) ** 2, np.float64)
+    wanted = np.asarray(moments["mean"] * step, np.float64), np.asarray((moments["spread"] * step) ** 2, np.float64)
     target = reachable(levels, *wanted)
     off = ~(np.isclose(target[0], wanted[0]) & np.isclose(target[1], wanted[1]))
     people_of_pair, weights = np.bincount(pair, sizes, len(moments)), table.copy()

@@ -6,10 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..columns.column import Column, ValueCounts
+from ..columns.column import ValueCounts
 from ..kernels.even_draws import close_runs
 from ..measures import Floats, Ints
-from ..plan import GuardedColumn
 
 # no people to tell apart: every record is one
 EACH = (np.zeros(0, np.int64), np.zeros(0, np.int64))
@@ -95,23 +94,11 @@ def previous_values(codes: Ints, person: Ints, n_values: int) -> tuple[Ints, Int
         Codes from here on are missing values.
     """
     with_value = codes < n_values
-    pairs = np.unique(np.stack([person[with_value], codes[with_value]]), axis=1)
-    previous = np.append(-1, pairs[1, :-1])
-    previous[np.diff(pairs[0], prepend=-1) != 0] = -1
-    starts = np.append(0, np.cumsum(np.bincount(pairs[1], minlength=n_values)))
-    return starts, previous[np.argsort(pairs[1], kind="stable")]
-
-
-def run_codes(column: Column, guarded: GuardedColumn) -> Ints:
-    """Return what the true value of each row is told as: its place in `guarded.values`; missing if it is withheld."""
-    n = guarded.n_values
-    if column.is_number:
-        runs = np.searchsorted(np.asarray(guarded.cuts), np.asarray(column.values, np.float64), "right")
-    else:
-        place = {value: code for code, value in enumerate(guarded.values[:n])}
-        runs = np.array([place.get(value, n) for value in column.values], np.int64)
-    # codes from that for missing on are of nothing, or of what no member has
-    return np.append(runs if n else np.zeros_like(runs), [n, n, n])[column.codes]
+    person, code = np.unique(np.stack([person[with_value], codes[with_value]]), axis=1)
+    previous = np.append(-1, code[:-1])
+    previous[np.diff(person, prepend=-1) != 0] = -1
+    starts = np.append(0, np.cumsum(np.bincount(code, minlength=n_values)))
+    return starts, previous[np.argsort(code, kind="stable")]
 
 
 def _joined(values: Floats, run: Ints) -> Ints:

@@ -12,6 +12,46 @@ from .compiled import checked, inner
 _GAPS = (262913, 65921, 16577, 4193, 1073, 281, 77, 1)
 
 
+def _whole_numbers(kind: type[np.integer[Any]], *names: str) -> np.dtype[np.void]:
+    return np.dtype([(name, kind) for name in names], align=True)
+
+
+# A record of two columns says where the count of a pair of their bins stands, which is at
+# ``start + step * bin + other_step * other_bin``. Of columns in different units; `product` is the number of the pair.
+PAIR = _whole_numbers(np.int64, "product", "start", "step", "other_step")
+# The same for a column of a unit and one of another: each pair is listed from either side.
+SIDE = _whole_numbers(np.uint32, "column", "other", "start", "step", "other_step")
+# Records too many with a pair of bins, how many too many or too few are left, and what each further one weighs.
+COUNT = _whole_numbers(np.int64, "excess", "slack", "weight")
+# How the loss would change by one record more with a pair of bins, and by one fewer.
+GAIN = _whole_numbers(np.int64, "more", "fewer")
+# By how much the sum of the products of two columns' scores is too large, and how much of that is left.
+PRODUCT = _whole_numbers(np.int64, "excess", "slack")
+
+
+class Levels(NamedTuple):
+    """The levels of a column's runs, where a level is all runs of one score.
+
+    `reached`, of shape (n_tilts, n_levels), has cumulative chances of the levels; `first`, of shape
+    (n_levels + 1,), the first run of each level; `people`, of shape (n_runs + 1,), cumulative records of the runs.
+    """
+
+    reached: Any
+    first: Any
+    people: Any
+
+
+class Shares(NamedTuple):
+    """The codes that occur in each group and their records.
+
+    `starts`, of shape (n_groups + 1,), is where each group begins in `codes` and `counts`, ascending within it.
+    """
+
+    starts: Any
+    codes: Any
+    counts: Any
+
+
 @checked
 def close_runs(counts, starts, previous, least):  # type: ignore[no-untyped-def]
     """Number the runs of sorted values, each closed at `least` people; -1 marks what is left over.
@@ -63,10 +103,7 @@ def draw_by_moments(sizes, uniform, towards, missing, pair, whole, levels, out):
         The tilt of each group; from the number of tilts on, less that number, its only run.
     whole : int
         The tilt of the whole table.
-    levels : three arrays
-        ``reached``, of shape (n_tilts, n_levels): cumulative chances of the levels, where a level is
-        the runs of one score; ``first``, of shape (n_levels + 1,): the first run of each level;
-        ``people``, of shape (n_runs + 1,): cumulative records of the runs.
+    levels : Levels
     out : int array of shape (n_items,)
         Filled with codes.
     """
@@ -103,22 +140,20 @@ def draw_by_moments(sizes, uniform, towards, missing, pair, whole, levels, out):
 
 
 @checked
-def draw_by_shares(sizes, uniform, towards, listed, public, smoothed, out):  # type: ignore[no-untyped-def]
+def draw_by_shares(sizes, uniform, towards, shares, public, smoothed, out):  # type: ignore[no-untyped-def]
     """Draw the codes of each group evenly over its shares, smoothed by the public ones; items ascend.
 
     Parameters
     ----------
     sizes, uniform, towards, out
         As `draw_by_moments` takes them.
-    listed : three int arrays
-        ``starts``, of shape (n_groups + 1,): where the codes of each group begin in ``codes`` and
-        ``counts``, ascending within a group.
+    shares : Shares
     public : float array of shape (n_codes,)
         Shares of the whole table.
     smoothed : float
         People of the whole table who are added to each group.
     """
-    starts, codes, counts = listed
+    starts, codes, counts = shares
     n_codes, at = public.shape[0], 0
     for g in range(sizes.shape[0]):
         total = smoothed
@@ -159,28 +194,30 @@ def order_within(sizes, scores, out):  # type: ignore[no-untyped-def]
 
 
 @inner
-def _faults(u, row, bins, pairs, ends, impossible):  # type: ignore[no-untyped-def]
+def _faults(u, row, bins, sides, ends, impossible):  # type: ignore[no-untyped-def]
     """Count the impossible pairs of a row that unit u takes part in."""
     n = 0
-    for p in range(ends[u], ends[u + 1]):
-        n += impossible[pairs[p, 2] + bins[row, pairs[p, 0]] * pairs[p, 3] + bins[row, pairs[p, 1]] * pairs[p, 4]]
+    for i in range(ends[u], ends[u + 1]):
+        side = sides[i]
+        n += impossible[side.start + bins[row, side.column] * side.step + bins[row, side.other] * side.other_step]
     return n
 
 
 @inner
-def _more_faults(u, one, two, bins, pairs, ends, impossible):  # type: ignore[no-untyped-def]
+def _more_faults(u, one, two, bins, sides, ends, impossible):  # type: ignore[no-untyped-def]
     """Return how many impossible pairs there are more if two rows swap their values of unit u."""
     n = 0
-    for p in range(ends[u], ends[u + 1]):
-        a = pairs[p, 2] + bins[one, pairs[p, 0]] * pairs[p, 3]
-        b = pairs[p, 2] + bins[two, pairs[p, 0]] * pairs[p, 3]
-        here, there = bins[one, pairs[p, 1]] * pairs[p, 4], bins[two, pairs[p, 1]] * pairs[p, 4]
+    for i in range(ends[u], ends[u + 1]):
+        side = sides[i]
+        a = side.start + bins[one, side.column] * side.step
+        b = side.start + bins[two, side.column] * side.step
+        here, there = bins[one, side.other] * side.other_step, bins[two, side.other] * side.other_step
         n += impossible[b + here] + impossible[a + there] - impossible[a + here] - impossible[b + there]
     return n
 
 
 @checked
-def swap_impossible(sizes, place, unit, bins, pairs, ends, impossible, looked):  # type: ignore[no-untyped-def]
+def swap_impossible(sizes, place, unit, bins, sides, ends, impossible, looked):  # type: ignore[no-untyped-def]
     """Swap values inside groups to lower the number of impossible pairs.
 
     Swaps that change nothing are made as well at first, because they open others.
@@ -194,11 +231,10 @@ def swap_impossible(sizes, place, unit, bins, pairs, ends, impossible, looked): 
         The unit of each column: columns of one unit move together.
     bins : int array of shape (n_items, n_columns)
         Changed in place: bins of the values in each row.
-    pairs : int array of shape (2 * n_pairs, 5)
-        A column of a unit and one of another, where their table begins in `impossible`, and what a bin
-        of the first and one of the second add to that place. Each pair is listed from either side.
+    sides : SIDE array of shape (2 * n_pairs,)
+        Pairs of columns, by the unit of the first.
     ends : int array of shape (n_units + 1,)
-        Where the pairs of each unit begin.
+        Where the sides of each unit begin.
     impossible : bool array
         By bins of two columns.
     looked : int
@@ -210,13 +246,13 @@ def swap_impossible(sizes, place, unit, bins, pairs, ends, impossible, looked): 
             is_faulty, swapped = False, 0
             for i in range(begin, begin + n):
                 for u in range(place.shape[0]):
-                    if _faults(u, i, bins, pairs, ends, impossible) == 0:
+                    if _faults(u, i, bins, sides, ends, impossible) == 0:
                         continue
                     # rows stand in a random order, so the next are as good as any
                     is_faulty, more, even, other = True, 0, -1, begin + (i - begin + (n > looked) * turn * looked) % n
                     for step in range(1, min(n, looked)):
                         other = other + 1 if other + 1 < begin + n else begin
-                        more = _more_faults(u, i, other, bins, pairs, ends, impossible)
+                        more = _more_faults(u, i, other, bins, sides, ends, impossible)
                         if more < 0 or (more == 0 and (even < 0 or (i - begin + step) % 7 == turn)):
                             even = other
                         if more < 0:
@@ -238,11 +274,8 @@ class PairErrors(NamedTuple):
     """Errors of pairs of columns, beside what is wanted; `swap_towards` changes all but `unit` and `pairs`.
 
     `unit` has the unit of each column: columns of one unit move together. `bins` and `scores`, of shape
-    (n_rows, n_columns), are of the rows' values. ``pairs[c, d]`` is, for columns of different units, the number
-    of their pair, where its counts begin, and what a bin of c and one of d add to that place. A row of `counts`
-    has the records too many, the slack of that, and its weight; `gains` how the loss would change by one record
-    more, and by one less. A row of `products` has by how much the sum of the products of two columns' scores
-    is too large, and the slack of that.
+    (n_rows, n_columns), are of the rows' values. `pairs`, of shape (n_columns, n_columns), are PAIR records of columns
+    of different units; `counts` and `gains` COUNT and GAIN records of pairs of bins, `products` PRODUCT records.
     """
 
     unit: Any
@@ -263,12 +296,12 @@ def _excess(off, slack):  # type: ignore[no-untyped-def]
 @inner
 def _count(cell, step, counts, gains):  # type: ignore[no-untyped-def]
     """Add `step` to a count, and write its gains."""
-    counts[cell, 0] += step
-    off, slack, weight = counts[cell, 0], counts[cell, 1], counts[cell, 2]
-    here = _excess(off, slack)
-    for i in range(2):
-        there = _excess(off + 1 - 2 * i, slack)
-        gains[cell, i] = weight * (there * there - here * here)
+    count, gain = counts[cell], gains[cell]
+    count.excess += step
+    here = _excess(count.excess, count.slack)
+    more, fewer = _excess(count.excess + 1, count.slack), _excess(count.excess - 1, count.slack)
+    gain.more = count.weight * (more * more - here * here)
+    gain.fewer = count.weight * (fewer * fewer - here * here)
 
 
 @inner
@@ -286,24 +319,25 @@ def _swap(u, a, b, keep, errors):  # type: ignore[no-untyped-def]
         for d in range(n_columns):
             if unit[d] == u:
                 continue
-            pair, moved = pairs[c, d, 0], further * (scores[a, d] - scores[b, d])
+            pair, moved = pairs[c, d], further * (scores[a, d] - scores[b, d])
+            product = products[pair.product]
             if keep:
-                products[pair, 0] += moved
+                product.excess += moved
             elif moved != 0:
-                before = _excess(products[pair, 0], products[pair, 1])
-                after = _excess(products[pair, 0] + moved, products[pair, 1])
+                before = _excess(product.excess, product.slack)
+                after = _excess(product.excess + moved, product.slack)
                 squares += (after - before) * (after + before)
             if one == two or bins[a, d] == bins[b, d]:
                 continue
-            here, there = pairs[c, d, 1] + one * pairs[c, d, 2], pairs[c, d, 1] + two * pairs[c, d, 2]
-            first, second = bins[a, d] * pairs[c, d, 3], bins[b, d] * pairs[c, d, 3]
+            here, there = pair.start + one * pair.step, pair.start + two * pair.step
+            first, second = bins[a, d] * pair.other_step, bins[b, d] * pair.other_step
             if keep:
                 for step in range(-1, 2, 2):  # no constants: one type is compiled
                     _count(here + (first if step < 0 else second), step, counts, gains)
                     _count(there + (second if step < 0 else first), step, counts, gains)
             else:
-                change += gains[here + first, 1] + gains[there + second, 1]
-                change += gains[here + second, 0] + gains[there + first, 0]
+                change += gains[here + first].fewer + gains[there + second].fewer
+                change += gains[here + second].more + gains[there + first].more
         if keep:
             bins[a, c], bins[b, c] = two, one
             scores[a, c], scores[b, c] = scores[b, c], scores[a, c]

@@ -16,8 +16,8 @@ from ..backends.select import opened
 from ..columns.roles import check_weights
 from ..columns.table import Table
 from ..errors import PlanError, UnsupportedError, did_you_mean
-from ..guard.redraw import as_released
-from ..guard.runs import run_codes
+from ..guard.code import run_codes
+from ..guard.rows import as_released
 from ..key import Key
 from ..methods.partition import WHOLE
 from ..plan import Guard, Plan

@@ -15,7 +15,8 @@ from ..backends.select import opened
 from ..columns.roles import check_weights, refuse_identifiers, refuse_repeated
 from ..columns.table import Table
 from ..errors import ParameterError, UnsupportedError
-from ..guard.redraw import DRAWN, FEWEST, GuardOptions, decoded_cells, guarded, with_runs
+from ..guard.guarding import FEWEST, GuardOptions, guarded, with_runs
+from ..guard.rows import DRAWN, decoded_cells
 from ..key import Secret
 from ..methods.base import Method
 from ..plan.records import RUNS

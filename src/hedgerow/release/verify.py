@@ -16,7 +16,7 @@ from ..columns.row_hashes import RowHasher
 from ..columns.table import Table
 from ..columns.workspace import give_back
 from ..errors import PromiseError
-from ..guard.redraw import DRAWN, unguarded_columns
+from ..guard.rows import DRAWN, unguarded_columns
 from ..io.verify_read import plain_types, read_back
 from ..io.write import layout_like
 from ..key import Key, Secret

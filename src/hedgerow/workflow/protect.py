@@ -10,7 +10,7 @@ from ..audit.inference import InferenceBound
 from ..audit.measure import bind_profile
 from ..backends.select import chosen
 from ..errors import InfeasibleError, ParameterError, UnsupportedError
-from ..guard.redraw import GuardOptions
+from ..guard.guarding import GuardOptions
 from ..io.read import read
 from ..key import Key, Secret
 from ..methods.estimator import moved

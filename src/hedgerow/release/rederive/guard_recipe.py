@@ -16,7 +16,8 @@ from ...columns.arrays import WINDOW, slices, value_class
 from ...columns.order import ranks_of
 from ...columns.table import Table, Window
 from ...errors import UnsupportedError
-from ...guard.redraw import decoded_cells, entries_of, key_of, released_weights
+from ...guard.draw import key_of
+from ...guard.rows import decoded_cells, entries_of, released_weights
 from ...kernels import Floats, Ints
 from ...key import Key
 from ...measures import Persons, group

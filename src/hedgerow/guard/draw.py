@@ -1,30 +1,29 @@
-"""Draw the columns of a guarded release from its plan: evenly inside each group, then in a new order."""
+"""Draw the items of each group from a fitted guard: evenly, until promises are kept, then in a new order."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from ..backends.randomize import words_of
-from ..kernels.even_draws import draw_by_moments, draw_by_shares, order_within
+from ..errors import InfeasibleError
+from ..kernels.even_draws import order_within
 from ..key import Key
-from ..measures import Floats, Ints
-from ..plan import Guard, GuardedColumn
-from ..plan.records import AGAIN
-from .moments import SCALE, tilted
+from ..measures import Classes, Floats, Groups, Ints
+from ..measures.guarantees import ColumnGuarantee, from_promise
+from ..plan import Guard, GuardedColumn, Plan, Vector
+from ..plan.records import AGAIN, dumps
+from .code import as_column, as_vector
+from .rule import ByMoments, ByShares, FittedGuard, ranges
 
-# people of the whole table who are added to the shares of each group
-SMOOTHED = 5
 # runs on either side of a value from whose people its companion comes
 NEAR = 2
 # times as many people as share a released value, from which on a value's companions come from its own people
 PLENTY = 5
-
-# by column that follows another: the pairs of their codes, one of each record, sorted
-Joints = Mapping[str, tuple[Ints, Ints]]
 
 
 def uniforms(words: NDArray[np.uint64]) -> Floats:
@@ -39,13 +38,14 @@ class Draws:
     and those of a cell are neighbours inside their group.
     """
 
-    def __init__(self, guard: Guard, key: Key, joints: Joints) -> None:
-        self._guard, self._key, self._joints = guard, key, joints
+    def __init__(self, fitted: FittedGuard, key: Key) -> None:
+        guard = fitted.guard
+        self._guard, self._donors, self._key = guard, fitted.donors, key
         self.sizes = np.asarray(guard.sizes, np.int64)
         self.starts = np.append(0, np.cumsum(self.sizes))
         self._sizes = {"sensitive": self.sizes, "quasi": np.asarray(guard.cells, np.int64)}
-        self._samplers: dict[str, _ByMoments | _ByShares] = {
-            c.name: _ByMoments(c, self._sizes[c.role]) if c.by_moments else _ByShares(c)
+        self._samplers: dict[str, ByMoments | ByShares] = {
+            c.name: ByMoments(c, self._sizes[c.role]) if c.by_moments else ByShares(c)
             for c in guard.columns
             if not c.follows
         }
@@ -65,7 +65,7 @@ class Draws:
         every = self._sizes[role]
         sizes = every[groups]
         turn = again[groups] * len(every) + groups
-        item = _ranges((np.cumsum(every) - every)[groups], sizes)
+        item = ranges((np.cumsum(every) - every)[groups], sizes)
         item += np.repeat(again[groups], sizes) * int(self.starts[-1])
         # caps are on what groups tell of sensitive columns: cells are never drawn again
         towards = np.minimum(again[groups] / AGAIN, 1.0)
@@ -82,7 +82,7 @@ class Draws:
 
     def _followed(self, column: GuardedColumn, before: Ints, uniform: Floats) -> Ints:
         """Return the code that somebody with nearly the same code of the column before has."""
-        first, second = self._joints[column.name]
+        donors = self._donors[column.name]
         leader = next(c for c in self._guard.columns if c.name == column.follows)
         last = leader.n_values - 1
         has_value = before <= last
@@ -91,12 +91,12 @@ class Draws:
         near = np.where(alone | (leader.kind not in ("numeric", "date")), 0, NEAR)
         low = np.where(has_value, np.maximum(before - near, 0), before)
         high = np.where(has_value, np.minimum(before + near, last), before)
-        begin = np.searchsorted(first, low)
-        n = np.searchsorted(first, high, side="right") - begin
+        begin = np.searchsorted(donors.leader, low)
+        n = np.searchsorted(donors.leader, high, side="right") - begin
         # no value, where one person has none, would tell that person's own: then anybody is a donor
         few = n < self._guard.people
-        begin, n = np.where(few, 0, begin), np.where(few, len(first), n)
-        return second[begin + np.minimum((uniform * n).astype(np.int64), n - 1)]
+        begin, n = np.where(few, 0, begin), np.where(few, len(donors.leader), n)
+        return donors.follower[begin + np.minimum((uniform * n).astype(np.int64), n - 1)]
 
     def reordered(self, items: Mapping[str, Ints]) -> dict[str, Ints]:
         """Put the items of each column into a random order inside groups, with the table's rank correlations.
@@ -143,54 +143,50 @@ def cholesky(correlation: Iterable[int], n: int) -> Floats:
     return np.asarray(np.linalg.cholesky(matrix / np.outer(scale, scale)), np.float64)
 
 
-def _ranges(starts: Ints, sizes: Ints) -> Ints:
-    """Return the numbers starts[i] .. starts[i] + sizes[i] - 1 for each i, one after the other."""
-    ends = np.cumsum(sizes)
-    return np.arange(int(sizes.sum())) + np.repeat(starts - ends + sizes, sizes)
+def key_of(key: Key, plan: Plan, guard: Guard) -> Key:
+    """Return the key of the draws of one release: another plan draws independently under the same key.
+
+    A plan lists its columns in the order of the table, so another order of columns is another plan.
+    """
+    # before anything was drawn; tilts follow from moments, up to a last digit that processors differ in
+    columns = tuple(replace(c, weights=Vector("d", ()), tilts=Vector("d", ())) for c in guard.columns)
+    again = as_vector(np.zeros(len(guard.again), np.int64))
+    none = replace(guard, columns=columns, again=again, impossible=0)
+    return key.bound(dumps(replace(plan, guard=none, parameters={})))
 
 
-class _ByMoments:
-    """A column of numbers whose groups have the table's runs, tilted to their mean and spread."""
+def within_promises(draws: Draws, guard: Guard, plan: Plan) -> tuple[Guard, dict[str, Ints]]:
+    """Draw the items of all groups; return them with the guard, which counts the groups drawn again.
 
-    def __init__(self, column: GuardedColumn, sizes: Ints) -> None:
-        scores, people = np.asarray(column.scores), np.asarray(column.people, np.float64)
-        levels, first = np.unique(scores, return_index=True)
-        chances = tilted(levels / SCALE, np.asarray(column.weights), np.asarray(column.tilts).reshape(-1, 2))
-        self._reached = np.cumsum(chances, axis=1)
-        self._first = np.append(first, len(scores))
-        self._people = np.append(0.0, np.cumsum(people[: len(scores)]))
-        self._pair, self._whole = np.asarray(column.pair, np.int64), column.whole
-        self._missing = np.zeros(len(sizes))
-        self._public = float(people[-1] / people.sum()) if column.has_missing else 0.0
-        if column.has_missing:
-            absent = np.asarray(column.missing) + column.smoothed * self._public
-            self._missing = absent / (sizes + column.smoothed)
+    A group may tell more than its originals, and more than was promised: a tail is told of all groups
+    alike, so means weigh more. It is drawn again then, more and more from the whole table. Drawing until
+    chance favours a promise would leave out what is far from the middle.
 
-    def fill(self, groups: Ints, sizes: Ints, uniform: Floats, towards: Floats, out: Ints) -> None:
-        """Write the codes of the items of some groups; `towards` is the part drawn from the whole table."""
-        missing = self._missing[groups] * (1 - towards) + self._public * towards
-        draw_by_moments(
-            sizes, uniform, towards, missing, self._pair[groups], self._whole,
-            (self._reached, self._first, self._people), out,
-        )  # fmt: skip
-
-
-class _ByShares:
-    """A column whose groups have their own shares of its values, smoothed by the table's."""
-
-    def __init__(self, column: GuardedColumn) -> None:
-        people = np.asarray(column.people, np.float64)
-        self._public, self._smoothed = people / max(people.sum(), 1.0), float(column.smoothed)
-        self._starts, self._codes, self._counts = (
-            np.asarray(part, np.int64) for part in (column.starts, column.codes, column.counts)
-        )
-
-    def fill(self, groups: Ints, sizes: Ints, uniform: Floats, towards: Floats, out: Ints) -> None:
-        """Write the codes of the items of some groups; `towards` is the part drawn from the whole table."""
-        begin = self._starts[groups]
-        n = self._starts[groups + 1] - begin
-        at = _ranges(begin, n)
-        draw_by_shares(
-            sizes, uniform, towards, (np.append(0, np.cumsum(n)), self._codes[at], self._counts[at]),
-            self._public, self._smoothed, out,
-        )  # fmt: skip
+    Raises
+    ------
+    InfeasibleError
+        A group that is drawn from the whole table breaks a promise.
+    """
+    promises = [p for p in map(from_promise, plan.promises) if isinstance(p, ColumnGuarantee)]
+    again = np.asarray(guard.again, np.int64).copy()
+    every = np.arange(len(draws.sizes))
+    items = draws.items("quasi", np.arange(len(guard.cells)), np.zeros(len(guard.cells), np.int64))
+    items |= draws.items("sensitive", every, again)
+    labels = np.repeat(every, draws.sizes).astype(np.uint32)
+    groups = Groups(labels, draws.starts[:-1])
+    while promises:
+        sensitive = [as_column(c, items[c.name]) for c in guard.columns if c.role == "sensitive"]
+        classes = Classes.from_groups(groups, sensitive)
+        bad = np.flatnonzero(~np.all([promise.holds_in(classes) for promise in promises], axis=0))
+        if not len(bad):
+            break
+        again[bad] += 1
+        if again.max() > 2 * AGAIN:
+            raise InfeasibleError(
+                "a group drawn from the whole table still breaks a promise about it",
+                hint="ask for larger groups (k), or for less",
+            )
+        at = np.bincount(bad, minlength=len(every))[labels] > 0
+        for name, codes_again in draws.items("sensitive", bad, again).items():
+            items[name][at] = codes_again
+    return replace(guard, again=as_vector(again)), items

@@ -1,0 +1,165 @@
+"""Code each cell by the value, or the run of values, that may be released of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..columns.column import Column
+from ..columns.table import Table
+from ..errors import UnsupportedError
+from ..measures import Floats, Ints, Persons
+from ..plan import GuardedColumn, Vector
+from ..schema import Kind, Schema
+from .moments import scores_of
+from .runs import EACH, Runs, previous_values, runs_of
+
+
+@dataclass(frozen=True)
+class CodedColumn:
+    """A column with its record, and the code of each row among the values that may be released.
+
+    Parameters
+    ----------
+    record : GuardedColumn
+        As the plan stores it.
+    codes : int64 array of shape (n_rows,)
+        Places in `record.values`; -1 for a category that is withheld.
+    runs : Runs, optional
+        Of a number.
+    """
+
+    record: GuardedColumn
+    codes: Ints
+    runs: Runs | None = None
+
+    @property
+    def visible(self) -> Ints:
+        """Return the codes as readers see them: what is withheld is missing."""
+        return np.where(self.codes < 0, self.record.n_values, self.codes)
+
+
+def coded(table: Table, schema: Schema, name: str, people: int, person: Ints | None) -> CodedColumn:
+    """Return a column by the values that may be released of it."""
+    column = table.declared_column(schema, name)
+    if column.exact:
+        raise UnsupportedError(
+            f"{column.name!r} has numbers that doubles do not hold, and no means of such numbers are told",
+            hint="round them, or release them as they are (guard=None, --guard none)",
+        )
+    codes, counts = column.codes.astype(np.int64), column.value_counts
+    described: dict[str, Any] = {
+        "name": name, "role": schema.role(name), "kind": column.kind, "unit": column.unit,
+        "order": tuple(column.values) if column.kind == "ordinal" else (),
+        "events": tuple(schema.events.get(name, ())), "declared": name in schema.kinds, "zone": column.zone,
+    }  # fmt: skip
+    if column.is_number:
+        previous = EACH if person is None else previous_values(codes, person, column.n_values)
+        runs = runs_of(counts, people, unit_of(column.doubles), previous)
+        codes = runs.of_code[codes] if len(runs.values) else np.zeros_like(codes)
+        values, cuts = runs.values.tolist(), runs.cuts
+    else:
+        shared = counts.counts
+        if person is not None:  # each once
+            n_people = int(person.max()) + 1
+            shared = np.bincount(np.unique(codes * n_people + person) // n_people, minlength=column.n_values)
+        frequent = shared[: column.n_values] >= people
+        # codes of the categories that are released; others are as if nothing were known of them
+        place = np.append(np.where(frequent, np.cumsum(frequent) - 1, -1), frequent.sum())
+        codes, cuts = place[codes], np.zeros(0)
+        values = [value for value, is_frequent in zip(column.values, frequent, strict=True) if is_frequent]
+    withheld = int(np.count_nonzero(codes < 0))
+    if column.has_missing or not values:
+        values = [*values, None]
+    counted = np.bincount(codes[codes >= 0], minlength=len(values))
+    record = GuardedColumn(
+        **described, values=tuple(values), people=as_vector(counted), cuts=Vector("d", cuts), withheld=withheld
+    )
+    return CodedColumn(record, codes, runs if column.is_number else None)
+
+
+def unit_of(values: Floats) -> float:
+    """Return the largest of 1, .1, .01 ... that all values are multiples of, down to a millionth; else 0.
+
+    Examples
+    --------
+    >>> unit_of(np.array([75.9, 80.0])), unit_of(np.array([1 / 3]))
+    (0.1, 0.0)
+    """
+    return next((float(f"1e-{digits}") for digits in range(7) if (np.round(values, digits) == values).all()), 0.0)
+
+
+def persons_of(table: Table, schema: Schema) -> Ints | None:
+    """Return who each record counts as, a person or a household; None if every record is one."""
+    persons = Persons.from_table(table, schema.person, schema.household)
+    if persons is None:
+        return None
+    return persons.codes if persons.homes is None else persons.homes[persons.codes]
+
+
+def sorted_categories(columns: Sequence[CodedColumn]) -> list[CodedColumn]:
+    """Return the columns with unordered categories in the order of their mean of the first number.
+
+    Ranks mean something then, and correlations of ranks keep what they can.
+    """
+    numbers = [c for c in columns if c.runs is not None and len(c.runs.values)]
+    main = next((c for c in numbers if c.record.role == "sensitive"), numbers[0] if numbers else None)
+    in_order = []
+    for column in columns:
+        record, n = column.record, column.record.n_values
+        if main is None or record.kind not in ("categorical", "boolean") or n < 2:
+            in_order.append(column)
+            continue
+        assert main.runs is not None
+        n_runs = main.record.n_values
+        scores = np.append(scores_of(main.runs.values, np.asarray(main.record.people)[:n_runs]).of_run, 0)
+        visible = (column.codes >= 0) & (column.codes < n)
+        z = scores[np.minimum(main.codes, n_runs)]
+        sums = np.bincount(column.codes[visible], z[visible], n)
+        order = np.lexsort((np.arange(n), sums / np.asarray(record.people)[:n]))
+        rank = np.append(np.argsort(order), [n, -1])  # missing, and what is withheld
+        values = (*(record.values[i] for i in order), *record.values[n:])
+        people = np.append(np.asarray(record.people)[order], np.asarray(record.people)[n:])
+        in_order.append(
+            CodedColumn(replace(record, values=values, people=as_vector(people)), rank[column.codes].astype(np.int64))
+        )
+    return in_order
+
+
+def run_codes(column: Column, guarded: GuardedColumn) -> Ints:
+    """Return what the true value of each row is told as: its place in `guarded.values`; missing if it is withheld."""
+    n = guarded.n_values
+    if column.is_number:
+        runs = np.searchsorted(np.asarray(guarded.cuts), np.asarray(column.values, np.float64), "right")
+    else:
+        place = {value: code for code, value in enumerate(guarded.values[:n])}
+        runs = np.array([place.get(value, n) for value in column.values], np.int64)
+    # codes from that for missing on are of nothing, or of what no member has
+    return np.append(runs if n else np.zeros_like(runs), [n, n, n])[column.codes]
+
+
+def as_column(record: GuardedColumn, codes: Ints) -> Column:
+    """Return drawn codes as the column that a reader of the release sees."""
+    n = record.n_values
+    is_number = record.kind in ("numeric", "date")
+    values: Any = np.array(record.values[:n], np.float64) if is_number else [str(v) for v in record.values[:n]]
+    order = np.arange(n)
+    if record.kind == "ordinal":
+        order = np.array([record.order.index(v) for v in values])
+    occurs = np.bincount(codes, minlength=n + 1) > 0
+    in_order = np.argsort(order)
+    occurring = in_order[occurs[in_order]]
+    place = np.full(n + 1, len(occurring), np.int64)
+    place[occurring] = np.arange(len(occurring))
+    values = values[occurring] if isinstance(values, np.ndarray) else [values[i] for i in occurring]
+    kind = cast(Kind, record.kind)
+    return Column(record.name, kind, record.unit, place[codes], values, bool(occurs[n:].any()), (), record.events)
+
+
+def as_vector(values: NDArray[Any]) -> Vector:
+    """Return whole numbers as a plan stores them."""
+    return Vector("i", np.asarray(values, np.int32))

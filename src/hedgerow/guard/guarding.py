@@ -1,0 +1,146 @@
+"""Guard a release step by step: code the cells, fit and make the draws, swap values, make rows of them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pyarrow as pa
+
+from ..backends.release_order import ReleasedCodes
+from ..columns.table import Table
+from ..errors import InfeasibleError
+from ..key import Key
+from ..measures import Classes, Groups, Ints
+from ..measures.guarantees import ColumnGuarantee, from_promise
+from ..plan import Guard, Plan
+from ..plan.records import REDRAW, RUNS
+from ..schema import Schema
+from .code import as_column, coded, persons_of
+from .draw import Draws, key_of, within_promises
+from .rows import as_released, assigned_to_rows, decoded_cells, group_numbers, unguarded_columns
+from .rule import FittedGuard, fit_guard
+from .swap import near_table, possible, rare_pairs, without_impossible
+
+# people who share a released value where the plan promises no k
+FEWEST = 10
+
+
+@dataclass(frozen=True)
+class GuardOptions:
+    """The form of a guard that was asked for, and its key.
+
+    Parameters
+    ----------
+    form : {"runs", "redraw"}
+    people : int, optional
+        Fewest people who share a released value; by default the plan's k.
+    key : Key
+        Of the draws.
+    rows : bool, default False
+        Whether quasi-identifiers are drawn as well.
+    """
+
+    form: str
+    people: int | None
+    key: Key
+    rows: bool = False
+
+    @classmethod
+    def of(cls, method: Any, form: str, people: int | None, key: Key) -> GuardOptions:
+        """Return the options for a method, which says whether quasi-identifiers are drawn as well."""
+        return cls(form, people, key, form == REDRAW and getattr(method, "in_rows", False))
+
+
+def guarded(
+    options: GuardOptions, table: Table, schema: Schema, plan: Plan, columns: Mapping[str, Any],
+    pseudonyms: Collection[str],
+) -> tuple[Plan, dict[str, ReleasedCodes]]:  # fmt: skip
+    """Return a plan with its guard, and the guarded columns of its release.
+
+    Parameters
+    ----------
+    options : GuardOptions
+    table, schema, plan
+        The original, its roles and the fitted plan.
+    columns : mapping of str to pyarrow array, or ReleasedCodes
+        The released quasi-identifiers.
+    pseudonyms : collection of str
+        Identifiers that are replaced.
+    """
+    quasi = plan.names("quasi")
+    # columns that no recoding changes
+    same = {name: decoded_cells(table, name) for name in quasi if name not in columns}
+    groups = group_numbers({**columns, **same}, quasi, table.n_rows)
+    people = options.people or max((p["k"] for p in plan.promises if "k" in p), default=FEWEST)
+    if options.form == RUNS:
+        return _released_as_runs(people, table, schema, plan, groups)
+    fitted = fit_guard(people, table, schema, plan, groups, in_rows=options.rows)
+    guard, items = redrawn(fitted, plan, options.key)
+    plan = replace(plan, guard=guard)
+    return plan, assigned_to_rows(plan, items, table, groups, unguarded_columns(plan, pseudonyms), options.key)
+
+
+def _released_as_runs(
+    people: int, table: Table, schema: Schema, plan: Plan, groups: Groups
+) -> tuple[Plan, dict[str, ReleasedCodes]]:
+    """Return a plan with the guard, and each guarded cell as its run.
+
+    Raises
+    ------
+    InfeasibleError
+        A promise about a column without released values is broken.
+    """
+    names = sorted(plan.names("sensitive"), key=lambda n: len(schema.leaders(n)))
+    if schema.hidden_weight is not None:
+        names.append(schema.hidden_weight)
+    person = persons_of(table, schema)
+    columns = [coded(table, schema, name, people, person) for name in names]
+    withheld = [c.record.name for c in columns if not c.record.n_values]
+    if withheld:
+        sensitive = [as_column(c.record, c.visible) for c in columns if c.record.role == "sensitive"]
+        classes = Classes.from_groups(groups, sensitive)
+        promises = [p for p in map(from_promise, plan.promises) if isinstance(p, ColumnGuarantee)]
+        if not all(promise.holds_in(classes).all() for promise in promises):
+            raise InfeasibleError(
+                f"a promise about {', '.join(withheld)} cannot be kept, because all of its values are withheld",
+                hint="no value has enough people: join values, or lower guard_people (--guard-people)",
+            )
+    guard = Guard(RUNS, people, tuple(c.record for c in columns))
+    return replace(plan, guard=guard), {c.record.name: as_released(c.record, c.visible, table) for c in columns}
+
+
+def redrawn(fitted: FittedGuard, plan: Plan, key: Key) -> tuple[Guard, dict[str, Ints]]:
+    """Return the guard as it was drawn, and by column the codes of the items, group after group."""
+    draws = Draws(fitted, key_of(key, plan, fitted.guard))
+    guard, items = within_promises(draws, fitted.guard, plan)
+    if not guard.rows:
+        return guard, draws.reordered(items)
+    rare = rare_pairs(guard, fitted.codes)
+    items = draws.reordered(possible(guard, items, rare))
+    items = near_table(guard, items, fitted.codes)
+    items, n_impossible = without_impossible(guard, items, rare)
+    return replace(guard, impossible=n_impossible), items
+
+
+def with_runs(table: Table, schema: Schema, people: int) -> tuple[Table, Schema]:
+    """Return a table that has the runs of each sensitive column beside it, and a schema in which they are sensitive."""
+    runs_by_name: dict[str, pa.Array] = {}
+    kinds, categories, events = dict(schema.kinds), dict(schema.categories), dict(schema.events)
+    for name in schema.sensitive:
+        column = coded(table, schema, name, people, persons_of(table, schema))
+        if not column.record.n_values:  # nothing is told of it
+            continue
+        runs = f"{name} (runs)"
+        while runs in table.names:
+            runs += "'"
+        runs_by_name[runs] = as_released(column.record, column.visible, table).cells()
+        kinds[runs] = table.declared_kind(schema, name)
+        if column.record.order:
+            categories[runs] = column.record.order
+        if column.record.events:
+            events[runs] = column.record.events
+    sensitive = (*schema.sensitive, *runs_by_name)
+    roles = replace(schema, sensitive=sensitive, kinds=kinds, categories=categories, events=events)
+    return table.replaced(runs_by_name), roles

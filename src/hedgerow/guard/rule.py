@@ -1,0 +1,231 @@
+"""Fit how the values of each group are drawn: by its shares, by its mean and spread, or with another column."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.special import ndtri
+
+from ..backends.partitions import route
+from ..columns.column import Column
+from ..columns.roles import check_weights
+from ..columns.table import Table
+from ..kernels.even_draws import Levels, Shares, draw_by_moments, draw_by_shares
+from ..measures import Counts, Floats, Groups, Ints, group
+from ..plan import Guard, GuardedColumn, Partition, Plan, Vector
+from ..plan.records import REDRAW
+from ..schema import Schema
+from .code import CodedColumn, as_vector, coded, persons_of, sorted_categories
+from .moments import SCALE, SHRINK, group_tilts, scores_of, tilted
+
+# whole numbers of at most so many values are codes or counts: they are drawn by shares
+FEW = 25
+# people of the whole table who are added to the shares of each group
+SMOOTHED = 5
+# columns whose rank correlation inside groups is above this are drawn together
+TOGETHER = 0.8
+# normal scores are rounded to whole numbers of 1024ths, so that their sums are exact
+_EXACT = 1024
+
+
+@dataclass(frozen=True)
+class Donors:
+    """The people whose values a column that follows another is drawn from.
+
+    Parameters
+    ----------
+    leader, follower : int64 arrays of shape (n_donors,)
+        Each one's codes of both columns, sorted by the leader's and then by the follower's.
+    """
+
+    leader: Ints
+    follower: Ints
+
+
+@dataclass(frozen=True)
+class FittedGuard:
+    """A guard that is fitted to a table, with what only its draws need.
+
+    Parameters
+    ----------
+    guard : Guard
+        As the plan stores it; no group was drawn again yet.
+    donors : mapping of str to Donors
+        By column that follows another.
+    codes : mapping of str to int64 array of shape (n_rows,)
+        By column, the codes of the table's rows; -1 for a category that is withheld.
+    """
+
+    guard: Guard
+    donors: Mapping[str, Donors]
+    codes: Mapping[str, Ints]
+
+
+def fit_guard(people: int, table: Table, schema: Schema, plan: Plan, groups: Groups, *, in_rows: bool) -> FittedGuard:
+    """Fit the draws of a table's columns to the groups of its release.
+
+    Parameters
+    ----------
+    people : int
+        Fewest people who share a released value.
+    table, schema, plan
+        The original, its roles and the fitted plan.
+    groups : Groups
+        The groups of the release.
+    in_rows : bool
+        Whether quasi-identifiers are drawn as well.
+    """
+    person = persons_of(table, schema)
+    roles = ("quasi", "sensitive") if in_rows else ("sensitive",)
+    # whom others follow come before them
+    names = [n for role in roles for n in sorted(plan.names(role), key=lambda n: len(schema.leaders(n)))]
+    columns = sorted_categories([coded(table, schema, name, people, person) for name in names])
+    groups_of = {"sensitive": groups}
+    if in_rows:
+        groups_of["quasi"] = _joined_cells(plan, table, groups, person, people)
+    labels, sizes = groups.labels.astype(np.int64), groups.sizes
+    within = _correlation_within(columns, labels, sizes)
+    records, donors, heads = [], dict[str, Donors](), []
+    for i, column in enumerate(columns):
+        record = column.record
+        near = [j for j in range(i) if abs(within[i, j]) > TOGETHER and columns[j].record.role == record.role]
+        declared = schema.follows.get(record.name)
+        leader = names.index(declared) if declared is not None else near[-1] if near else None
+        if leader is None:
+            heads.append(i)
+            records.append(_with_rule(column, groups_of[record.role]))
+        else:
+            records.append(replace(record, follows=columns[leader].record.name))
+            donors[record.name] = _donors(columns[leader], column)
+    lower = np.rint(100 * within[np.ix_(heads, heads)]).astype(np.int64)[np.tril_indices(len(heads))]
+    weight = schema.hidden_weight
+    guard = Guard(
+        REDRAW, people, tuple(records), as_vector(sizes), as_vector(np.zeros_like(sizes)), as_vector(lower),
+        cells=as_vector(groups_of["quasi"].sizes if in_rows else sizes[:0]),
+        weights=Vector("d", [] if weight is None else mean_weights(check_weights(table, weight), labels, sizes)),
+    )  # fmt: skip
+    return FittedGuard(guard, donors, {c.record.name: c.codes for c in columns})
+
+
+def _donors(leader: CodedColumn, column: CodedColumn) -> Donors:
+    """Return the donors of a column's values; whose value is withheld is none, unless all are."""
+    is_donor = column.codes >= 0 if (column.codes >= 0).any() else slice(None)
+    first, second = leader.visible[is_donor], column.visible[is_donor]
+    order = np.lexsort((second, first))
+    return Donors(first[order], second[order])
+
+
+def _joined_cells(plan: Plan, table: Table, groups: Groups, person: Ints | None, people: int) -> Groups:
+    """Return the cells of the plan's tree that groups were joined from; they are numbered group after group.
+
+    A group with a cell of fewer than `people` people is one cell.
+    """
+    assert isinstance(plan.recoding, Partition)
+    leaf = route(plan.recoding, [table.like(c) for c in plan.recoding.columns]).astype(np.int64)
+    cells = group([groups.labels, leaf])
+    labels = cells.labels.astype(np.int64)
+    counted = cells.sizes if person is None else np.bincount(np.unique(np.stack([labels, person]), axis=1)[0])
+    leaf[np.isin(groups.labels, groups.labels[cells.first[counted < people]])] = 0
+    return group([groups.labels, leaf])
+
+
+def _correlation_within(columns: Sequence[CodedColumn], group: Ints, sizes: Ints) -> Floats:
+    """Return the correlations of the columns' normal scores within groups, rounded to hundredths."""
+    scores = []
+    for column in columns:
+        codes = np.where(column.codes < 0, len(column.record.values) - 1, column.codes)
+        counts = np.bincount(codes)
+        middle = (np.cumsum(counts) - counts / 2) / len(codes)
+        scores.append(np.rint(ndtri(np.clip(middle, 1e-6, 1 - 1e-6)) * _EXACT).astype(np.int64)[codes])
+    sums = [np.bincount(group, z, len(sizes)) for z in scores]
+    cross = np.array([[float(a @ b) for b in scores] for a in scores])
+    cross -= [[float((a * b / sizes).sum()) for b in sums] for a in sums]
+    spread = np.sqrt(np.maximum(np.diag(cross), 1e-9))
+    rounded = np.round(cross / np.outer(spread, spread), 2)
+    np.fill_diagonal(rounded, 1.0)
+    return np.asarray(rounded, np.float64)
+
+
+def _with_rule(column: CodedColumn, groups: Groups) -> GuardedColumn:
+    """Return the record of a column with what its draws need of each group."""
+    record, n, codes = column.record, column.record.n_values, column.codes
+    labels, sizes = groups.labels.astype(np.int64), groups.sizes
+    people = np.asarray(record.people, np.int64)
+    # shares of quasi-identifiers are the group's own: others would make impossible pairs
+    shrink, smoothed = (SHRINK, SMOOTHED) if record.role == "sensitive" else (0, 0)
+    scores = scores_of(column.runs.values, people[:n]) if column.runs is not None and n else None
+    is_measured = column.runs is not None and (n > FEW or (column.runs.values != np.rint(column.runs.values)).any())
+    if scores is None or not scores.spread or not is_measured:
+        visible = Groups(groups.labels[codes >= 0].astype(np.uint32), np.arange(len(sizes)))
+        counts = Counts.from_codes(visible, codes[codes >= 0], len(record.values))
+        return replace(
+            record, starts=as_vector(counts.starts), codes=as_vector(counts.values), counts=as_vector(counts.counts),
+            smoothed=smoothed,
+        )  # fmt: skip
+    with_value = codes < n
+    present = np.bincount(labels[with_value], minlength=len(sizes))
+    tilts = group_tilts(scores, people[:n], codes[with_value], labels[with_value], present, shrink)
+    return replace(
+        record, scores=as_vector(scores.of_run), centre=scores.centre, spread=scores.spread, step=scores.step,
+        weights=Vector("d", tilts.weights), moments=as_vector(tilts.moments.view(np.int64)),
+        tilts=Vector("d", tilts.theta.ravel()), moved=tilts.moved, pair=as_vector(tilts.pair), whole=tilts.whole,
+        missing=as_vector(sizes - present), smoothed=smoothed,
+    )  # fmt: skip
+
+
+def mean_weights(column: Column, labels: Ints, sizes: Ints) -> list[float]:
+    """Return the mean weight of each group to four digits; the one that all have, as it is."""
+    order = np.lexsort((column.codes, labels))
+    # added one by one from the smallest, whatever the order of the rows
+    weights = np.asarray(column.values, np.float64)[column.codes[order]]
+    means = np.bincount(labels[order], weights) / sizes
+    starts = np.cumsum(sizes) - sizes
+    least, most = weights[starts], weights[starts + sizes - 1]
+    return [a if a == b else float(f"{mean:.4g}") for mean, a, b in np.stack([means, least, most], axis=1).tolist()]
+
+
+class ByMoments:
+    """A column of numbers whose groups have the table's runs, tilted to their mean and spread."""
+
+    def __init__(self, column: GuardedColumn, sizes: Ints) -> None:
+        scores, people = np.asarray(column.scores), np.asarray(column.people, np.float64)
+        levels, first = np.unique(scores, return_index=True)
+        chances = tilted(levels / SCALE, np.asarray(column.weights), np.asarray(column.tilts).reshape(-1, 2))
+        reached, n_people = np.cumsum(chances, axis=1), np.append(0.0, np.cumsum(people[: len(scores)]))
+        self._levels = Levels(reached, np.append(first, len(scores)), n_people)
+        self._pair, self._whole = np.asarray(column.pair, np.int64), column.whole
+        self._missing = np.zeros(len(sizes))
+        self._public = float(people[-1] / people.sum()) if column.has_missing else 0.0
+        if column.has_missing:
+            absent = np.asarray(column.missing) + column.smoothed * self._public
+            self._missing = absent / (sizes + column.smoothed)
+
+    def fill(self, groups: Ints, sizes: Ints, uniform: Floats, towards: Floats, out: Ints) -> None:
+        """Write the codes of the items of some groups; `towards` is the part drawn from the whole table."""
+        missing = self._missing[groups] * (1 - towards) + self._public * towards
+        draw_by_moments(sizes, uniform, towards, missing, self._pair[groups], self._whole, self._levels, out)
+
+
+class ByShares:
+    """A column whose groups have their own shares of its values, smoothed by the table's."""
+
+    def __init__(self, column: GuardedColumn) -> None:
+        people = np.asarray(column.people, np.float64)
+        self._public, self._smoothed = people / max(people.sum(), 1.0), float(column.smoothed)
+        self._shares = Shares(*(np.asarray(part, np.int64) for part in (column.starts, column.codes, column.counts)))
+
+    def fill(self, groups: Ints, sizes: Ints, uniform: Floats, towards: Floats, out: Ints) -> None:
+        """Write the codes of the items of some groups; `towards` is the part drawn from the whole table."""
+        begin = self._shares.starts[groups]
+        n = self._shares.starts[groups + 1] - begin
+        at = ranges(begin, n)
+        shares = Shares(np.append(0, np.cumsum(n)), self._shares.codes[at], self._shares.counts[at])
+        draw_by_shares(sizes, uniform, towards, shares, self._public, self._smoothed, out)
+
+
+def ranges(starts: Ints, sizes: Ints) -> Ints:
+    """Return the numbers starts[i] .. starts[i] + sizes[i] - 1 for each i, one after the other."""
+    ends = np.cumsum(sizes)
+    return np.arange(int(sizes.sum())) + np.repeat(starts - ends + sizes, sizes)
