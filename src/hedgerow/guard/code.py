@@ -52,11 +52,7 @@ def coded(table: Table, schema: Schema, name: str, people: int, person: Ints | N
             hint="round them, or release them as they are (guard=None, --guard none)",
         )
     codes, counts = column.codes.astype(np.int64), column.value_counts
-    described: dict[str, Any] = {
-        "name": name, "role": schema.role(name), "kind": column.kind, "unit": column.unit,
-        "order": tuple(column.values) if column.kind == "ordinal" else (),
-        "events": tuple(schema.events.get(name, ())), "declared": name in schema.kinds, "zone": column.zone,
-    }  # fmt: skip
+    runs = None
     if column.is_number:
         previous = EACH if person is None else previous_values(codes, person, column.n_values)
         runs = runs_of(counts, people, unit_of(column.doubles), previous)
@@ -77,9 +73,11 @@ def coded(table: Table, schema: Schema, name: str, people: int, person: Ints | N
         values = [*values, None]
     counted = np.bincount(codes[codes >= 0], minlength=len(values))
     record = GuardedColumn(
-        **described, values=tuple(values), people=as_vector(counted), cuts=Vector("d", cuts), withheld=withheld
-    )
-    return CodedColumn(record, codes, runs if column.is_number else None)
+        name, schema.role(name), column.kind, unit=column.unit, zone=column.zone, declared=name in schema.kinds,
+        order=tuple(column.values) if column.kind == "ordinal" else (), events=tuple(schema.events.get(name, ())),
+        values=tuple(values), people=as_vector(counted), cuts=Vector("d", cuts), withheld=withheld,
+    )  # fmt: skip
+    return CodedColumn(record, codes, runs)
 
 
 def unit_of(values: Floats) -> float:
@@ -124,9 +122,8 @@ def sorted_categories(columns: Sequence[CodedColumn]) -> list[CodedColumn]:
         rank = np.append(np.argsort(order), [n, -1])  # missing, and what is withheld
         values = (*(record.values[i] for i in order), *record.values[n:])
         people = np.append(np.asarray(record.people)[order], np.asarray(record.people)[n:])
-        in_order.append(
-            CodedColumn(replace(record, values=values, people=as_vector(people)), rank[column.codes].astype(np.int64))
-        )
+        record = replace(record, values=values, people=as_vector(people))
+        in_order.append(CodedColumn(record, rank[column.codes].astype(np.int64)))
     return in_order
 
 

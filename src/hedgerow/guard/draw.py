@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -155,6 +155,16 @@ def key_of(key: Key, plan: Plan, guard: Guard) -> Key:
     return key.bound(dumps(replace(plan, guard=none, parameters={})))
 
 
+def groups_that_break(plan: Plan, groups: Groups, columns: Sequence[GuardedColumn], codes: Mapping[str, Ints]) -> Ints:
+    """Return the numbers of the groups whose sensitive columns, as readers see them, break a promise of the plan."""
+    promises = [p for p in map(from_promise, plan.promises) if isinstance(p, ColumnGuarantee)]
+    if not promises:
+        return np.zeros(0, np.int64)
+    sensitive = [as_column(c, codes[c.name]) for c in columns if c.role == "sensitive"]
+    classes = Classes.from_groups(groups, sensitive)
+    return np.flatnonzero(~np.all([promise.holds_in(classes) for promise in promises], axis=0))
+
+
 def within_promises(draws: Draws, guard: Guard, plan: Plan) -> tuple[Guard, dict[str, Ints]]:
     """Draw the items of all groups; return them with the guard, which counts the groups drawn again.
 
@@ -167,17 +177,14 @@ def within_promises(draws: Draws, guard: Guard, plan: Plan) -> tuple[Guard, dict
     InfeasibleError
         A group that is drawn from the whole table breaks a promise.
     """
-    promises = [p for p in map(from_promise, plan.promises) if isinstance(p, ColumnGuarantee)]
     again = np.asarray(guard.again, np.int64).copy()
     every = np.arange(len(draws.sizes))
     items = draws.items("quasi", np.arange(len(guard.cells)), np.zeros(len(guard.cells), np.int64))
     items |= draws.items("sensitive", every, again)
     labels = np.repeat(every, draws.sizes).astype(np.uint32)
     groups = Groups(labels, draws.starts[:-1])
-    while promises:
-        sensitive = [as_column(c, items[c.name]) for c in guard.columns if c.role == "sensitive"]
-        classes = Classes.from_groups(groups, sensitive)
-        bad = np.flatnonzero(~np.all([promise.holds_in(classes) for promise in promises], axis=0))
+    while True:
+        bad = groups_that_break(plan, groups, guard.columns, items)
         if not len(bad):
             break
         again[bad] += 1

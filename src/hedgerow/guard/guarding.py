@@ -12,13 +12,12 @@ from ..backends.release_order import ReleasedCodes
 from ..columns.table import Table
 from ..errors import InfeasibleError
 from ..key import Key
-from ..measures import Classes, Groups, Ints
-from ..measures.guarantees import ColumnGuarantee, from_promise
+from ..measures import Groups, Ints
 from ..plan import Guard, Plan
 from ..plan.records import REDRAW, RUNS
 from ..schema import Schema
-from .code import as_column, coded, persons_of
-from .draw import Draws, key_of, within_promises
+from .code import coded, persons_of
+from .draw import Draws, groups_that_break, key_of, within_promises
 from .rows import as_released, assigned_to_rows, decoded_cells, group_numbers, unguarded_columns
 from .rule import FittedGuard, fit_guard
 from .swap import near_table, possible, rare_pairs, without_impossible
@@ -97,18 +96,15 @@ def _released_as_runs(
         names.append(schema.hidden_weight)
     person = persons_of(table, schema)
     columns = [coded(table, schema, name, people, person) for name in names]
-    withheld = [c.record.name for c in columns if not c.record.n_values]
-    if withheld:
-        sensitive = [as_column(c.record, c.visible) for c in columns if c.record.role == "sensitive"]
-        classes = Classes.from_groups(groups, sensitive)
-        promises = [p for p in map(from_promise, plan.promises) if isinstance(p, ColumnGuarantee)]
-        if not all(promise.holds_in(classes).all() for promise in promises):
-            raise InfeasibleError(
-                f"a promise about {', '.join(withheld)} cannot be kept, because all of its values are withheld",
-                hint="no value has enough people: join values, or lower guard_people (--guard-people)",
-            )
-    guard = Guard(RUNS, people, tuple(c.record for c in columns))
-    return replace(plan, guard=guard), {c.record.name: as_released(c.record, c.visible, table) for c in columns}
+    records, codes = tuple(c.record for c in columns), {c.record.name: c.visible for c in columns}
+    withheld = [c.name for c in records if not c.n_values]
+    if withheld and len(groups_that_break(plan, groups, records, codes)):
+        raise InfeasibleError(
+            f"a promise about {', '.join(withheld)} cannot be kept, because all of its values are withheld",
+            hint="no value has enough people: join values, or lower guard_people (--guard-people)",
+        )
+    guard = Guard(RUNS, people, records)
+    return replace(plan, guard=guard), {c.name: as_released(c, codes[c.name], table) for c in records}
 
 
 def redrawn(fitted: FittedGuard, plan: Plan, key: Key) -> tuple[Guard, dict[str, Ints]]:
