@@ -1,6 +1,6 @@
 """What a verified release costs on Spark, per row, at two sizes: processor time of all processes.
 
-The table of `benchmarks/engines.py`, read by Spark from Parquet; local[2] on this machine. Processor
+The table of `benchmarks/speed.py engines`, read by Spark from Parquet; local[2] on this machine. Processor
 time is that of this process, Spark's and the Python workers' together, over what starting and a small
 table before it took. Every size is a run of its own.
 
@@ -28,38 +28,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parent))
-from engines import LEFT_OUT, METHODS, QUASI, SENSITIVE, make
-
-_TICKS = os.sysconf("SC_CLK_TCK")
-
-
-_SEEN: dict[tuple[int, str], float] = {}
-"""Processor seconds of every process that was seen, by its number and start."""
-_LOOKING = threading.Lock()
+from benchmarks.speed import HASHED_QUASI, HASHED_SENSITIVE, Laps, hashed_case, processors_of, write_hashed
 
 
 def processor_seconds() -> float:
-    """Of this process and all that came from it, as last seen of those that ended.
-
-    What ended is not told by its parent: Spark's daemon does not wait for its Python workers.
-    """
-    parents: dict[int, int] = {}
-    own: dict[int, tuple[str, float]] = {}
-    for folder in Path("/proc").iterdir():
-        if folder.name.isdigit():
-            try:
-                told = (folder / "stat").read_text().rpartition(")")[2].split()
-            except OSError:
-                continue  # it has ended
-            parents[int(folder.name)] = int(told[1])
-            own[int(folder.name)] = told[19], (int(told[11]) + int(told[12])) / _TICKS
-    ours = {os.getpid()}
-    while more := {pid for pid, parent in parents.items() if parent in ours} - ours:
-        ours |= more
-    with _LOOKING:
-        _SEEN.update({(pid, own[pid][0]): own[pid][1] for pid in ours if pid in own})
-        return sum(_SEEN.values())
+    """Return the seconds of this process, Spark's and the Python workers'."""
+    return processors_of(os.getpid())
 
 
 def watch() -> None:
@@ -124,8 +98,8 @@ def make_wide(path: Path, rows: int, columns: int) -> None:
     """Write the made table with more columns, in turn of numbers, doubles, text, dates and booleans."""
     import duckdb
 
-    make(path, rows)
-    names = range(columns - len(QUASI) - len(SENSITIVE))
+    write_hashed(path, rows)
+    names = range(columns - len(HASHED_QUASI) - len(HASHED_SENSITIVE))
     if names:
         narrow = path.rename(path.with_suffix(".narrow"))
         more = ", ".join(f"{OTHERS[j % len(OTHERS)].format(j=j * 1_000_003)} AS other_{j}" for j in names)
@@ -143,28 +117,20 @@ def job(source: str, folder: str, method: str, memory: str, guard: str) -> None:
     watch()
     spark = session(folder, memory)
     names = pq.read_schema(source).names
-    schema = hr.Schema(quasi=QUASI, sensitive=SENSITIVE, other=[n for n in names if n.startswith("other_")])
+    schema = hr.Schema(
+        quasi=HASHED_QUASI, sensitive=HASHED_SENSITIVE, other=[n for n in names if n.startswith("other_")]
+    )
     make_wide(Path(folder, "small.parquet"), 20_000, len(names))
     small = spark.read.parquet(str(Path(folder, "small.parquet")))
     hr.protect(small, schema, getattr(hr, method)(), guard=guard).table.unpersist()
 
-    steps: dict[str, float] = {}
-    now: list[str | float] = ["", processor_seconds()]
-
-    def progress(step: str, share: float | None) -> None:
-        if step != now[0]:
-            spent = processor_seconds()
-            steps[str(now[0])] = steps.get(str(now[0]), 0.0) + spent - float(now[1])
-            now[:] = [step, spent]
-
     _peak_of_workers()
-    began, peaks = time.perf_counter(), watched_peaks()
-    release = hr.protect(spark.read.parquet(source), schema, getattr(hr, method)(), guard=guard, progress=progress)
-    progress("end", None)
-    steps.pop("")
+    began, peaks, laps = time.perf_counter(), watched_peaks(), Laps(processor_seconds)
+    release = hr.protect(spark.read.parquet(source), schema, getattr(hr, method)(), guard=guard, progress=laps)
+    laps("")
     groups = release.summary()["groups"]
     told = {
-        "steps": steps,
+        "steps": {step: spent for step, (_, spent) in laps.steps.items()},
         "seconds": time.perf_counter() - began,
         "peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20,
         "task": max(peaks),
@@ -186,9 +152,7 @@ def driver_job(source: str, folder: str, method: str, memory: str) -> None:
     from hedgerow.backends.spark.packing import together
 
     spark = session(folder, memory, **{"spark.sql.shuffle.partitions": "4"})
-    quasi = [name for name in QUASI if name not in LEFT_OUT.get(method, ())]
-    schema = hr.Schema(quasi=quasi, sensitive=SENSITIVE)
-    made = getattr(hr, method.partition("-")[0])(**METHODS[method])
+    schema, made = hashed_case(method)
     estimates: list[int] = []
     asked = spark_table.check_room
 
@@ -197,7 +161,7 @@ def driver_job(source: str, folder: str, method: str, memory: str) -> None:
         asked(n, sizes, besides, *told)
 
     spark_table.check_room = check_room  # type: ignore[attr-defined]
-    make(Path(folder, "small.parquet"), 20_000)
+    write_hashed(Path(folder, "small.parquet"), 20_000)
     small = spark.read.parquet(str(Path(folder, "small.parquet")))
     hr.protect(small, schema, made).table.unpersist()
     before, peaks, now = _peak(), {"": 0.0}, [""]
@@ -278,7 +242,7 @@ def nodes_job(source: str, folder: str, nodes: str, memory: str) -> None:
     growing._Top._split, growing.done = counted_split, ended  # type: ignore[method-assign]
     watch()
     now = [time.perf_counter(), processor_seconds()]
-    schema = hr.Schema(quasi=QUASI, sensitive=SENSITIVE)
+    schema = hr.Schema(quasi=HASHED_QUASI, sensitive=HASHED_SENSITIVE)
     try:
         hr.protect(spark.read.parquet(source), schema, hr.MART(k=2, max_disclosure=None), guard=None)
     except _Measured:
@@ -324,7 +288,7 @@ def nodes(sizes: Sequence[int], rows: int, memory: str) -> None:
     )
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder, "people.parquet")
-        make(source, rows)
+        write_hashed(source, rows)
         for size in sizes:
             told = run("--nodes-job", source, folder, str(size), memory)
             print(
@@ -341,8 +305,8 @@ def skew(rows: int, method: str, memory: str) -> None:
     print(f"{'':8} {'processors':>11} {'wall':>7} {'a task':>8} {'groups':>7}  by step, in s")
     with tempfile.TemporaryDirectory() as folder:
         even, heavy = Path(folder, "even.parquet"), Path(folder, "heavy.parquet")
-        make(even, rows)
-        alike = ", ".join(f"CASE WHEN a THEN first_value({n}) OVER () ELSE {n} END AS {n}" for n in QUASI)
+        write_hashed(even, rows)
+        alike = ", ".join(f"CASE WHEN a THEN first_value({n}) OVER () ELSE {n} END AS {n}" for n in HASHED_QUASI)
         drawn = f"SELECT *, (row_number() OVER ()) % 10 < 3 AS a FROM '{even}'"
         duckdb.sql(f"COPY (SELECT * EXCLUDE a REPLACE ({alike}) FROM ({drawn})) TO '{heavy}' (FORMAT parquet)")
         for source in (even, heavy):
@@ -412,7 +376,7 @@ def driver(sizes: Sequence[int], methods: Sequence[str], memory: str) -> None:
         for rows in sizes:
             with tempfile.TemporaryDirectory() as folder:
                 source = Path(folder, "people.parquet")
-                make(source, rows)
+                write_hashed(source, rows)
                 told = run("--driver-job", source, folder, method, memory)
             steps = ", ".join(f"{name} {peak:.2f}" for name, peak in told["peaks"].items() if name)
             print(

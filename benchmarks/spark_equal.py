@@ -23,13 +23,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from benchmarks.speed import HASHED_QUASI, HASHED_SENSITIVE, write_hashed
 from tests.contracts.engine_suite import engine_checks
 
 import hedgerow as hr
 from experiments import hedge
-
-sys.path.insert(0, str(Path(__file__).parent))
-from engines import QUASI, SENSITIVE, make
 
 METHODS: dict[str, Callable[[], Any]] = {
     "MART": lambda: hr.MART(10, max_disclosure=0.5),
@@ -60,9 +58,9 @@ def digests(folder: Path) -> dict[str, str]:
 def written(name: str, rows: int, source: Path) -> tuple[Sequence[str], Sequence[str]]:
     """Write a table; its quasi-identifiers and sensitive columns."""
     if name == "made":
-        make(source, rows)
+        write_hashed(source, rows)
         pq.write_table(_with_text(pq.read_table(source)), source)
-        return ("entry", "employer", "age", *QUASI[1:5], "hours", "children"), (*SENSITIVE, "paid")
+        return ("entry", "employer", "age", *HASHED_QUASI[1:5], "hours", "children"), (*HASHED_SENSITIVE, "paid")
     case = next(case for case in hedge.CASES if case.name == CASES[name])
     pq.write_table(case.load(), source)
     return case.quasi, case.sensitive

@@ -15,9 +15,7 @@ looked for beside Hedgerow. Both attack with the same columns: singling out with
 linking by the same two halves, inference of income and hours from the others. Either tries at
 most 20 random descriptions for each that is asked for.
 
-    python benchmarks/unpaired.py --clock
-
-takes the time and memory of a whole audit of 100,000 made people, 10 columns, beside 10,000 others.
+`python benchmarks/speed.py unpaired` takes the time and memory of a whole audit of 100,000 synthetic people.
 """
 
 from __future__ import annotations
@@ -212,37 +210,16 @@ def _row(name: str, own: dict[str, Any], other: dict[str, Any]) -> str:
     return " | ".join(["", name, *cells, ""]).strip()
 
 
-def clock() -> None:
-    """Processor time and peak memory of a whole audit."""
-    import resource
-
-    import hedgerow as hr
-
-    known = ["age", "education", "job", "sex", "region", "marital", "children", "hours_per_week"]
-    names = [*known, "income", "diagnosis"]
-    made = [
-        hr.datasets.make_people(n, seed=seed).select(names) for n, seed in ((100_000, 1), (100_000, 2), (10_000, 3))
-    ]
-    begin = time.process_time()
-    hr.audit(made[0], made[1], hr.Schema(quasi=known, sensitive=names[-2:]), paired=False, control=made[2])
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
-    print(f"{time.process_time() - begin:.0f} s processor time, {peak:.1f} GB at most")
-
-
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--people", type=int, default=1000)
     parser.add_argument("--example", type=Path)
     parser.add_argument("--anonymeter", default=sys.executable)
     parser.add_argument("--only", default="", help="files whose name holds this")
-    parser.add_argument("--clock", action="store_true")
     parser.add_argument("--theirs", type=Path, help=argparse.SUPPRESS)
     chosen = parser.parse_args()
     if chosen.theirs:
         theirs(chosen.theirs)
-        return
-    if chosen.clock:
-        clock()
         return
     everybody = adult()
     there = has_anonymeter(chosen.anonymeter)
