@@ -1,14 +1,13 @@
-"""What a private tree keeps, what it costs in time, and whether its noise is what was paid for.
+"""What a private tree keeps, and whether its noise is what was paid for.
 
     HEDGEROW_DATA=... python benchmarks/private.py use      at several epsilons, beside exact counts, MART and Hedge
     HEDGEROW_DATA=... python benchmarks/private.py rivals   the same of MST and AIM
     HEDGEROW_DATA=... python benchmarks/private.py advantage  of members, at epsilon 1
-    python benchmarks/private.py --time                     1,000,000 people x 10 columns, beside MART
     python benchmarks/private.py --audit [--runs 20000] [--whole 2000]: lower bounds of epsilon from repeated releases
 
 Use: R2 of boosting, ridge and a tree on people who were left out, trained on the release; means of five releases.
 --table takes the tables whose names hold a text alone, --epsilon some epsilons, --releases another number of them.
-MST and AIM are OpenDP's, in an environment that this script makes (build/rivals). They get the bins of numbers that
+MST and AIM are OpenDP's, in an environment of its own (build/rivals/opendp). They get the bins of numbers that
 a PrivateTree of that epsilon has bought, free of charge.
 """
 
@@ -19,7 +18,6 @@ import json
 import os
 import subprocess
 import time
-import venv
 import warnings
 from pathlib import Path
 from typing import Any
@@ -27,6 +25,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
+from benchmarks.private_losses import bound, of_wholes
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.linear_model import RidgeCV
@@ -38,9 +37,6 @@ import hedgerow as hr
 from hedgerow.io.read import read
 from hedgerow.methods.private.made_rows import PublicDraws, values_of
 from hedgerow.methods.private.noise import OpenDP
-from private_losses import bound, of_wholes
-
-HERE = Path(__file__).parent
 
 
 class Exact(OpenDP):
@@ -141,11 +137,9 @@ def one_each(table: pd.DataFrame) -> pd.DataFrame:
 
 def rivals(part: str, epsilons: list[float], releases: int) -> None:
     """Print what learners learn from MST and AIM, whose packages are installed for this alone."""
-    home = Path("build", "rivals")
-    python = home / ("Scripts" if os.name == "nt" else "bin") / "python"
-    if not python.exists():
-        venv.create(home, with_pip=True)
-        subprocess.run([python, "-m", "pip", "install", "--quiet", "opendp[mbi]==0.16.0"], check=True)
+    from benchmarks.rivals import HERE, HOME, python_of
+
+    python, home = python_of("opendp"), HOME / "opendp"
     for name, people, strangers, schema in tables(part):
         for epsilon in epsilons:
             print(f"\n{name} ({len(people):,} people)      R2 of boosting, ridge, tree on strangers")
@@ -156,8 +150,9 @@ def rivals(part: str, epsilons: list[float], releases: int) -> None:
             for method in ("MST", "AIM"):
                 begun, scores = time.perf_counter(), []
                 for run in range(releases):
-                    words = [home / "codes.parquet", home / "sizes.json", method, str(epsilon), home / "made.parquet"]
-                    subprocess.run([python, HERE / "private_rivals.py", *words], check=True, stderr=subprocess.DEVNULL)
+                    files = [home / name for name in ("codes.parquet", "sizes.json", "made.parquet")]
+                    words = ["opendp", *files[:2], method.lower(), str(epsilon), files[2]]
+                    subprocess.run([python, HERE / "rivals_made.py", *words], check=True, stderr=subprocess.DEVNULL)
                     made = pd.read_parquet(home / "made.parquet")
                     draws = PublicDraws(bytes([run + 1]) * 16)
                     cells = {
@@ -193,26 +188,6 @@ def line(label: str, scores: list[list[float]]) -> None:
     print(label, "  ".join(f"{each:.3f}" for each in np.mean(scores, axis=0)), flush=True)
 
 
-def timing() -> None:
-    """Print processor time and wall time, each second run."""
-    people = hr.datasets.make_people(1_000_000, seed=1)
-    words = ["sex", "education", "job", "region", "marital", "diagnosis"]
-    schema = hr.Schema(
-        quasi=["age", "sex", "education", "job", "region", "marital", "hours_per_week", "children"],
-        sensitive=["income", "diagnosis"], unit=None,
-        bounds={"age": (0, 110), "income": (0, 10_000_000), "hours_per_week": (0, 100), "children": (0, 20)},
-        categories={c: [str(v) for v in people.column(c).unique().to_pylist() if v is not None] for c in words},
-    )  # fmt: skip
-    for method in (hr.MART(), hr.PrivateTree()) * 2:
-        processor, clock = time.process_time(), time.perf_counter()
-        hr.protect(people, schema, method)
-        print(
-            f"{type(method).__name__:<12} {time.process_time() - processor:5.2f} s of processor time, "
-            f"{time.perf_counter() - clock:5.2f} s",
-            flush=True,
-        )
-
-
 def audit(runs: int, whole: int) -> None:
     """Print lower bounds of epsilon that hold but once in a thousand runs, from draws on two neighbouring tables."""
     source = OpenDP()
@@ -240,15 +215,12 @@ def main() -> None:
     parser.add_argument("--table", default="", help="a part of the names of tables, such as 'Adult 8'")
     parser.add_argument("--epsilon", type=float, nargs="+", default=(0.5, 1, 2, 4))
     parser.add_argument("--releases", type=int, default=5, help="of each table and epsilon")
-    parser.add_argument("--time", action="store_true")
     parser.add_argument("--audit", action="store_true")
     parser.add_argument("--runs", type=int, default=20_000, help="of a part, on each of two tables")
     parser.add_argument("--whole", type=int, default=2_000, help="of whole releases, on each of two tables")
     given = parser.parse_args()
     warnings.filterwarnings("ignore")
-    if given.time:
-        timing()
-    elif given.audit:
+    if given.audit:
         audit(given.runs, given.whole)
     elif given.what == "advantage":
         for name, people, strangers, schema in tables(given.table):

@@ -53,6 +53,7 @@ ENVIRONMENTS = {
     # arfpy's release of 2023 needs packages of its time
     "arf": ["arfpy==0.1.1", "numpy==1.26.4", "pandas==2.1.4", "scikit-learn==1.5.2", "scipy==1.13.1"],
     "dpmm": ["dpmm==0.1.9"],
+    "opendp": ["opendp[mbi]==0.16.0", "pandas"],  # of `private.py`
     "anonymeter": ["anonymeter==1.1.0"],
     "sdnist": ["sdnist==2.4"],  # it needs Python 3.11 or before
 }
