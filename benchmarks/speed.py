@@ -617,20 +617,24 @@ def categories(asked: argparse.Namespace) -> Iterator[Side]:
     import pyarrow.csv
     import pyarrow.parquet as pq
 
-    def work(rows: int, suffix: str) -> str:
+    def source(rows: int, suffix: str) -> Path:
         draws = np.random.default_rng(1)
         jobs = np.char.add("job ", draws.permutation(np.arange(rows) % (rows // 2)).astype(str))
         ages, income = draws.integers(18, 90, rows), draws.lognormal(10, 0.6, rows).round()
-        source, release = Path(asked.folder, f"jobs.{suffix}"), Path(asked.folder, f"jobs-{suffix}")
+        path = Path(asked.folder, f"jobs.{suffix}")
         write = pyarrow.csv.write_csv if suffix == "csv" else pq.write_table
-        write(pa.table({"age": ages, "job": jobs, "income": income}), source)
-        words = "--quasi age,job --sensitive income --method mart -k 10 --no-report --out"
-        peak = command("protect", source, *words.split(), release)
-        size = (release / f"release.{suffix}").stat().st_size / 2**20
-        return f"{rows:,} rows, peak {peak * 1e6 / 2**20:.2f} GiB, a release of {size:,.1f} MiB"
+        write(pa.table({"age": ages, "job": jobs, "income": income}), path)
+        return path
 
-    yield Side("parquet", lambda: work(asked.rows, "parquet"))
-    yield Side("csv", lambda: work(asked.rows * 3 // 8, "csv"))
+    def work(path: Path) -> str:
+        release = path.with_name(f"{path.suffix[1:]}-release")
+        words = "--quasi age,job --sensitive income --method mart -k 10 --no-report --force --out"
+        peak = command("protect", path, *words.split(), release)
+        size = (release / f"release{path.suffix}").stat().st_size / 2**20
+        return f"peak {peak * 1e6 / 2**20:.2f} GiB, a release of {size:,.1f} MiB"
+
+    for suffix, rows in (("parquet", asked.rows), ("csv", asked.rows * 3 // 8)):
+        yield Side(f"{suffix}, {rows:,} rows", work, partial(source, rows, suffix))
 
 
 @case(0, small=3_000, runs=1)
