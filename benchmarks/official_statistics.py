@@ -31,12 +31,12 @@ WEIGHTS = (10, 100, 1000)
 
 def populations() -> Iterator[tuple[str, np.ndarray]]:
     """Names, and the class of every person of a population."""
-    made = read(hr.datasets.make_people(PEOPLE, seed=1))
+    people = read(hr.datasets.make_people(PEOPLE, seed=1))
     for keys in (
         ("age", "sex", "region", "years_schooling", "marital"),
         ("age", "sex", "region", "years_schooling", "marital", "children", "hours_per_week"),
     ):
-        codes = [made.column(name, kind="categorical").codes for name in keys]
+        codes = [people.column(name, kind="categorical").codes for name in keys]
         yield f"made people, {len(keys)} columns", group(codes).labels
     rng = np.random.default_rng(2)
     ranks = np.floor(rng.pareto(0.6, PEOPLE) * 20)  # few large classes, and a long tail
@@ -48,7 +48,7 @@ def simulated(labels: np.ndarray, weight: int, draws: int) -> list[float]:
     """Means over samples: true and expected risk of sample uniques, 1/W; population uniques."""
     truth = np.bincount(labels)
     unique = int((truth == 1).sum())
-    told = []
+    samples = []
     for seed in range(draws):
         rng = np.random.default_rng([weight, seed])
         sample = labels[rng.choice(PEOPLE, PEOPLE // weight, replace=False)]
@@ -56,11 +56,11 @@ def simulated(labels: np.ndarray, weight: int, draws: int) -> list[float]:
         alone = seen == 1
         sizes = seen[seen > 0]
         risk = expected_risk(np.array([1]), np.array([float(weight)]))[0]
-        found = population_uniques(sizes, float(PEOPLE))
-        models = [found["models"][m] for m in MODELS]
+        estimates = population_uniques(sizes, float(PEOPLE))
+        models = [estimates["models"][m] for m in MODELS]
         row = [alone.sum(), (1 / truth[alone]).mean(), risk, 1 / weight, unique]
-        told.append([*row, *models, found["uniques"]])
-    rows = np.array(told, np.float64)  # None, where a model failed, is NaN
+        samples.append([*row, *models, estimates["uniques"]])
+    rows = np.array(samples, np.float64)  # None, where a model failed, is NaN
     failed = np.isnan(rows[:, 5:8]).sum(axis=0)
     with np.errstate(all="ignore"):
         means = np.array([np.nan if np.isnan(c).all() else np.nanmean(c) for c in rows.T])
@@ -76,12 +76,12 @@ def simulation(draws: int) -> None:
         for weight in WEIGHTS:
             alone, true, risk, naive, unique, *rest = simulated(labels, weight, draws)
             models, chosen, failed = rest[:3], rest[3], rest[4:]
-            told = [
+            estimates = [
                 f"{v:,.0f}" + (f" ({int(n)} of {draws} failed)" if n else "") if not np.isnan(v) else "no solution"
                 for v, n in zip(models, failed, strict=True)
             ]
             cells = (f"{alone:,.0f}", f"{true:.4f}", f"{risk:.4f}", f"{naive:.4f}", f"{unique:,.0f}")
-            print(f"| {name} | {weight} | " + " | ".join((*cells, *told, f"{chosen:,.0f}")) + " |")
+            print(f"| {name} | {weight} | " + " | ".join((*cells, *estimates, f"{chosen:,.0f}")) + " |")
 
 
 KEYS = ["urbrur", "roof", "walls", "water", "electcon", "relat", "sex"]
@@ -94,13 +94,13 @@ def scores() -> None:
 
     folder = Path(os.environ.get("HEDGEROW_DATA", "../shared/data"))
     table = pd.read_parquet(folder / "sdcmicro_testdata.parquet")[KEYS]
-    own = special_uniques([np.unique(table[c], return_inverse=True)[1] for c in KEYS], KEYS, size=3)
+    ours = special_uniques([np.unique(table[c], return_inverse=True)[1] for c in KEYS], KEYS, size=3)
     other = suda(table.astype(str), max_msu=3)["suda"].to_numpy()
-    some = own.scores > 0
+    some = ours.scores > 0
     print(f"records with a score: {some.sum()}, suda {np.count_nonzero(other)}, both {(some & (other > 0)).sum()}")
-    print(f"the same score: {(own.scores == other)[some].sum()}; sums {own.scores.sum():.0f} and {other.sum():.0f}")
-    odd, smaller = own.scores != other, own.counts[:, :2].any(axis=1)
-    print(f"another score: {odd.sum()}, of them with sets of 1 or 2: {(odd & smaller).sum()}")
+    print(f"the same score: {(ours.scores == other)[some].sum()}; sums {ours.scores.sum():.0f} and {other.sum():.0f}")
+    differs, smaller = ours.scores != other, ours.counts[:, :2].any(axis=1)
+    print(f"another score: {differs.sum()}, of them with sets of 1 or 2: {(differs & smaller).sum()}")
 
 
 COMPARED = {
@@ -126,11 +126,11 @@ def compare() -> None:
     for name, method in COMPARED.items():
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            found = score(census, method.fit_transform(census))
-        paper = found.paper
-        parts = (found.il, found.dld, found.pld, found.id, found.dr, found.score)
+            scored = score(census, method.fit_transform(census))
+        paper = scored.paper
+        parts = (scored.il, scored.dld, scored.pld, scored.id, scored.dr, scored.score)
         parts += (paper.dld, paper.pld, paper.score)
-        rows.append((found.score, f"| {name} | " + " | ".join(f"{v:.1f}" for v in parts) + " |"))
+        rows.append((scored.score, f"| {name} | " + " | ".join(f"{v:.1f}" for v in parts) + " |"))
     print(*[row for _, row in sorted(rows)], sep="\n")
 
 
@@ -138,10 +138,10 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=("simulation", "special-uniques", "masking"))
     parser.add_argument("--draws", type=int, default=10, help="samples of each population")
-    given = parser.parse_args()
-    if given.what == "simulation":
-        simulation(given.draws)
-    elif given.what == "masking":
+    asked = parser.parse_args()
+    if asked.what == "simulation":
+        simulation(asked.draws)
+    elif asked.what == "masking":
         compare()
     else:
         scores()

@@ -148,8 +148,8 @@ def processors() -> float:
 def peak_of(process: str | int = "self") -> float:
     """Return the GB that a process held at most; what its parent held before it began is not among them."""
     try:
-        found = re.search(r"VmHWM:\s+(\d+)", Path(f"/proc/{process}/status").read_text())
-        return int(found[1]) * 1024 / 1e9 if found else 0.0
+        peak = re.search(r"VmHWM:\s+(\d+)", Path(f"/proc/{process}/status").read_text())
+        return int(peak[1]) * 1024 / 1e9 if peak else 0.0
     except OSError:  # not Linux
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1e9 if sys.platform == "darwin" else 1e6)
 
@@ -211,15 +211,15 @@ def measured(asked: argparse.Namespace) -> Iterator[tuple[Side, list[dict[str, A
 
     if asked.alone and asked.side is None:
         sides = wanted(asked.rows)
-        found = [[started(asked, side=s.title, runs=1) for s in sides] for _ in range(asked.runs)]
-        yield from ((s, [turn[at] for turn in found]) for at, s in enumerate(sides))
+        turns = [[started(asked, side=s.title, runs=1) for s in sides] for _ in range(asked.runs)]
+        yield from ((s, [turn[at] for turn in turns]) for at, s in enumerate(sides))
         return
     if which.small:
         for side in wanted(min(which.small, asked.rows or which.small)):
             timed(side)
     sides = wanted(asked.rows)
-    found = [[timed(s) for s in sides] for _ in range(asked.runs)]
-    yield from ((s, [turn[at] for turn in found]) for at, s in enumerate(sides))
+    turns = [[timed(s) for s in sides] for _ in range(asked.runs)]
+    yield from ((s, [turn[at] for turn in turns]) for at, s in enumerate(sides))
 
 
 def started(asked: argparse.Namespace, **other: Any) -> Any:
@@ -251,8 +251,8 @@ def printed(asked: argparse.Namespace) -> None:
         peak = max(r.get("peak", 0.0) for r in runs)
         line(f"  {side.title}", medians[side.title], peak, results[side.title], bound)
         for step in runs[-1]["steps"]:
-            found = [r["steps"][step] for r in runs if step in r["steps"]]
-            line(f"      {step}", [statistics.median(f[i] for f in found) for i in (0, 1)])
+            seconds = [r["steps"][step] for r in runs if step in r["steps"]]
+            line(f"      {step}", [statistics.median(f[i] for f in seconds) for i in (0, 1)])
         for other, bound in side.ratios.items():
             if other in medians:
                 ratio = [a / b if b else float("nan") for a, b in zip(medians[side.title], medians[other], strict=True)]
@@ -324,12 +324,12 @@ def main() -> None:
 
 def command(*words: object, **environment: str) -> float:
     """Run a command line of Hedgerow; return the GB that it held at most."""
-    kept = {
+    inherited = {
         n: v for n, v in os.environ.items() if n != "PYTHONDONTWRITEBYTECODE"
     }  # a second start finds modules compiled
     arguments = [sys.executable, "-m", "hedgerow", *map(str, words)]
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    process = subprocess.Popen(arguments, env=kept | environment, **quiet)  # type: ignore[call-overload]
+    process = subprocess.Popen(arguments, env=inherited | environment, **quiet)  # type: ignore[call-overload]
     _, status, used = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
@@ -647,8 +647,8 @@ def sql(asked: argparse.Namespace) -> Iterator[Side]:
     people, quasi = adult(asked), (*ADULT[:4], "relationship", *ADULT[4:])
     schema = hr.Schema(quasi=quasi, sensitive=("hours-per-week", "occupation"))
     connection = duckdb.connect(config={"threads": 1})
-    connection.register("given", people)
-    connection.execute("CREATE TABLE people AS SELECT * FROM given")
+    connection.register("adult", people)
+    connection.execute("CREATE TABLE people AS SELECT * FROM adult")
 
     def as_sql(plan: Any, statement: str) -> str:
         connection.sql(statement).to_arrow_table()
@@ -730,8 +730,8 @@ def audit(asked: argparse.Namespace) -> Iterator[Side]:
     schema = hr.Schema(quasi=QUASI, sensitive=["income", "assets"])
 
     def work(release: Any) -> str:
-        found = hr.audit(people, release, attacks=False, learning=False)
-        return f"{found.risk['release']['classes']['classes']:,} classes"
+        result = hr.audit(people, release, attacks=False, learning=False)
+        return f"{result.risk['release']['classes']['classes']:,} classes"
 
     release = cache(lambda: hr.protect(people, schema, hr.MART(k=10, categorical="concatenate")))
     yield Side("without attacks", work, release, bound="5 s")
@@ -753,8 +753,8 @@ def attacks(asked: argparse.Namespace) -> Iterator[Side]:
         return people.append_column("street", pa.array(np.char.add("street ", numbers)))
 
     def work(people: Any) -> str:
-        found = hr.audit(people, people, schema, progress=LAPS).attacks
-        return "".join(f"\n    {a['attack']}, {a['learner']}: {a['success']:.3f}" for a in found)
+        result = hr.audit(people, people, schema, progress=LAPS).attacks
+        return "".join(f"\n    {a['attack']}, {a['learner']}: {a['success']:.3f}" for a in result)
 
     yield Side("with all attacks", work, streets, bound="minutes, 4 GB")
 
@@ -775,7 +775,7 @@ def pycanon(asked: argparse.Namespace) -> Iterator[Side]:
     method = hr.MART(k=10, max_disclosure=0.5, categorical="concatenate")
     release, quasi = hr.protect(people, schema, method).table, [*ADULT, "hours-per-week"]
 
-    def told(figures: list[float]) -> str:
+    def in_words(figures: list[float]) -> str:
         names = ("k", "l", "entropy l", "alpha", "t", "basic beta", "enhanced beta", "delta")
         return ", ".join(f"{name} {value:.6g}" for name, value in zip(names, figures, strict=True))
 
@@ -783,18 +783,20 @@ def pycanon(asked: argparse.Namespace) -> Iterator[Side]:
         pair = align(people, release, schema)
         classes = Classes.from_groups(pair.classes, pair.released_sensitive)
         (column,) = classes.sensitive.values()
-        found = diversity_summary(column)
-        found |= {"entropy_l": np.floor(found["entropy_l"])}
+        figures = diversity_summary(column)
+        figures |= {"entropy_l": np.floor(figures["entropy_l"])}
         t = "t_ordered" if column.is_number else "t_equal"
         names = ("distinct_l", "entropy_l", "alpha", t, "basic_beta", "enhanced_beta", "delta")
-        return told([float(classes.sizes.min()), *(found[name] for name in names)])
+        return in_words([float(classes.sizes.min()), *(figures[name] for name in names)])
 
     def theirs() -> str:  # its recursive diversity is left out: it sorts the counts the other way
         asked_of = [release, quasi, ["occupation"]]
         names = ("l_diversity", "entropy_l_diversity", "alpha_k_anonymity", "t_closeness")
         names += ("basic_beta_likeness", "enhanced_beta_likeness", "delta_disclosure")
-        found = [getattr(anonymity, name)(*asked_of) for name in names]
-        return told([anonymity.k_anonymity(release, quasi), *(f[0] if isinstance(f, tuple) else f for f in found)])
+        figures = [getattr(anonymity, name)(*asked_of) for name in names]
+        return in_words(
+            [anonymity.k_anonymity(release, quasi), *(f[0] if isinstance(f, tuple) else f for f in figures)]
+        )
 
     yield Side("Hedgerow", ours)
     yield Side("pycanon", theirs, ratios={"Hedgerow": ""}, equal="Hedgerow")
@@ -814,8 +816,8 @@ def special_uniques(asked: argparse.Namespace) -> Iterator[Side]:
         return [draws.integers(0, n, rows).astype(np.uint16) for n in levels]
 
     def work(size: int, columns: list[Any]) -> str:
-        found = attack.special_uniques(columns, [str(j) for j in range(len(columns))], size=size)
-        return f"{found.counts.sum():,} sets"
+        uniques = attack.special_uniques(columns, [str(j) for j in range(len(columns))], size=size)
+        return f"{uniques.counts.sum():,} sets"
 
     yield Side("a tenth of the rows", partial(work, 3), partial(columns, asked.rows // 10), bound="20 s")
     yield Side("all rows", partial(work, 3), partial(columns, asked.rows), {"a tenth of the rows": ""})
@@ -846,9 +848,9 @@ def survey(asked: argparse.Namespace) -> Iterator[Side]:
     schema = hr.Schema(quasi=[f"q{j}" for j in range(8)], household="home", weight="w")
 
     def pair() -> Any:
-        found = align(table, table, schema)
-        assert found.released_quasi
-        return found
+        pair_of_tables = align(table, table, schema)
+        assert pair_of_tables.released_quasi
+        return pair_of_tables
 
     def work(pair: Any) -> str:
         risk = released_risk(pair, journalist(pair, None, "w"), 0.2)
@@ -875,7 +877,7 @@ def unpaired(asked: argparse.Namespace) -> Iterator[Side]:
     yield Side("with all attacks", work, tables)
 
 
-@case(0, small=3_000, runs=1)
+@case(0, small=900, runs=1)
 def frontier(asked: argparse.Namespace) -> Iterator[Side]:
     """Twelve points of MART (k = 5 to 50 by three caps) on Adult for every kind of axis; two threads together."""
     import hedgerow as hr
@@ -884,7 +886,7 @@ def frontier(asked: argparse.Namespace) -> Iterator[Side]:
     quasi = ("age", "workclass", "education", "marital-status", "occupation", "race", "sex", "native-country")
     schema = hr.Schema(quasi=quasi, sensitive=["hours-per-week"])
     people = adult(asked).select([*quasi, "hours-per-week"])
-    ks, caps = (5, 10, 20, 50), (0.2, 0.4, 0.6)
+    ks, caps = ((50,), (0.5,)) if 0 < asked.rows < 1_000 else ((5, 10, 20, 50), (0.2, 0.4, 0.6))
     methods = [hr.MART(k=k, max_disclosure=cap, categorical="concatenate") for k in ks for cap in caps]
     table = read(people, schema=schema)
     for method in methods:
@@ -895,11 +897,11 @@ def frontier(asked: argparse.Namespace) -> Iterator[Side]:
             method.fit_table(table, schema)
 
     def work(axes: dict[str, str]) -> str:
-        found = hr.frontier(
+        points = hr.frontier(
             people, schema, hr.MART(categorical="concatenate"), k=ks, max_disclosure=caps, **axes
         ).points
-        least, most = (extreme(p.of_optimum for p in found) for extreme in (min, max))
-        return f"{len(found)} points, of optimum at least {least:.2f} to {most:.2f}"
+        least, most = (extreme(p.of_optimum for p in points) for extreme in (min, max))
+        return f"{len(points)} points, of optimum at least {least:.2f} to {most:.2f}"
 
     yield Side("growing the trees alone", trees)
     uses, risks = ("certainty", "queries", "learning"), ("linkage", "inferred", "advantage")
@@ -979,8 +981,8 @@ def randomized_response(asked: argparse.Namespace) -> Iterator[Side]:
         from experiments.randomized_response import data
 
         for which in ("EMGRW", "ESGRO"):
-            found = data(which, "both")
-            parts = (found.dims[:-1], list(found.codes[:-1]), found.codes[-1], found.dims[-1])
+            adult_data = data(which, "both")
+            parts = (adult_data.dims[:-1], list(adult_data.codes[:-1]), adult_data.codes[-1], adult_data.dims[-1])
             for target in targets:
                 yield Side(f"optimum, Adult {which}, {target}", partial(optimum, *parts, target), bound="0.3 s")
     sizes: tuple[Any, ...] = (((10,) * 5, ("2 s", "10 s")), ((20, 20, 10, 10, 25), ("", "")))
@@ -1021,13 +1023,13 @@ def incognito(asked: argparse.Namespace) -> Iterator[Side]:
     )
     people = adult(asked)
 
-    def found(loss: float, node: tuple[int, ...]) -> str:
+    def in_words(loss: float, node: tuple[int, ...]) -> str:
         return f"loss {loss:.6f}, levels {node}"
 
     def search(share: float, table: Any) -> str:
         method = Incognito(k=5, suppression=share)
         method.fit_table(table, schema)
-        return found(method.loss_, tuple(method.node_.values()))
+        return in_words(method.loss_, tuple(method.node_.values()))
 
     def greedy(share: float, table: Any) -> str:
         return f"loss {Datafly(5, suppression=share).fit_table(table, schema).loss_:.6f}"
@@ -1050,7 +1052,7 @@ def incognito(asked: argparse.Namespace) -> Iterator[Side]:
                 lost = sum(shares[i][level] for i, level in enumerate(node))
                 loss = float((size * lost)[~hidden].sum() + len(axes) * total) / (len(axes) * lattice.n)
                 best = min(best, (round(loss, 12), sum(node), node))  # least loss, then lowest, then by level
-        return found(best[0], best[2])
+        return in_words(best[0], best[2])
 
     for share in (0.0, 0.05):
         title, fresh = f"Incognito, {share:.0%} suppression", partial(read, people)
@@ -1135,13 +1137,13 @@ def peaks(asked: argparse.Namespace) -> Iterator[Side]:
 
     def protected(name: str, memory: str) -> None:
         schema, method = hashed_case(name)
-        made = hr.protect(source, schema, method, engine="duckdb", memory=memory)
-        made.write(Path(asked.folder, f"{name}-{asked.rows}"), force=True)
+        output = hr.protect(source, schema, method, engine="duckdb", memory=memory)
+        output.write(Path(asked.folder, f"{name}-{asked.rows}"), force=True)
 
     def applied(memory: str) -> None:
         plan = hr.Plan.load(release / "plan.json")
-        made = apply_plan(plan, source, engine="duckdb", memory=memory, unseen="suppress")
-        made.write(Path(asked.folder, f"applied-{asked.rows}.parquet"))
+        output = apply_plan(plan, source, engine="duckdb", memory=memory, unseen="suppress")
+        output.write(Path(asked.folder, f"applied-{asked.rows}.parquet"))
 
     def audited(memory: str) -> None:  # attacks need all rows at once
         hr.audit(source, release, engine="duckdb", memory=memory, attacks=False, learning=False)
