@@ -225,7 +225,7 @@ def measured(asked: argparse.Namespace) -> Iterator[tuple[Side, list[dict[str, A
 def started(asked: argparse.Namespace, **other: Any) -> Any:
     """Return what a process of its own measures of one side, or let it print a case."""
     words = [sys.executable, "-W", "ignore", __file__, "--inside", json.dumps(vars(asked) | other)]
-    done = subprocess.run(words, check=True, stdout=subprocess.PIPE if "side" in other else None, text=True)
+    done = subprocess.run(words, check="side" in other, stdout=subprocess.PIPE if "side" in other else None, text=True)
     return json.loads(done.stdout.splitlines()[-1]) if "side" in other else None
 
 
@@ -282,8 +282,10 @@ def of_case(asked: argparse.Namespace) -> None:
                 print(json.dumps(run | {"peak": peak_of()}))
         except (ImportError, HedgerowError) as error:
             if asked.side is not None:
-                raise
+                sys.exit(str(error))
             print(f"  left out: {error}", flush=True)
+        except subprocess.CalledProcessError:
+            print("  left out: a process failed", flush=True)
 
 
 def main() -> None:
@@ -396,6 +398,12 @@ def write_hashed(path: Path, rows: int) -> Path:
         query = _HASHED.format(draws=draws, rows=rows)
         connection.execute(f"COPY ({query}) TO '{path}' (FORMAT parquet, ROW_GROUP_SIZE 1000000)")
     return path
+
+
+def hashed_at(asked: argparse.Namespace) -> Path:
+    """Return the file of the hashed table, written where it is missing."""
+    path = Path(asked.folder, f"hashed-{asked.rows}.parquet")
+    return path if path.exists() else write_hashed(path, asked.rows)
 
 
 def hashed_case(name: str) -> tuple[Any, Any]:
@@ -1103,9 +1111,7 @@ def engines(asked: argparse.Namespace) -> Iterator[Side]:
     """From a Parquet file of 8 quasi-identifiers to verified files: memory and DuckDB write the same bytes."""
     import hedgerow as hr
 
-    source = Path(asked.folder, f"hashed-{asked.rows}.parquet")
-    if not source.exists():
-        write_hashed(source, asked.rows)
+    source = hashed_at(asked)
     schema, method = hashed_case(asked.method)
 
     def work(engine: str) -> str:
@@ -1131,9 +1137,7 @@ def peaks(asked: argparse.Namespace) -> Iterator[Side]:
     from hedgerow.columns.workspace import memory_of
     from hedgerow.release import apply_plan
 
-    source, release = (Path(asked.folder, f"{name}-{asked.rows}") for name in ("hashed.parquet", "MART"))
-    if not source.exists():
-        write_hashed(source, asked.rows)
+    source, release = hashed_at(asked), Path(asked.folder, f"MART-{asked.rows}")
 
     def protected(name: str, memory: str) -> None:
         schema, method = hashed_case(name)
@@ -1141,11 +1145,15 @@ def peaks(asked: argparse.Namespace) -> Iterator[Side]:
         output.write(Path(asked.folder, f"{name}-{asked.rows}"), force=True)
 
     def applied(memory: str) -> None:
+        if not release.exists():
+            protected("MART", memory)
         plan = hr.Plan.load(release / "plan.json")
         output = apply_plan(plan, source, engine="duckdb", memory=memory, unseen="suppress")
         output.write(Path(asked.folder, f"applied-{asked.rows}.parquet"))
 
     def audited(memory: str) -> None:  # attacks need all rows at once
+        if not release.exists():
+            protected("MART", memory)
         hr.audit(source, release, engine="duckdb", memory=memory, attacks=False, learning=False)
 
     def work(run: Callable[[str], None]) -> str:
@@ -1202,7 +1210,7 @@ def studio(asked: argparse.Namespace) -> Iterator[Side]:
         page.set_default_timeout(600_000)
 
         def another(k: int, step: str) -> None:
-            since, exact = LAPS.now(), f'#picture svg[aria-label*="Chosen: MART {k}"]'
+            since, exact = LAPS.now(), f'#picture svg[aria-label*="Chosen: Hedge {k}"]'
             page.locator("#option-k").fill(str(k))
             page.locator(exact).wait_for()
             LAPS.add(step, since)
