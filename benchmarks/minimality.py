@@ -63,7 +63,7 @@ CASES = (
 def values_of(table: Table, schema: hr.Schema, cap: float) -> Values:
     """The sensitive values and the cap, as the attack takes them."""
     columns = [table.declared_column(schema, name) for name in schema.sensitive]
-    return Values.of(columns, [Disclosure(cap)], False)
+    return Values.from_columns(columns, [Disclosure(cap)], False)
 
 
 def attacked(refused: Sequence[Refused], values: Values, factors: Sequence[float] = (1.0,)) -> list[Posterior]:
@@ -103,7 +103,7 @@ class Pruned(hr.MART):
 
     def _kept(self, tree, sensitive, persons):  # type: ignore[no-untyped-def]
         tree = super()._kept(tree, sensitive, persons)
-        uncut, seen, values = (tree, {}, Values.of(list(sensitive), [Disclosure(self.max_disclosure)], False))
+        uncut, seen, values = (tree, {}, Values.from_columns(list(sensitive), [Disclosure(self.max_disclosure)], False))
         while True:
             nodes = tree.grown
             refused = refused_splits(tree, uncut, self._quasi_kept, self.k, None)

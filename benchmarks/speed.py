@@ -439,7 +439,7 @@ class Growers:
         self.quasi = Quasi.from_table(table, Schema(quasi=QUASI, sensitive=SENSITIVE), 1024)
         self.columns = [table.column(name) for name in SENSITIVE]
         counts = [c.value_counts for c in self.columns]
-        self.responses = {scored: Responses.of(counts, scored=scored) for scored in (False, True)}
+        self.responses = {scored: Responses.from_columns(counts, scored=scored) for scored in (False, True)}
         self.subsets = self.quasi.predictors
         # for the comparison, a missing code is one more ordered code
         self.ordered = Predictors(self.subsets.n_codes + 1, np.ones(len(QUASI), bool))
@@ -462,10 +462,10 @@ class Growers:
         responses = self.responses[scored]
         caps = np.full(len(SENSITIVE) + len(responses.judged), cap)
         rules = Rules(10, caps, np.ones(0), np.zeros(0), SSE)
-        layout = StatisticsLayout.of(responses, SSE, squares=cap < 1, floored=True)
+        layout = StatisticsLayout.from_responses(responses, SSE, squares=cap < 1, floored=True)
 
         def rows() -> NodeRows:  # which growing uses up
-            return NodeRows.of(predictors, self.codes, responses, [c.codes for c in self.columns])
+            return NodeRows.from_codes(predictors, self.codes, responses, [c.codes for c in self.columns])
 
         def work(rows: NodeRows) -> str:
             grown = grow(rows, responses, layout, rules, threads=1)

@@ -44,17 +44,17 @@ def test_copies_are_the_same_key_and_pickles_hold_none():
 
 
 def test_a_number_makes_a_key_for_experiments(tmp_path):
-    assert Key.of(random_state=3) == Key.of(random_state=3)
-    assert Key.of(random_state=3) != Key.of(random_state=4)
-    assert Key.of() != Key.of()
+    assert Key.from_key_or_seed(random_state=3) == Key.from_key_or_seed(random_state=3)
+    assert Key.from_key_or_seed(random_state=3) != Key.from_key_or_seed(random_state=4)
+    assert Key.from_key_or_seed() != Key.from_key_or_seed()
     path = tmp_path / "secret.key"
-    assert Key.of(path) == Key.of(str(path)) == Key.file(path)
+    assert Key.from_key_or_seed(path) == Key.from_key_or_seed(str(path)) == Key.file(path)
     key = Key.new()
-    assert Key.of(key) is key
+    assert Key.from_key_or_seed(key) is key
     for wrong in ({"key": key, "random_state": 1}, {"random_state": -1}, {"random_state": 1.5},
                   {"random_state": True}, {"key": b"k" * 32}):  # fmt: skip
         with pytest.raises(ParameterError):
-            Key.of(**wrong)
+            Key.from_key_or_seed(**wrong)
 
 
 def test_a_key_bound_to_a_release_tells_nothing_of_another():
@@ -72,7 +72,7 @@ def test_other_files_are_refused(tmp_path, content):
         Key.file(path)
 
 
-@pytest.mark.parametrize("read", [Key.file, Secret.of])
+@pytest.mark.parametrize("read", [Key.file, Secret.from_value])
 @pytest.mark.parametrize("mode", [0o644, 0o640, 0o602, 0o601])
 def test_a_file_that_is_not_its_owners_alone_is_refused(tmp_path, read, mode):
     path = tmp_path / "secret.key"
@@ -90,15 +90,15 @@ def test_zeros_are_no_key(tmp_path, content):
     with pytest.raises(HedgerowError, match="nothing but zeros"):
         Key.file(path)
     with pytest.raises(ParameterError, match="nothing but zeros"):
-        Key.of(Key(bytes(32)))
+        Key.from_key_or_seed(Key(bytes(32)))
     if not content[0]:
         for given in (content, path):
             with pytest.raises(ParameterError, match="nothing but zeros"):
-                Secret.of(given)
+                Secret.from_value(given)
 
 
 def test_a_name_that_no_file_has_is_told():
-    for read in (Key.file, Secret.of):
+    for read in (Key.file, Secret.from_value):
         with pytest.raises(HedgerowError, match=r"path|name of a file"):
             read("a\0b")
 
@@ -114,7 +114,7 @@ def test_a_key_file_of_zeros_makes_no_pseudonyms(tmp_path):
     path.write_bytes(b"hedgerow-key-1 " + b"0" * 64 + b"\n")
     path.chmod(0o600)
     with pytest.raises(ParameterError, match="nothing but zeros"):
-        Secret.of(path)
+        Secret.from_value(path)
 
 
 def test_a_folder_that_is_not_there(tmp_path):

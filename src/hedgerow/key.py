@@ -60,7 +60,7 @@ class Secret:
         self._secret = secret
 
     @classmethod
-    def of(cls, value: Any) -> Secret | None:
+    def from_value(cls, value: Any) -> Secret | None:
         """Return the secret for pseudonyms from bytes or a file; None stays None.
 
         Raises
@@ -152,7 +152,7 @@ class Key(Secret):
         self._secret = secret
 
     @classmethod
-    def of(cls, key: Key | str | Path | None = None, random_state: int | None = None) -> Key:
+    def from_key_or_seed(cls, key: Key | str | Path | None = None, random_state: int | None = None) -> Key:
         """Return the key that a method uses, from its `key` or `random_state` parameter.
 
         Parameters

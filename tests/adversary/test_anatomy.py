@@ -51,7 +51,7 @@ def rows_of_this_package(sensitive: str, names: list[str]) -> Rank:
     """
 
     def rank(qit: pd.DataFrame, value: str) -> Any:
-        key = hr.Key.of(random_state=0)
+        key = hr.Key.from_key_or_seed(random_state=0)
         supposed = qit.drop(columns="group").assign(**{sensitive: value})[names]
         ids, _, _ = hashes(read(supposed), names, key)
         return words_of(ids, key, "order in a bucket") / 2.0**64

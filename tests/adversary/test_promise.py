@@ -115,7 +115,7 @@ def test_no_group_of_a_written_release_tells_more_than_the_cap(name: str, tmp_pa
 @pytest.mark.parametrize("name", sorted(BLIND))
 def test_verification_refuses_what_a_careless_grower_made(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A grower that looks at squared errors alone, and does not ask again."""
-    careful = partition.Responses.of
+    careful = partition.Responses.from_columns
 
     def careless(columns: Any, n_rows: Any = None, *, scored: bool = False) -> Any:
         return careful(columns, n_rows)

@@ -25,7 +25,7 @@ SCHEMA = hr.Schema(quasi=["job", "sex", "height"], sensitive=["income"])
 
 def test_shares_are_those_of_the_variance_by_hand() -> None:
     # variance of income: 1 by job, 1/16 by sex, nothing else; groups of 10 tell both apart
-    found = shares(Prepared.of(table(), SCHEMA), hr.MART(k=10, max_disclosure=None))
+    found = shares(Prepared.from_people(table(), SCHEMA), hr.MART(k=10, max_disclosure=None))
     assert found["explained"] == pytest.approx(1.0)
     by_name = {each["column"]: each for each in found["columns"]}
     assert [each["column"] for each in found["columns"]] == ["job", "sex", "height"]
@@ -38,8 +38,8 @@ def test_the_order_of_the_rows_and_who_measures_do_not_matter() -> None:
     people = hr.datasets.make_people(500, seed=3)
     schema = hr.Schema(quasi=["age", "education"], sensitive=["income", "diagnosis"])
     method = hr.MART(k=10, max_disclosure=0.5)
-    one = shares(Prepared.of(people, schema), method)
-    other = shares(Prepared.of(people.take(list(range(499, -1, -1))), schema), method)
+    one = shares(Prepared.from_people(people, schema), method)
+    other = shares(Prepared.from_people(people.take(list(range(499, -1, -1))), schema), method)
     assert one == other
     session = hr.Session(people)
     session.choose(schema, method)
@@ -63,6 +63,6 @@ def test_a_number_is_coarsened_at_round_points() -> None:
 
 
 def test_methods_that_alter_or_draw_have_no_shares() -> None:
-    ready = Prepared.of(table(), SCHEMA)
+    ready = Prepared.from_people(table(), SCHEMA)
     assert shares(ready, hr.NoiseAddition(scale=0.1))["columns"] == []
     assert shares(ready, hr.RandomizedResponse(l=2))["explained"] is None

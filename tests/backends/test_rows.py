@@ -91,24 +91,24 @@ def test_every_type_of_column_is_hashed():
     for name, values in columns.items():
         found = hashes(pa.table({"x": pa.array(values)}))
         assert len(set(found)) == (1 if name == "null" else 3), name
-    rows = Rows.of(read(pa.table(columns)), KEY)
+    rows = Rows.from_table(read(pa.table(columns)), KEY)
     assert len(set(rows.ids.tolist())) == 3
 
 
 def test_rows_that_are_alike_are_numbered_and_the_order_is_that_of_the_content():
     rng = np.random.default_rng(0)
     table = pa.table({"x": rng.integers(0, 5, 300), "y": rng.choice(["a", "b", None], 300)})
-    rows = Rows.of(read(table), KEY)
+    rows = Rows.from_table(read(table), KEY)
     assert len(set(rows.ids.tolist())) == 300
     order = rng.permutation(300)
-    mixed = Rows.of(read(table.take(pa.array(order))), KEY)
+    mixed = Rows.from_table(read(table.take(pa.array(order))), KEY)
     assert mixed.fingerprint == rows.fingerprint
     assert Counter(mixed.ids.tolist()) == Counter(rows.ids.tolist())
     ranked = table.take(pa.array(rows.order))
     assert table.take(pa.array(order)).take(pa.array(mixed.order)).equals(ranked)
     values = rng.normal(size=300)
     assert np.array_equal(rows.back(rows.sorted(values)), values)
-    other = Rows.of(read(table.set_column(0, "x", pa.array(rng.integers(0, 5, 300)))), KEY)
+    other = Rows.from_table(read(table.set_column(0, "x", pa.array(rng.integers(0, 5, 300)))), KEY)
     assert other.fingerprint != rows.fingerprint
 
 
@@ -126,8 +126,8 @@ def test_rows_that_share_half_a_hash_are_told_apart_by_the_other():
 
 
 def test_release_keys_are_of_one_table_and_one_request():
-    rows = Rows.of(read(pa.table({"x": [1, 2]})), KEY)
-    other = Rows.of(read(pa.table({"x": [1, 3]})), KEY)
+    rows = Rows.from_table(read(pa.table({"x": [1, 2]})), KEY)
+    other = Rows.from_table(read(pa.table({"x": [1, 3]})), KEY)
     key = rows.release_key({"a": 1, "b": [2]})
     assert key == rows.release_key({"b": [2], "a": 1})
     assert len({key, rows.release_key({"a": 2}), other.release_key({"a": 1, "b": [2]})}) == 3

@@ -317,7 +317,7 @@ def test_pairs_that_rank_correlations_do_not_tell_are_kept(n: int) -> None:
 def test_each_plan_has_its_own_key() -> None:
     plan = made(people(), METHODS["MART"]).plan
     assert plan.guard is not None
-    key, numbers = Key.of(None, 1), np.arange(3, dtype=np.uint64)
+    key, numbers = Key.from_key_or_seed(None, 1), np.arange(3, dtype=np.uint64)
     one, two = (
         words_of(numbers, key_of(key, each, plan.guard), "guard") for each in (plan, replace(plan, method="Other"))
     )

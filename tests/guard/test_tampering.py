@@ -281,7 +281,7 @@ def test_another_key(release: hr.Release) -> None:
     assert guard is not None
     if guard.form == "runs":
         pytest.skip("runs have no draws")
-    release._key = hr.Key.of(None, 2)
+    release._key = hr.Key.from_key_or_seed(None, 2)
     fails(release)
 
 

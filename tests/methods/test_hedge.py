@@ -356,7 +356,7 @@ def test_joins_of_many_groups_look_near_first(seed: int, monkeypatch: Any) -> No
     limits = joins.Limits(
         np.array([[joins.SHARES, 0, 4]]), np.array([0.3]), public, loss, np.zeros(4)
     )  # fmt: skip
-    left = joins.JoinGroups.of(n, rng.normal(size=(300, 3)), cells, limits)
+    left = joins.JoinGroups.from_sums(n, rng.normal(size=(300, 3)), cells, limits)
     before = left.excess.copy()
     while joins.join(left, limits, 7):
         pass

@@ -39,7 +39,7 @@ class Sensitive:
 
     @property
     def responses(self) -> Responses:
-        return Responses.of([c.value_counts for c in self.columns], scored=self.scored)
+        return Responses.from_columns([c.value_counts for c in self.columns], scored=self.scored)
 
     @property
     def z(self) -> Any:
@@ -60,7 +60,7 @@ class Sensitive:
         """Records for the grower."""
         codes = list(given.codes.T)
         mine = [c.codes for c in self.columns]
-        return NodeRows.of(given.predictors, codes, self.responses, mine, **options)
+        return NodeRows.from_codes(given.predictors, codes, self.responses, mine, **options)
 
 
 def predictors(rng: np.random.Generator, n: int, columns: str, n_codes: int = 6, missing: bool = False) -> Given:

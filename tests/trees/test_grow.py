@@ -57,7 +57,7 @@ def assert_same_tree(grown: Grown, given: Given, root: Node) -> None:
 
 def check(given: Given, made: Sensitive, asked: Rules, max_depth: int | None = None) -> Grown:
     squares = bool((asked.cap[: len(made.responses.numbers)] < 1).any())
-    layout = StatisticsLayout.of(made.responses, asked.gain, squares=squares)
+    layout = StatisticsLayout.from_responses(made.responses, asked.gain, squares=squares)
     grown = grow(made.rows(given), made.responses, layout, asked, max_depth)
     reference = Grower(given.codes, given.n_codes, given.ordered, made, layout, asked)
     assert_same_tree(grown, given, reference.grow(max_depth=99 if max_depth is None else max_depth))
@@ -158,7 +158,7 @@ def test_proper_scores_cap_every_group(columns: str, kinds: str, missing: bool, 
 
 
 def check_scored(given: Given, made: Sensitive, cap: float, min_leaf: int) -> Grown:
-    layout = StatisticsLayout.of(made.responses, floored=True)
+    layout = StatisticsLayout.from_responses(made.responses, floored=True)
     seen = made.responses
     caps = np.array(
         [cap] * len(seen.numeric)
@@ -203,7 +203,7 @@ def test_one_response_in_order_of_its_means_misses_no_subset(seed: int) -> None:
     given = predictors(rng, 120, "c", n_codes=12)
     made = responses(rng, given, "n")
     asked = rules(made, min_leaf=1)
-    layout = StatisticsLayout.of(made.responses, squares=False)
+    layout = StatisticsLayout.from_responses(made.responses, squares=False)
     grown = grow(made.rows(given), made.responses, layout, asked, 1)
     reference = Grower(given.codes, given.n_codes, given.ordered, made, layout, asked)
     whole = reference.stats(range(120))
@@ -265,7 +265,7 @@ def test_neither_row_order_nor_threads_nor_repetition_matter(kinds: str) -> None
     rng = np.random.default_rng(9)
     given = predictors(rng, 3_000, "oocw", n_codes=12, missing=True)
     made = responses(rng, given, kinds, missing=True, coarse=True)
-    asked, layout = rules(made, min_leaf=5, cap=0.5), StatisticsLayout.of(made.responses)
+    asked, layout = rules(made, min_leaf=5, cap=0.5), StatisticsLayout.from_responses(made.responses)
     orders = [np.arange(3_000), *(rng.permutation(3_000) for _ in range(3))]
     first = grow(made.rows(given), made.responses, layout, asked)
     assert first.n_nodes > 50
@@ -287,7 +287,7 @@ def test_large_tables_grow_alike_on_any_number_of_threads(kinds: str) -> None:
     rng = np.random.default_rng(4)
     given = predictors(rng, n, "oocw", n_codes=20, missing=True)
     made = responses(rng, given, kinds, missing=True)
-    asked, layout = rules(made, min_leaf=10, cap=0.5), StatisticsLayout.of(made.responses)
+    asked, layout = rules(made, min_leaf=10, cap=0.5), StatisticsLayout.from_responses(made.responses)
 
     def grown(threads: int, rows: Any) -> list[Any]:
         mixed = made[rows]
@@ -307,6 +307,6 @@ def test_nothing_that_was_given_changes() -> None:
     given = predictors(rng, 200, "oc", missing=True)
     made = responses(rng, given, "nc", missing=True)
     before = given.codes.copy(), made.z.copy(), made.classes.copy()
-    layout = StatisticsLayout.of(made.responses)
+    layout = StatisticsLayout.from_responses(made.responses)
     grow(made.rows(given), made.responses, layout, rules(made))
     assert all(np.array_equal(a, b) for a, b in zip(before, (given.codes, made.z, made.classes), strict=True))

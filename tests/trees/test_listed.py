@@ -53,7 +53,7 @@ def both_trees(given: Given, made: Sensitive, **asked: Any) -> list[Any]:
         rule = replace(rule, cap=np.concatenate([rule.cap, caps]))
     found = []
     for counted in (None, 0):
-        layout = StatisticsLayout.of(made.responses, rule.gain, squares=rule.cap.min() < 1, counted=counted)
+        layout = StatisticsLayout.from_responses(made.responses, rule.gain, squares=rule.cap.min() < 1, counted=counted)
         found.append((grow(made.rows(given), made.responses, layout, rule), layout))
     return found
 
@@ -116,7 +116,7 @@ def test_neither_row_order_nor_threads_matter(monkeypatch: pytest.MonkeyPatch) -
     assert len(made.responses.classes[1].counts) > 2 * STEPS
     monkeypatch.setattr("hedgerow.trees.grow.SHARED", 1_000)
     asked = rules(made, min_leaf=5, cap=0.5)
-    layout = StatisticsLayout.of(made.responses, counted=COUNTED)
+    layout = StatisticsLayout.from_responses(made.responses, counted=COUNTED)
 
     def grown(order: Any, threads: int) -> list[Any]:
         mixed = made[order]
@@ -151,7 +151,7 @@ def test_memory_does_not_grow_with_categories_times_classes() -> None:
     made = columns_of(rng, n, "c", 10_000)
     assert len(made.responses.classes[0].counts) > 8_000
     asked, rows = rules(made, min_leaf=4_000), made.rows(given)
-    layout = StatisticsLayout.of(made.responses, squares=False, counted=COUNTED)
+    layout = StatisticsLayout.from_responses(made.responses, squares=False, counted=COUNTED)
     tracemalloc.start()
     grown = grow(rows, made.responses, layout, asked)
     peak = tracemalloc.get_traced_memory()[1]

@@ -23,14 +23,14 @@ from .test_grow import assert_same_tree, rules, signature
 
 
 def test_codes_take_the_smallest_width_each() -> None:
-    form = Format.of(np.array([255, 256, 65_535, 65_536, 2]), 2, 1, 1_000)
+    form = Format.from_widths(np.array([255, 256, 65_535, 65_536, 2]), 2, 1, 1_000)
     assert form.codes[:, 0].tolist() == [BYTE, SHORT, SHORT, LONG, BYTE]
     assert form.number[0] == LONG
     assert form.n_words == 3  # 2 numbers, 1 long code, row number; 3 shorts; 2 bytes: 24 bytes
 
 
 def test_row_numbers_grow_past_four_billion() -> None:
-    few, many = (Format.of(np.array([2]), 1, 0, n) for n in (2**32 - 1, 2**32))
+    few, many = (Format.from_widths(np.array([2]), 1, 0, n) for n in (2**32 - 1, 2**32))
     assert few.number[0] == LONG
     assert many.number == (WORD, 0)
     assert many.quantities.tolist() == [2]  # behind the 64-bit number
@@ -62,7 +62,7 @@ def test_trees_over_codes_of_every_width_are_the_references(kinds: str) -> None:
     rng = np.random.default_rng(6)
     given = predictors(rng, 90, "oOcC", missing=True)
     made = responses(rng, given, kinds)
-    asked, layout = rules(made, min_leaf=12), StatisticsLayout.of(made.responses, squares=False)
+    asked, layout = rules(made, min_leaf=12), StatisticsLayout.from_responses(made.responses, squares=False)
     grown = grow(made.rows(given), made.responses, layout, asked)
     reference = Grower(given.codes, given.n_codes, given.ordered, made, layout, asked)
     assert_same_tree(grown, given, reference.grow())
@@ -72,7 +72,7 @@ def test_records_may_live_in_a_file_and_come_in_batches(tmp_path: Path) -> None:
     rng = np.random.default_rng(2)
     given = predictors(rng, 900, "oocw", missing=True)
     made = responses(rng, given, "nc", missing=True)
-    asked, layout = rules(made, min_leaf=9, cap=0.6), StatisticsLayout.of(made.responses)
+    asked, layout = rules(made, min_leaf=9, cap=0.6), StatisticsLayout.from_responses(made.responses)
     expected = grow(made.rows(given), made.responses, layout, asked)
 
     def mapped(shape: tuple[int, ...], kind: Any) -> Any:
@@ -98,11 +98,11 @@ def test_shares_of_persons_are_what_k_is_asked_of(kinds: str) -> None:
     rng = np.random.default_rng(5)
     given = predictors(rng, 400, "ooc", missing=True)
     made = responses(rng, given, kinds)
-    apart = StatisticsLayout.of(made.responses, persons=True)
+    apart = StatisticsLayout.from_responses(made.responses, persons=True)
     half = np.full(400, apart.person // 2, np.int32)
     rows = made.rows(given, persons=half)
     grown = grow(rows, made.responses, apart, rules(made, min_leaf=8, cap=0.7))
-    shared = StatisticsLayout.of(made.responses)
+    shared = StatisticsLayout.from_responses(made.responses)
     plain = grow(made.rows(given), made.responses, shared, rules(made, min_leaf=15, cap=0.7))
     assert grown.n_nodes > 5
     assert grown.column.tolist() == plain.column.tolist()
@@ -118,8 +118,8 @@ def test_the_root_is_known_from_counts_beyond_memory() -> None:
         ValueCounts("pay", "numeric", "", np.arange(5.0), np.full(5, 1_500_000_000), 500_000_000),
         ValueCounts("job", "categorical", "", ["a", "b"], np.array([3_000_000_000, 5_000_000_000])),
     ]
-    made = Responses.of(counts)
-    layout = StatisticsLayout.of(made)
+    made = Responses.from_columns(counts)
+    layout = StatisticsLayout.from_responses(made)
     stats = root_statistics(made, layout)
     units = made.numbers[0].units[:-1].tolist()
     assert stats[0] == 8_000_000_000
@@ -133,9 +133,9 @@ def test_more_rows_than_sums_hold_are_refused_by_name() -> None:
     def pay(n: int) -> ValueCounts:
         return ValueCounts("pay", "numeric", "", np.array([0.0, 1.0]), np.array([n - 1, 1]))
 
-    assert Responses.of([pay(MOST_ROWS)]).n_rows == MOST_ROWS
+    assert Responses.from_columns([pay(MOST_ROWS)]).n_rows == MOST_ROWS
     with pytest.raises(ParameterError, match="8,589,934,592 rows"):
-        Responses.of([pay(MOST_ROWS + 1)])
+        Responses.from_columns([pay(MOST_ROWS + 1)])
 
 
 @pytest.mark.parametrize("threads", [1, 2])
@@ -143,7 +143,7 @@ def test_growing_looks_up_between_slices(monkeypatch: pytest.MonkeyPatch, thread
     rng = np.random.default_rng(7)
     given = predictors(rng, 4_000, "oocw", missing=True)
     made = responses(rng, given, "nn")
-    asked, layout = rules(made, min_leaf=5), StatisticsLayout.of(made.responses, squares=False)
+    asked, layout = rules(made, min_leaf=5), StatisticsLayout.from_responses(made.responses, squares=False)
     order = np.arange(4_000)
     expected = signature(grow(made.rows(given), made.responses, layout, asked), given, order)
     calls = []

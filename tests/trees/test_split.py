@@ -56,10 +56,10 @@ def test_the_same_choice_as_the_grower_at_every_node(kinds: str, missing: bool, 
     given = predictors(rng, 1_500, "oowcO", n_codes=5, missing=missing)
     made = responses(rng, given, kinds, missing=missing)
     asked = rules(made, min_leaf=12, cap=cap)
-    layout = StatisticsLayout.of(made.responses, squares=cap < 1)
+    layout = StatisticsLayout.from_responses(made.responses, squares=cap < 1)
     grown = grow(made.rows(given), made.responses, layout, asked)
     assert grown.n_nodes > (20 if cap == 1 else 2)
-    added, terms = vectors(made, layout), Terms.of(asked, layout, 1_500)
+    added, terms = vectors(made, layout), Terms.from_rules(asked, layout, 1_500)
     for i in range(grown.n_nodes):
         rows = grown.rows[grown.start[i] : grown.end[i]]
         hist = counted(given, rows, added)
@@ -88,8 +88,8 @@ def test_persons_are_asked_of_the_layout(columns: str, gain: str) -> None:
     given = predictors(rng, 300, columns, n_codes=5, missing=True)
     made = responses(rng, given, "nnc" if gain == "squares" else "c")
     kind = {} if gain == "squares" else {"gain": ENTROPY}
-    shared = StatisticsLayout.of(made.responses, **kind)
-    apart = StatisticsLayout.of(made.responses, persons=True, **kind)
+    shared = StatisticsLayout.from_responses(made.responses, **kind)
+    apart = StatisticsLayout.from_responses(made.responses, persons=True, **kind)
     assert (apart.persons, apart.sums) == (1, 2)
     rows = np.arange(300)
 
@@ -97,7 +97,7 @@ def test_persons_are_asked_of_the_layout(columns: str, gain: str) -> None:
         added = vectors(made, layout)
         if layout.persons:
             added[:, layout.persons] = layout.person // persons
-        terms = Terms.of(rules(made, min_leaf=min_leaf, cap=0.6, **kind), layout, 300)
+        terms = Terms.from_rules(rules(made, min_leaf=min_leaf, cap=0.6, **kind), layout, 300)
         hist = counted(given, rows, added)
         return _best(hist, added.sum(axis=0), given.predictors, layout, terms)
 
@@ -114,13 +114,13 @@ def test_histograms_of_billions_of_records_choose_the_same_split() -> None:
     rng = np.random.default_rng(8)
     given = predictors(rng, 400, "oc", n_codes=6)
     made = responses(rng, given, "n")
-    layout = StatisticsLayout.of(made.responses, squares=False)
+    layout = StatisticsLayout.from_responses(made.responses, squares=False)
     added = vectors(made, layout)
     hist = counted(given, np.arange(400), added)
     total = added.sum(axis=0)
     many = 15_000_000
-    small = _best(hist, total, given.predictors, layout, Terms.of(rules(made), layout, 400))
-    terms = Terms.of(rules(made, min_leaf=4 * many), layout, 400 * many)
+    small = _best(hist, total, given.predictors, layout, Terms.from_rules(rules(made), layout, 400))
+    terms = Terms.from_rules(rules(made, min_leaf=4 * many), layout, 400 * many)
     large = _best([h * many for h in hist], total * many, given.predictors, layout, terms)
     assert small is not None
     assert large is not None
@@ -134,10 +134,10 @@ def test_nothing_to_choose_from_is_a_leaf() -> None:
     rng = np.random.default_rng(1)
     given = predictors(rng, 40, "oc", n_codes=1)
     made = responses(rng, given, "n")
-    layout = StatisticsLayout.of(made.responses, squares=False)
+    layout = StatisticsLayout.from_responses(made.responses, squares=False)
     added = vectors(made, layout)
     hist = counted(given, np.arange(40), added)
-    terms = Terms.of(rules(made, min_leaf=2), layout, 40)
+    terms = Terms.from_rules(rules(made, min_leaf=2), layout, 40)
     assert _best(hist, added.sum(axis=0), given.predictors, layout, terms) is None
 
 
@@ -148,14 +148,14 @@ def test_caps_on_judged_columns_are_kept_at_every_node(kinds: str) -> None:
     given = predictors(rng, 900, "owC", n_codes=9)
     made = replace(responses(rng, given, kinds, missing=True), scored=True)
     asked = rules(made, min_leaf=3, cap=0.2119)
-    layout = StatisticsLayout.of(made.responses, floored=True)
-    rows, terms = made.rows(given), Terms.of(asked, layout, 900)
+    layout = StatisticsLayout.from_responses(made.responses, floored=True)
+    rows, terms = made.rows(given), Terms.from_rules(asked, layout, 900)
     grown = grow(rows, made.responses, layout, asked)
     assert len(layout.share)
     assert grown.n_nodes > 5
     for i in range(grown.n_nodes):
         part = replace(rows, words=rows.words[grown.start[i] : grown.end[i]].copy())
-        counts = Counted.of(part, np.array([0, part.n]), layout)
+        counts = Counted.from_rows(part, np.array([0, part.n]), layout)
         sums, cells = counts.sums[0], counts.cells[0]
         found = best_split(sums, cells, grown.stats[i], given.predictors, layout, terms)
         assert (LEAF if found is None else found.column) == grown.column[i]

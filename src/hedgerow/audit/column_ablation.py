@@ -52,7 +52,7 @@ def shares(ready: Prepared, method: Any, progress: Progress | None = None) -> di
     >>> import hedgerow as hr
     >>> people = hr.datasets.make_people(1000, seed=1)
     >>> schema = hr.Schema(quasi=["age", "sex"], sensitive=["income"])
-    >>> [each["column"] for each in shares(Prepared.of(people, schema), hr.MART(k=10))["columns"]]
+    >>> [each["column"] for each in shares(Prepared.from_people(people, schema), hr.MART(k=10))["columns"]]
     ['age', 'sex']
     """
     report, roles = telling(progress), ready.roles

@@ -190,8 +190,8 @@ class Trial:
         if method.is_private:
             return self._private(fitted)
         progress("recoding", None)
-        form, drawing = method.usual_guard, Key.of(random_state=self.random_state)
-        guard = GuardOptions.of(method, form, None, drawing) if form else None  # as `protect` releases it
+        form, drawing = method.usual_guard, Key.from_key_or_seed(random_state=self.random_state)
+        guard = GuardOptions.from_method(method, form, None, drawing) if form else None  # as `protect` releases it
         # groups are counted by the cells that they share, which drawn rows do not show
         groups = None if guard is None else replace(guard, rows=False)
         release = of_fitted(fitted, table, schema, groups)
@@ -692,7 +692,7 @@ class Prepared:
     _trials: dict[Any, Trial] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, people: Any, schema: Schema) -> Prepared:
+    def from_people(cls, people: Any, schema: Schema) -> Prepared:
         """Read a table and check that it fits the schema."""
         table = read(people, schema=schema)
         # reading the original as its own release checks the schema and encodes every column once
@@ -825,7 +825,7 @@ def frontier(
         )
     if not schema.sensitive and (disclosure != "linkage" or utility == "learning" or max_inference):
         raise ParameterError("a frontier needs at least one sensitive column to disclose")
-    ready = people if isinstance(people, Prepared) else Prepared.of(people, schema)
+    ready = people if isinstance(people, Prepared) else Prepared.from_people(people, schema)
     tried = settings_of(chosen, {"k": k, CAP: max_disclosure} | dict(settings or {}))
     if max_inference is not None:
         InferenceBound(max_inference)  # a wrong bound is told before the work

@@ -72,7 +72,7 @@ def sample_of(pair: Pair, n: int, random_state: int) -> Sample:
     random_state : int
         Seed of the hash; other seeds choose other records.
     """
-    key, groups = Key.of(random_state=random_state), None
+    key, groups = Key.from_key_or_seed(random_state=random_state), None
     # altered records are mostly alone, so whole groups would be single records anyway
     if pair.risk_model == "linkage" and pair.classes.sizes.min(initial=1) == 1:
         rows = np.sort(_by_content(pair, key)[:n])

@@ -50,7 +50,7 @@ class Rows:
     fingerprint: tuple[int, int]
 
     @classmethod
-    def of(cls, table: Table, key: Key, row_id: str | None = None) -> Rows:
+    def from_table(cls, table: Table, key: Key, row_id: str | None = None) -> Rows:
         """Hash every row of a table under a key.
 
         Parameters
@@ -242,7 +242,7 @@ def execute(plan: Randomize, table: Table, key: Key | None) -> Transformed:
         table or plan draws independently. By default a fresh key, which is forgotten.
     """
     key = key or Key.new()
-    rows = Rows.of(table, key, plan.row_id)
+    rows = Rows.from_table(table, key, plan.row_id)
     columns, outside = drawn_columns(plan, table, rows.release_key(bound_to(plan)))
     released = {}
     for column in columns:

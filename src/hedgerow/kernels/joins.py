@@ -83,7 +83,7 @@ class JoinGroups(NamedTuple):
     state: Any
 
     @classmethod
-    def of(cls, n: Any, means: Any, sums: Any, limits: Limits) -> JoinGroups:
+    def from_sums(cls, n: Any, means: Any, sums: Any, limits: Limits) -> JoinGroups:
         """Return the groups before any of them is joined."""
         number = np.arange(len(n), dtype=np.int64)
         excess = np.zeros(len(n))

@@ -131,7 +131,7 @@ class Anatomy(Method):
                 f"records, more than 1/{self.l}",
                 hint=f"the largest feasible l is {table.n_rows // int(counts.max())}",
             )
-        rows = Rows.of(table, self._key)
+        rows = Rows.from_table(table, self._key)
         key = rows.release_key({"method": "Anatomy", "l": int(self.l), "sensitive": name})
         buckets = bucketize(codes, words_of(rows.ids, key, "order in a bucket"), int(self.l))
         # Groups are formed from the fullest buckets on: numbers in that order would show which

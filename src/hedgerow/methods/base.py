@@ -305,7 +305,7 @@ class Method(Estimator):
     def fit_checked(self, table: Table, schema: Schema) -> Self:
         """Fit a plan to a table that `check_table` accepted; `protect` calls this."""
         if self.draws:
-            self._key = Key.of(self.key, self.random_state)
+            self._key = Key.from_key_or_seed(self.key, self.random_state)
         self.plan_ = self._fit(table, schema)
         self._know(schema.quasi, True)
         return self
@@ -379,7 +379,7 @@ class Method(Estimator):
         """Return the key for the random draws, rebuilt from `key` or `random_state` if a pickle left it out."""
         # No pickle holds a key, but a key file or a seed gives it once more.
         if self._key.forgotten and (self.key is not None or self.random_state is not None):
-            return Key.of(self.key, self.random_state)
+            return Key.from_key_or_seed(self.key, self.random_state)
         return self._key
 
     def transform(self, X: Any) -> Any:

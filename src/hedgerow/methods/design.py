@@ -70,7 +70,7 @@ class Quasi:
         lookups = [cut.lookup if cut.changes else None for cut in self.cuts]
         if self.table.record_source is not None:  # a cluster, whose records do not come here
             return self.table.record_source(self.predictors, self.columns, lookups, sensitive)
-        return NodeRows.of(
+        return NodeRows.from_codes(
             self.predictors,
             [c.codes for c in self.columns],
             responses,

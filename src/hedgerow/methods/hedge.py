@@ -243,7 +243,7 @@ class Hedge(PartitionMethod):
         # Splitting by a column that explains nothing makes cells small for no gain.
         self.screened_ = self._screened(quasi, sensitive, persons)
         quasi = quasi.without(self.screened_)
-        likeness = Likeness.of(
+        likeness = Likeness.from_columns(
             [c.value_counts for c in sensitive], [c.value_counts for c in quasi.columns], persons=persons is not None
         )
         rows = quasi.rows(likeness.responses, [*sensitive, *quasi.columns], persons)

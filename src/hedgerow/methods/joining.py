@@ -153,7 +153,7 @@ def joined(n: Ints, means: Floats, classes_of: Callable[[Ints], Classes], promis
         return number
     classes = classes_of(number)
     sums, limits = limits_of(classes, promises)
-    groups = JoinGroups.of(n, means, sums, limits)
+    groups = JoinGroups.from_sums(n, means, sums, limits)
     while True:
         while join(groups, limits, SLICE):
             done(None)

@@ -124,7 +124,7 @@ class Masking(Method):
 
     def _rows(self, table: Table) -> Rows:
         """Return the table's rows, which `Rows.order` sorts by content, so the table's order has no influence."""
-        return Rows.of(table, self._key if self.draws else _PUBLIC)
+        return Rows.from_table(table, self._key if self.draws else _PUBLIC)
 
     def _release_key(self, rows: Rows, schema: Schema, **parameters: Any) -> Key:
         """Return the key for this table and the method's parameters, which `parameters` override."""

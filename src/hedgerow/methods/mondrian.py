@@ -134,12 +134,12 @@ class Mondrian(PartitionMethod):
         sensitive = [table.declared_column(schema, name) for name in schema.sensitive]
         if self.objective in ("median", "loss"):
             # The cuts look at no sensitive column, so the grower gets no response.
-            unasked = Responses.of([], table.n_rows)
+            unasked = Responses.from_columns([], table.n_rows)
             rows = quasi.rows(unasked, persons=persons)
             assert isinstance(rows, NodeRows)
             kind = MEDIAN if self.objective == "median" else LOSS
             grown = grow_by_extents(rows, positions(quasi), domains(quasi), int(self.k), kind, persons is not None)
-            tree = full_tree(grown, unasked, StatisticsLayout.of(unasked), quasi)
+            tree = full_tree(grown, unasked, StatisticsLayout.from_responses(unasked), quasi)
         elif self.objective == "information_gain" and all(c.is_number for c in sensitive):
             raise ParameterError(
                 'the objective "information_gain" needs a categorical sensitive column',

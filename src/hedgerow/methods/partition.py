@@ -306,10 +306,10 @@ class PartitionMethod(Method):
         cap = self._cap()
         limit = 1.0 if cap is None else float(self.max_disclosure or 1.0)
         scored = isinstance(cap, Disclosure)
-        responses = Responses.of([c.value_counts for c in sensitive], scored=scored)
+        responses = Responses.from_columns([c.value_counts for c in sensitive], scored=scored)
         # Pruning reads listed classes off the rows; a cluster's are not here, so it counts all classes.
         listed_from = None if pruned and quasi.table.record_source is not None else COUNTED
-        layout = StatisticsLayout.of(
+        layout = StatisticsLayout.from_responses(
             responses, gain, limit < 1, persons is not None, floored=scored, counted=listed_from
         )
         # A split exactly at the cap must not be lost to rounding: `_merged` decides exactly.

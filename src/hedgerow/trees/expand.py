@@ -98,14 +98,14 @@ class ByHistograms(NamedTuple):
     scratch: Any
 
     @classmethod
-    def of(
+    def from_rows(
         cls, rows: NodeRows, rules: Rules, terms: Terms, part: slice, depth: int, stats: Any
     ) -> tuple[ByHistograms, Branch]:
         """Return a branch with one open node over a part of the rows, and the policy that grows it."""
         layout, n = terms.layout, part.stop - part.start
-        places = Histograms.of(rows.predictors, layout)
-        search = Search.of(places, layout)
-        branch = Branch.of(part.start, part.stop, depth, stats, search.subset)
+        places = Histograms.from_predictors(rows.predictors, layout)
+        search = Search.from_histograms(places, layout)
+        branch = Branch.from_rows(part.start, part.stop, depth, stats, search.subset)
         widest, n_open = len(search.subset), len(branch.stack)
         # Subtracting must cost less than counting. A record costs one addition for four plain sums
         # and one for every class column.
@@ -122,12 +122,12 @@ class ByHistograms(NamedTuple):
         hist_rows[0], listed[0] = every, ends
         length = places.n_rows * layout.stride
         policy = cls(
-            Counter.of(rows, layout, places),
+            Counter.from_rows(rows, layout, places),
             places,
             terms,
             search,
-            SparseSums.of(widest, layout) if layout.alone else None,
-            SparseClasses.of(rows, n, widest, layout, rules) if layout.n_listed else None,
+            SparseSums.from_layout(widest, layout) if layout.alone else None,
+            SparseClasses.from_layout(rows, n, widest, layout, rules) if layout.n_listed else None,
             big,
             hist_rows,
             listed,

@@ -109,7 +109,7 @@ class ByExtents(NamedTuple):
     cut: Any
 
     @classmethod
-    def of(
+    def from_rows(
         cls,
         rows: NodeRows,
         positions: npt.NDArray[np.float64],

@@ -66,7 +66,7 @@ class _Grower:
         """Grow the branch over the rows start..end; leave nodes of at most `keep` rows open."""
         # Threads grow branches side by side, so each branch has buffers of its own.
         part = slice(start, end)
-        policy, branch = ByHistograms.of(self.rows, self.rules, self.terms, part, depth, stats)
+        policy, branch = ByHistograms.from_rows(self.rows, self.rules, self.terms, part, depth, stats)
         return _expanded(branch, policy, self.rows.n, keep, self.max_depth, self.stop)
 
 
@@ -116,9 +116,9 @@ def grow_by_extents(
     persons : bool
         Whether the rows have shares of people, which are then counted instead of records.
     """
-    policy = ByExtents.of(rows, positions, domain, k, objective, persons)
+    policy = ByExtents.from_rows(rows, positions, domain, k, objective, persons)
     goes_left = np.zeros(len(policy.count), np.uint8)
-    branch = Branch.of(0, rows.n, 0, np.array([rows.n]), goes_left)
+    branch = Branch.from_rows(0, rows.n, 0, np.array([rows.n]), goes_left)
     return in_preorder(_expanded(branch, policy, rows.n, 0, rows.n), rows, 0)
 
 
@@ -147,7 +147,7 @@ def grow_below(
         Statistics of the node.
     """
     # No tree over n rows is deeper than n, and a number keeps one compiled type.
-    grower = _Grower(rows, rules, Terms.of(rules, layout, n), n if max_depth is None else max_depth)
+    grower = _Grower(rows, rules, Terms.from_rules(rules, layout, n), n if max_depth is None else max_depth)
     return grower.branch(0, rows.n, depth, stats, 0)
 
 
@@ -180,7 +180,7 @@ def grow(
     # Shares of people are not values of a column, so only the rows know their sum.
     if layout.persons:
         root[layout.persons] = rows.persons()
-    grower = _Grower(rows, rules, Terms.of(rules, layout, n), n if max_depth is None else max_depth)
+    grower = _Grower(rows, rules, Terms.from_rules(rules, layout, n), n if max_depth is None else max_depth)
     n_multiplied = 0 if layout.alone else layout.r  # likeness needs no covariances
     n_threads = (os.cpu_count() or 1) if threads is None else threads
     if n_threads < 2 or n < SHARED:

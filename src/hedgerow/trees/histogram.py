@@ -35,7 +35,7 @@ class Histograms(NamedTuple):
     n_rows: int
 
     @classmethod
-    def of(cls, predictors: Predictors, layout: StatisticsLayout) -> Histograms:
+    def from_predictors(cls, predictors: Predictors, layout: StatisticsLayout) -> Histograms:
         """Return the positions of every column's histogram."""
         width = -(-(predictors.n_codes + 1) // ALIGN) * ALIGN
         ends = np.cumsum(width)
@@ -144,7 +144,7 @@ class Counter(NamedTuple):
     now: CountedNow
 
     @classmethod
-    def of(cls, rows: NodeRows, layout: StatisticsLayout, places: Histograms) -> Counter:
+    def from_rows(cls, rows: NodeRows, layout: StatisticsLayout, places: Histograms) -> Counter:
         """Return a counter of these rows for one thread."""
         form, p = rows.format, len(rows.format.codes)
         r = layout.r if layout.squares >= 0 else 0

@@ -85,7 +85,7 @@ class Format(NamedTuple):
     n_words: int
 
     @classmethod
-    def of(cls, n_codes: Ints, n_quantities: int, n_classes: int, n_rows: int, n_cells: int = 0) -> Format:
+    def from_widths(cls, n_codes: Ints, n_quantities: int, n_classes: int, n_rows: int, n_cells: int = 0) -> Format:
         """Return the smallest format, widest fields first; the row number always precedes the quantities."""
         width = np.where(n_codes < 1 << 8, BYTE, np.where(n_codes < 1 << 16, SHORT, LONG))
         # Widest first, every field lies at a multiple of its size without any gaps.
@@ -132,7 +132,7 @@ class NodeRows:
     words: npt.NDArray[np.uint64]
 
     @classmethod
-    def of(
+    def from_codes(
         cls,
         predictors: Predictors,
         codes: Sequence[Codes],
@@ -187,7 +187,7 @@ class NodeRows:
         n = responses.n_rows
         quantities = int(persons) + len(responses.numbers)
         n_classes, n_cells = len(responses.classes), len(responses.judged)
-        form = Format.of(predictors.n_codes, quantities, n_classes, n, n_cells)
+        form = Format.from_widths(predictors.n_codes, quantities, n_classes, n, n_cells)
         return cls(predictors, form, np.asarray(allocate((n, form.n_words), np.dtype(np.uint64))))
 
     def write(

@@ -101,7 +101,7 @@ class Branch(NamedTuple):
     state: Any
 
     @classmethod
-    def of(cls, start: int, end: int, depth: int, stats: Ints, goes_left: Any) -> Branch:
+    def from_rows(cls, start: int, end: int, depth: int, stats: Ints, goes_left: Any) -> Branch:
         """Return a branch with one open node over the rows start..end."""
         nodes, all_stats = np.zeros((64, N_COLUMNS), np.int64), np.zeros((64, len(stats)), np.int64)
         nodes[0, [START, END, PARENT, DEPTH]] = start, end, -1, depth

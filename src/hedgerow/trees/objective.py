@@ -65,7 +65,7 @@ class Plain(NamedTuple):
     cap_b: float
 
     @classmethod
-    def of(cls, rules: Rules, layout: StatisticsLayout) -> Plain:
+    def from_rules(cls, rules: Rules, layout: StatisticsLayout) -> Plain:
         """Return the terms as plain numbers; `second` is 0 if the responses need more."""
         r = layout.r
         classes = layout.q + layout.n_listed
@@ -105,14 +105,14 @@ class Terms(NamedTuple):
     xlogx: Any
 
     @classmethod
-    def of(cls, rules: Rules, layout: StatisticsLayout, n: int) -> Terms:
+    def from_rules(cls, rules: Rules, layout: StatisticsLayout, n: int) -> Terms:
         """Return the rules and the layout bundled for a table of n rows."""
         # Every candidate takes n log n of every class: a table is faster than logarithms.
         counts = np.arange(min(n + 1, TABULATED) if rules.gain == ENTROPY else 1, dtype=np.float64)
         r, w = layout.r, layout.n_listed
         return cls(
             layout,
-            None if layout.alone else Plain.of(rules, layout),
+            None if layout.alone else Plain.from_rules(rules, layout),
             rules.gain,
             (rules.min_leaf - 1) * layout.person + 1,  # more than k - 1 people are k
             np.concatenate([rules.cap[:r], rules.cap[r + w :]]),

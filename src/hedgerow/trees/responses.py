@@ -106,7 +106,7 @@ class ScoredColumn:
     ranked: npt.NDArray[np.float64]
 
     @classmethod
-    def of(cls, source: int, cells: Ints, counts: Ints, n_cells: int) -> ScoredColumn:
+    def from_counts(cls, source: int, cells: Ints, counts: Ints, n_cells: int) -> ScoredColumn:
         """Return the judged column with each value code in the given cell; codes in cell `n_cells` are not judged."""
         in_cell = np.bincount(cells, counts, n_cells + 1).astype(np.int64)
         inside = cells < n_cells
@@ -122,12 +122,12 @@ class ScoredColumn:
         counts = np.append(column.counts, column.missing)
         n, n_cells = column.n_values, len(public.cuts) + 1
         if column.is_ordered and n_cells > 1:
-            scored.append(cls.of(source, np.append(public.cell, n_cells), counts, n_cells))
+            scored.append(cls.from_counts(source, np.append(public.cell, n_cells), counts, n_cells))
         for _, holds in public.flags:
-            scored.append(cls.of(source, np.append(holds, 2), counts, 2))
-        # For numbers, a class column already says whether the value is missing (`Responses.of`).
+            scored.append(cls.from_counts(source, np.append(holds, 2), counts, 2))
+        # For numbers, a class column already says whether the value is missing (`Responses.from_columns`).
         if column.missing and column.known and not column.is_number:
-            scored.append(cls.of(source, np.append(np.zeros(n, np.int64), 1), counts, 2))
+            scored.append(cls.from_counts(source, np.append(np.zeros(n, np.int64), 1), counts, 2))
         return scored
 
 
@@ -169,7 +169,9 @@ class Responses:
         return [r for r in self.responses if r.kind == "categorical"]
 
     @classmethod
-    def of(cls, columns: Sequence[ValueCounts], n_rows: int | None = None, *, scored: bool = False) -> Responses:
+    def from_columns(
+        cls, columns: Sequence[ValueCounts], n_rows: int | None = None, *, scored: bool = False
+    ) -> Responses:
         """Return the responses of a table: sensitive columns, scaled or classified by value counts.
 
         Parameters

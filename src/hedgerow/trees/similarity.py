@@ -69,7 +69,7 @@ class Likeness:
     explaining: Floats
 
     @classmethod
-    def of(cls, sensitive: Sequence[ValueCounts], quasi: Sequence[ValueCounts], *, persons: bool) -> Likeness:
+    def from_columns(cls, sensitive: Sequence[ValueCounts], quasi: Sequence[ValueCounts], *, persons: bool) -> Likeness:
         """Return a table's columns as responses of one tree, from their value counts.
 
         Parameters
@@ -111,7 +111,7 @@ class Likeness:
         r = len(numbers)
         responses = Responses((), n, tuple(numbers), (*classes, *flags), (-1,) * r)
         # No cap acts while cells grow, so squares are not needed.
-        layout = StatisticsLayout.of(responses, squares=False, persons=persons)._replace(
+        layout = StatisticsLayout.from_responses(responses, squares=False, persons=persons)._replace(
             weight=weight, alone=True, orders=sum(x.source < len(sensitive) for x in classes)
         )
 

@@ -56,7 +56,7 @@ class SparseSums(NamedTuple):
     whole: Any
 
     @classmethod
-    def of(cls, n_codes: int, layout: StatisticsLayout) -> SparseSums:
+    def from_layout(cls, n_codes: int, layout: StatisticsLayout) -> SparseSums:
         """Return buffers for the widest column."""
         size = layout.size - layout.sums
         weight = np.zeros(size)
@@ -235,7 +235,7 @@ class SparseClasses(NamedTuple):
     state: Any
 
     @classmethod
-    def of(cls, rows: NodeRows, n: int, widest: int, layout: StatisticsLayout, rules: Rules) -> SparseClasses:
+    def from_layout(cls, rows: NodeRows, n: int, widest: int, layout: StatisticsLayout, rules: Rules) -> SparseClasses:
         """Return buffers for nodes of up to n records and columns of up to `widest` codes."""
         assert layout.listed is not None
         starts, public = layout.listed.starts, layout.listed.public

@@ -92,7 +92,7 @@ class Search(NamedTuple):
     sides: Any
 
     @classmethod
-    def of(cls, histograms: Histograms, layout: StatisticsLayout) -> Search:
+    def from_histograms(cls, histograms: Histograms, layout: StatisticsLayout) -> Search:
         """Return buffers for searching the columns of these histograms."""
         n_codes, ordered = histograms.columns[:, 0], histograms.columns[:, 1]
         widest = int(n_codes.max(initial=0)) + 1
@@ -446,7 +446,7 @@ class Counted:
     cells: Ints
 
     @classmethod
-    def of(cls, rows: NodeRows, bounds: Ints, layout: StatisticsLayout) -> Counted:
+    def from_rows(cls, rows: NodeRows, bounds: Ints, layout: StatisticsLayout) -> Counted:
         """Return the histograms of rows that are stored node by node.
 
         Parameters
@@ -456,12 +456,12 @@ class Counted:
             Where each node's rows begin, with the end of the last.
         layout : StatisticsLayout
         """
-        places, n_cells = Histograms.of(rows.predictors, layout), int(layout.cells[-1])
+        places, n_cells = Histograms.from_predictors(rows.predictors, layout), int(layout.cells[-1])
         nodes, length = len(bounds) - 1, places.n_rows * layout.stride
         sums = aligned(nodes * length).reshape(nodes, length)
         cells = np.zeros((nodes, places.n_rows * n_cells), np.int64)
         at, listed = places.rows()
-        _count(sums, cells, listed, bounds, Counter.of(rows, layout, places))
+        _count(sums, cells, listed, bounds, Counter.from_rows(rows, layout, places))
         return cls(
             sums.reshape(nodes, places.n_rows, layout.stride)[:, at, : layout.size],
             cells.reshape(nodes, places.n_rows, n_cells)[:, at],
@@ -494,9 +494,9 @@ def best_split(
         With every class counted; those that are `listed` would be ignored.
     terms : Terms
     """
-    places = Histograms.of(predictors, layout)
-    search = Search.of(places, layout)
-    likeness = SparseSums.of(len(search.subset), layout) if layout.alone else None
+    places = Histograms.from_predictors(predictors, layout)
+    search = Search.from_histograms(places, layout)
+    likeness = SparseSums.from_layout(len(search.subset), layout) if layout.alone else None
     rows, listed = places.rows()
     hist = np.zeros((places.n_rows, layout.stride), np.int64)
     hist[rows, : layout.size], search.cells[rows] = sums, cells

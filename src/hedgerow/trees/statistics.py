@@ -53,7 +53,7 @@ class ClassBlocks(NamedTuple):
     loss: Floats
 
     @classmethod
-    def of(cls, responses: Responses, columns: slice, first: int, gain: int, floored: bool) -> ClassBlocks:
+    def from_responses(cls, responses: Responses, columns: slice, first: int, gain: int, floored: bool) -> ClassBlocks:
         """Return the blocks of the given class columns, beginning at entry `first`."""
         n = responses.n_rows
         numbers = range(len(responses.classes))[columns]
@@ -184,7 +184,7 @@ class StatisticsLayout(NamedTuple):
         return 1 << UNIT_BITS if self.persons else 1
 
     @classmethod
-    def of(
+    def from_responses(
         cls,
         responses: Responses,
         gain: int = SSE,
@@ -219,8 +219,8 @@ class StatisticsLayout(NamedTuple):
             n_listed = 0
         sums = 1 + persons
         first = sums + r * (2 if squares else 1)
-        counts = ClassBlocks.of(responses, slice(n_listed, None), first, gain, floored)
-        listed = ClassBlocks.of(responses, slice(n_listed), 0, gain, floored) if n_listed else None
+        counts = ClassBlocks.from_responses(responses, slice(n_listed, None), first, gain, floored)
+        listed = ClassBlocks.from_responses(responses, slice(n_listed), 0, gain, floored) if n_listed else None
         weight = np.concatenate([np.zeros(r), counts.weight])
         for j, number in enumerate(responses.numbers):
             weight[j] = 1.0 / float(1 << UNIT_BITS) ** 2

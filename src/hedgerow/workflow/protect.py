@@ -171,7 +171,7 @@ def protect(
         if names := ", ".join(name for name, is_given in refused.items() if is_given):
             raise UnsupportedError(text("private", "refused", names=names), hint="leave it out")
         return make_private(people, schema, method, progress, name=engine, memory=memory)
-    secret = Secret.of(pseudonym_key)
+    secret = Secret.from_value(pseudonym_key)
     if profile is not None:
         method = stronger(profile, method)
     making: dict[str, Any] = {
@@ -222,7 +222,7 @@ def guarding(
         return None
     if guard_people is not None:
         check_whole("guard_people", guard_people, 2)
-    return GuardOptions.of(method, form, guard_people, Key.of(key, random_state))
+    return GuardOptions.from_method(method, form, guard_people, Key.from_key_or_seed(key, random_state))
 
 
 def _within(people: Any, schema: Schema, method: Any, max_inference: float, making: Mapping[str, Any]) -> Release:

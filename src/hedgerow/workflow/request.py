@@ -92,7 +92,7 @@ class Request:
 
     def secret(self) -> Secret | None:
         """Return the key of the pseudonyms as a `Secret`; None if there is none."""
-        return Secret.of(self.pseudonym_key)
+        return Secret.from_value(self.pseudonym_key)
 
     def changed(self, names: Collection[str]) -> dict[str, Any]:
         """Return the named fields that differ from their defaults, as {name: value} in field order."""

@@ -334,7 +334,7 @@ class Session:
     def _ready(self, schema: Schema) -> Prepared:
         """Return the table prepared for frontier searches, cached for the next search."""
         if self._prepared is None or self._prepared.schema != schema:
-            self._prepared = Prepared.of(self.table, schema)
+            self._prepared = Prepared.from_people(self.table, schema)
         return self._prepared
 
     def take(self, point: Point) -> Request:

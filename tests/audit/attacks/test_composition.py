@@ -43,7 +43,7 @@ def partly(people, share):
 
 def composed(people, *releases, schema=SCHEMA):
     pairs = [align(people, release, schema) for release in releases]
-    told = [ReleaseGroups.of(f"other {i}", p, p.rows, len(people)) for i, p in enumerate(pairs)]
+    told = [ReleaseGroups.from_pair(f"other {i}", p, p.rows, len(people)) for i, p in enumerate(pairs)]
     return composition(pairs[0], told[1:])
 
 

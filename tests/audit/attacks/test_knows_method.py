@@ -233,7 +233,7 @@ def attacked(table, schema, release, **options):
     pair = pair_up(read(table, schema=schema), of_release(release))
     asked = [from_promise(p) for p in release.plan.promises]
     column = pair.original.declared_column(schema, "y")
-    values = Values.of([column], asked, getattr(release.method, "objective", "") == "information_gain")
+    values = Values.from_columns([column], asked, getattr(release.method, "objective", "") == "information_gain")
     refusals = [r for r in release.method.refused(pair.original, schema) if attack._is_class(r, pair)]
     found = [agreeing(r, values, (0, i), **options) for i, r in enumerate(refusals)]
     return pair, [posterior(each, values.cap) for each in found]

@@ -145,7 +145,7 @@ def test_released_sets_depend_by_what_they_count() -> None:
 def test_missing_values_leave_dependences_to_complete_rows():
     x = np.array([1.0, 2.0, 3.0, 4.0, np.nan, 6.0])
     y = np.array([2.0, 1.0, np.nan, 5.0, 9.0, 7.0])
-    a, b = (distributions.Variable.of(n, np.arange(6), v) for n, v in (("x", x), ("y", y)))
+    a, b = (distributions.Variable.from_codes(n, np.arange(6), v) for n, v in (("x", x), ("y", y)))
     both = np.isfinite(x) & np.isfinite(y)
     assert distributions.dependence(a, b) == pytest.approx(abs(np.corrcoef(x[both], y[both])[0, 1]))
 
@@ -156,7 +156,7 @@ def test_a_dependence_does_not_tell_the_order_of_rows():
     found = set()
     for seed in range(20):
         rows = np.random.default_rng(seed).permutation(200)
-        number = distributions.Variable.of("x", np.arange(200), x[rows])
+        number = distributions.Variable.from_codes("x", np.arange(200), x[rows])
         found.add(distributions.dependence(distributions.Variable("c", names[rows]), number))
     assert found == {0.0}
 

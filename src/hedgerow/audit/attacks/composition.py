@@ -55,7 +55,7 @@ class ReleaseGroups:
     sensitive: dict[str, Column]
 
     @classmethod
-    def of(cls, name: str, pair: Pair, rows: Ints, n_people: int) -> ReleaseGroups:
+    def from_pair(cls, name: str, pair: Pair, rows: Ints, n_people: int) -> ReleaseGroups:
         """Build the groups of a release from a pair; `rows` gives the original row of each released row."""
         at = np.full(n_people, -1)
         at[rows] = np.arange(len(rows))
@@ -125,7 +125,7 @@ def _other(pair: Pair, other: Any, key: str | None, name: str) -> ReleaseGroups:
     if paired.risk_model == "linkage":
         raise InputError(**refusal("altered", name=name, instead="leave it out of others (--also); "))
     _check_guards(pair, paired, name)
-    return ReleaseGroups.of(name, paired, rows, pair.original.n_rows)
+    return ReleaseGroups.from_pair(name, paired, rows, pair.original.n_rows)
 
 
 def _rows_in(part: Table, whole: Table, name: str) -> Ints:
@@ -171,7 +171,7 @@ def composition(
         ``control`` leaves the person's own record out of every group; ``original`` uses the groups
         of the original.
     """
-    audited = ReleaseGroups.of("this release", pair, pair.rows, pair.original.n_rows)
+    audited = ReleaseGroups.from_pair("this release", pair, pair.rows, pair.original.n_rows)
     k = int(pair.value_groups.sizes.min()) if k is None else k
     columns, attacks = {}, []
     # true values are looked for as the release tells them: by their runs, where it has runs
@@ -188,7 +188,9 @@ def _column(
     pair: Pair, column: Column, releases: Sequence[ReleaseGroups], k: int
 ) -> tuple[dict[str, Any], dict[str, Any]] | None:
     """Return one column's figures and attack; None if no two releases have a person in common."""
-    groups = [_Groups.of(t, _value_shown(pair, t.sensitive[column.name]), column, pair.rows) for t in releases]
+    groups = [
+        _Groups.from_release(t, _value_shown(pair, t.sensitive[column.name]), column, pair.rows) for t in releases
+    ]
     shared = np.sum([g.is_member for g in groups], axis=0) > 1
     order = pair.canonical[shared[pair.canonical]]
     if not len(order):
@@ -246,7 +248,7 @@ class _Groups:
     codes: Ints
 
     @classmethod
-    def of(cls, release: ReleaseGroups, released: Column, column: Column, people: Ints) -> _Groups:
+    def from_release(cls, release: ReleaseGroups, released: Column, column: Column, people: Ints) -> _Groups:
         unknown, n = column.n_values + 1, release.labels.n_groups
         codes = released.codes_in(column, unknown=unknown).astype(np.int64)
         cells = Counts.from_codes(release.labels, codes, unknown + 1)

@@ -95,14 +95,14 @@ class Values:
     cap: Limits
 
     @classmethod
-    def of(cls, columns: list[Column], promises: list[Any], entropy: bool) -> Values:
+    def from_columns(cls, columns: list[Column], promises: list[Any], entropy: bool) -> Values:
         """Build from the sensitive columns; with `entropy`, only categories add to the gain of a split."""
         rows = group([column.codes for column in columns])
         classes = Classes.from_groups(rows, columns)
         sizes = rows.sizes[:, None].astype(np.float64)
         sums_of_classes, limits = limits_of(classes, promises)
         _, whole = limits_of(classes, [Disclosure(1.0)])
-        responses = Responses.of([column.value_counts for column in columns])
+        responses = Responses.from_columns([column.value_counts for column in columns])
         sums, is_known = [], []
         for number in () if entropy else responses.numbers:
             code = columns[number.source].codes[rows.first]
@@ -382,7 +382,7 @@ def knows_method(
         return None
     refused = [each for each in method.refused(original, schema) if _is_class(each, pair)]
     columns = [original.declared_column(schema, name) for name in schema.sensitive]
-    values = Values.of(columns, promised, getattr(method, "objective", "") == "information_gain")
+    values = Values.from_columns(columns, promised, getattr(method, "objective", "") == "information_gain")
     agreed = [agreeing(each, values) for each in refused]
     # enumeration is exact and cheap; only some of the other groups are sampled
     rest = spread(np.array([i for i, each in enumerate(agreed) if each is None]), GROUPS, random_state)

@@ -132,7 +132,7 @@ class Variable:
     shares: Any = None
 
     @classmethod
-    def of(cls, name: str, codes: npt.NDArray[Any], numbers: Floats | None = None) -> Variable:
+    def from_codes(cls, name: str, codes: npt.NDArray[Any], numbers: Floats | None = None) -> Variable:
         """Build from the codes of a column; `numbers` has the number behind each code, NaN for missing."""
         if numbers is None:
             return cls(name, codes)
@@ -233,13 +233,13 @@ def variables(pair: TablePair) -> tuple[list[Variable], list[Variable]]:
 
 def _released(column: ReleasedColumn) -> Variable:
     if column.is_number:
-        return Variable.of(column.name, column.codes, column.middle)
+        return Variable.from_codes(column.name, column.codes, column.middle)
     return Variable(column.name, column.codes, shares=column.shares if column.general else None)
 
 
 def _variable(column: Column) -> Variable:
     values = column.by_code if column.is_number else None
-    return Variable.of(column.name, column.codes, values)
+    return Variable.from_codes(column.name, column.codes, values)
 
 
 def dependences(before: Sequence[Variable], after: Sequence[Variable]) -> dict[str, Any]:

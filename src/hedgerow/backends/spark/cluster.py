@@ -493,7 +493,7 @@ class Entries:
     token: tuple[str, str]
 
     @classmethod
-    def of(cls, values: pa.Array, among: str) -> Entries:
+    def from_values(cls, values: pa.Array, among: str) -> Entries:
         """Return the entries of a column with the given values; `among` is the same for columns looked up together."""
         kind = values.type
         hashed = is_text(kind) or is_moment(kind) or pa.types.is_integer(kind) or pa.types.is_floating(kind)

@@ -345,7 +345,7 @@ class _Top:
 
     def __post_init__(self) -> None:
         self.layout = self.tree_layout.all_counted
-        self.terms = Terms.of(self.rules, self.layout, self.rows.n)
+        self.terms = Terms.from_rules(self.rules, self.layout, self.rows.n)
         table, width = self.rows.table, self.layout.size + int(self.layout.cells[-1])
         # a vector of sums is moved in pieces, because those of a small node are mostly zeros
         self.pieces = -(-width // PIECE)
@@ -453,7 +453,7 @@ class _Top:
             here = np.flatnonzero(np.diff(bounds))
             for at in range(0, len(here), block):
                 label = here[at : at + block]
-                counted = Counted.of(rows, np.append(bounds[label], bounds[label[-1] + 1]), layout)
+                counted = Counted.from_rows(rows, np.append(bounds[label], bounds[label[-1] + 1]), layout)
                 both = np.zeros((len(label), n_codes, pieces * width), np.int64)
                 both[:, :, :size] = counted.sums
                 both[:, :, size : size + counted.cells.shape[2]] = counted.cells
@@ -572,7 +572,7 @@ def _sums_to(rows: NodeRows, layout: StatisticsLayout, total: Ints) -> bool:
     first = Predictors(rows.predictors.n_codes[:1], rows.predictors.ordered[:1])
     form = rows.format._replace(codes=rows.format.codes[:1])
     alone = replace(rows, predictors=first, format=form)
-    counted = Counted.of(alone, np.array([0, rows.n], np.int64), layout)
+    counted = Counted.from_rows(alone, np.array([0, rows.n], np.int64), layout)
     return np.array_equal(counted.sums[0].sum(axis=0), total)
 
 

@@ -68,8 +68,8 @@ def paired(
         assert isinstance(theirs_here, Gathered)
         return Gathered(original, {n: mine.codes[n][rows] for n in before}), theirs_here
     among = token_hex(8)
-    entries = {n: Entries.of(original.entries(n), among) for n in before}
-    released_entries = {n: Entries.of(released.entries(n), among) for n in after}
+    entries = {n: Entries.from_values(original.entries(n), among) for n in before}
+    released_entries = {n: Entries.from_values(released.entries(n), among) for n in after}
     sizes = {_ORIGINAL + n: len(e.values) for n, e in entries.items()}
     sizes |= {_RELEASED + n: len(e.values) + 1 for n, e in released_entries.items()}  # one more code: values not in it
     check_room(
@@ -93,7 +93,7 @@ def paired(
         return codes
 
     frame = maker.rows(original).select(*(original.place(n) for n in used))
-    codes, counts = combined(frame, coded, Packing.of(sizes), whole=maker.whole)
+    codes, counts = combined(frame, coded, Packing.from_sizes(sizes), whole=maker.whole)
     if counts.sum() != original.n_rows:
         raise original.changed()
     theirs = {n: codes[_RELEASED + n] for n in after}

@@ -32,7 +32,7 @@ class Packing:
 
     Examples
     --------
-    >>> packing = Packing.of({"age": 90, "job": 12})
+    >>> packing = Packing.from_sizes({"age": 90, "job": 12})
     >>> words = packing.packed({"age": np.array([89, 3]), "job": np.array([0, 11])})
     >>> packing.codes(words, "age").tolist(), packing.codes(words, "job").tolist(), len(words)
     ([89, 3], [0, 11], 1)
@@ -42,7 +42,7 @@ class Packing:
     n_words: int
 
     @classmethod
-    def of(cls, sizes: Mapping[str, int]) -> Packing:
+    def from_sizes(cls, sizes: Mapping[str, int]) -> Packing:
         """Return the packing for the given columns, from the number of codes of each."""
         places, word, used = {}, 0, 0
         for name, size in sizes.items():
@@ -94,7 +94,7 @@ def together(n_rows: int, sizes: Mapping[str, int]) -> int:
     >>> together(1000, {"age": 90, "job": 12}) == 1000 * (2 * 8 * 2 + 32 + 2 * 2) + 1000 * 3 * 2
     True
     """
-    words = Packing.of(sizes).n_words
+    words = Packing.from_sizes(sizes).n_words
     width = sum(np.dtype(smallest(size)).itemsize for size in sizes.values())
     combinations = min(n_rows, math.prod(sizes.values()))
     return combinations * (16 * (words + 1) + 32 + 2 * width) + n_rows * 3 * width

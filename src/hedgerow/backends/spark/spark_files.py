@@ -260,7 +260,7 @@ def _released_here(table: Gathered, change: Change) -> ReleasedTable:
     rows = order_by_ranks(table.n_rows, ((c.numbers, ranks[c.place], n) for c, ranks, n in ranked))
     # recoded columns share their codes
     sources = {str(id(column.numbers)): column for column in listed}
-    packing = Packing.of({key: int(column.numbers.max()) + 1 for key, column in sources.items()})
+    packing = Packing.from_sizes({key: int(column.numbers.max()) + 1 for key, column in sources.items()})
     words = packing.packed({key: column.numbers[rows] for key, column in sources.items()})
     cells = [(str(id(column.numbers)), column.entries, column.place) for column in listed]
     names = [f"r{i}" for i in range(len(remaining))]

@@ -75,7 +75,7 @@ class CountedColumn(Column):
     table: SparkTable | None = None
 
     @classmethod
-    def of(cls, column: Column, table: SparkTable) -> CountedColumn:
+    def from_column(cls, column: Column, table: SparkTable) -> CountedColumn:
         """Return a counted column, given the column of a table's distinct values."""
         attributes = {f.name: getattr(column, f.name) for f in fields(Column)}
         rows = table.values(column.name)[1]
@@ -249,7 +249,7 @@ class SparkTable(StoredTable):
     def column(self, name: str, **options: Any) -> Column:
         """Return a column with its values and counts; using its row codes raises UnsupportedError."""
         column = self._listed(name).column(name, **options)
-        return self._cached((name, id(column)), lambda: CountedColumn.of(column, self))
+        return self._cached((name, id(column)), lambda: CountedColumn.from_column(column, self))
 
     def _listed(self, name: str) -> Table:
         """Return a local table of a column's distinct values, which answers every question except counts."""
@@ -286,8 +286,8 @@ class SparkTable(StoredTable):
     def _coded(self, names: Sequence[str]) -> tuple[Packing, Any]:
         """Return the packing of the given columns, and a frame of their packed codes."""
         among = token_hex(8)
-        entries = {n: Entries.of(self.values(n)[0], among) for n in names}
-        packing = Packing.of({n: len(e.values) for n, e in entries.items()})
+        entries = {n: Entries.from_values(self.values(n)[0], among) for n in names}
+        packing = Packing.from_sizes({n: len(e.values) for n, e in entries.items()})
         places = {self.place(n): n for n in names}
 
         def work(part: pa.Table) -> Iterator[pa.RecordBatch]:
@@ -338,7 +338,7 @@ class SparkTable(StoredTable):
         # codes that are kept on the cluster need no second pass over the table
         is_packed = self._packed is not None and set(names) <= set(self._packed[0].places)
         packing, frame = self.packed if is_packed else self._coded(names)
-        joint = Packing.of({n: len(self.values(n)[0]) for n in names})
+        joint = Packing.from_sizes({n: len(self.values(n)[0]) for n in names})
 
         def coded(part: pa.Table) -> Mapping[str, NDArray[Any]]:
             words = [column.to_numpy() for column in part.columns]

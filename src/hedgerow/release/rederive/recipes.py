@@ -71,13 +71,13 @@ class _Source:
         """Return whether the cells are read from each window, and not from the whole column."""
         return self._read is None
 
-    def of(self, part: Window) -> NDArray[Any]:
+    def values_in(self, part: Window) -> NDArray[Any]:
         """Return the values of the rows in a window."""
         raise NotImplementedError
 
     def all(self) -> NDArray[Any]:
         """Return the values of all rows."""
-        return np.concatenate([self.of(part) for part in self._original.windows([self._name], WINDOW)])
+        return np.concatenate([self.values_in(part) for part in self._original.windows([self._name], WINDOW)])
 
 
 class Numbers(_Source):
@@ -95,7 +95,7 @@ class Numbers(_Source):
         self._read = None if plain else original.like(column)
         self.exact: Sequence[Exact] = self._read.exact if self._read is not None else ()
 
-    def of(self, part: Window) -> NDArray[np.float64]:
+    def values_in(self, part: Window) -> NDArray[np.float64]:
         """Return the numbers of a window's rows, each as the nearest double."""
         if self._read is not None:
             return self._read.by_code[self._read.codes[part.rows]]
@@ -130,7 +130,7 @@ class Categories(_Source):
         text = value_class(original.types.field(column.name).type) == "text"
         self._read = None if text else coded
 
-    def of(self, part: Window) -> NDArray[np.int64]:
+    def values_in(self, part: Window) -> NDArray[np.int64]:
         """Return the codes of a window's rows."""
         if self._read is not None:
             return self._read.codes[part.rows].astype(np.int64)
@@ -158,7 +158,7 @@ class Labels:
     place: NDArray[np.int32]
 
     @classmethod
-    def of(cls, labels: Sequence[Released], text: Callable[[float], str] = str) -> Labels:
+    def from_released(cls, labels: Sequence[Released], text: Callable[[float], str] = str) -> Labels:
         """Build the labels: as text if any of them is text, otherwise as doubles."""
         is_text = any(isinstance(label, str) for label in labels)
         kind, convert = (pa.string(), text) if is_text else (pa.float64(), float)
@@ -185,7 +185,7 @@ class PseudonymRecipe:
 
     def recode(self, part: Window) -> Made:
         """Return the pseudonyms of the given rows; a missing identifier stays missing."""
-        codes = pa.array(self._source.of(part).astype(np.int32))
+        codes = pa.array(self._source.values_in(part).astype(np.int32))
         (name,) = self.classes
         return Made({name: pa.DictionaryArray.from_arrays(codes, self._made)}, {})
 
@@ -205,7 +205,7 @@ class MapsRecipe:
 
     def recode(self, part: Window) -> Made:
         """Return the released values of each row, with the rows of suppressed classes hidden."""
-        places = [column.of(part) for column in self._columns]
+        places = [column.values_in(part) for column in self._columns]
         hidden = self._hidden.among(places)
         columns = zip(self._columns, places, strict=True)
         return Made({column.name: column.released(place, hidden, part) for column, place in columns}, {})
@@ -236,7 +236,7 @@ class _Mapped:
         self._distinct = {label: i for i, label in enumerate(dict.fromkeys(every))}
         self._place = np.array([self._distinct[label] for label in labels], np.int64)
         self._stars = self._distinct.get(maps.suppress_label, -1)
-        self._labels = Labels.of(list(self._distinct), number)
+        self._labels = Labels.from_released(list(self._distinct), number)
         if column.kind == "date" and value_class(self._labels.values.type) == "number":
             self._labels = Labels(since_1970(self._labels.values, column.unit), self._labels.place)
         kind = original.types.field(column.name).type
@@ -251,9 +251,9 @@ class _Mapped:
         """Return a released value's position in the list of distinct ones; -1 if no row can have the value."""
         return self._distinct.get(label, -1)
 
-    def of(self, part: Window) -> NDArray[np.int64]:
+    def values_in(self, part: Window) -> NDArray[np.int64]:
         """Return the position of each row's released value."""
-        values = self._source.of(part)
+        values = self._source.values_in(part)
         if isinstance(self._source, Categories):
             return self._place[values]
         interval = np.digitize(values, self._cuts)
@@ -439,7 +439,7 @@ class PartitionRecipe:
     def recode(self, part: Window) -> Made:
         """Return the cells of each row's leaf, and per column how many do not cover the row's value."""
         # codes of categories are exact as doubles too
-        values = np.stack([column.source.of(part) for column in self._columns], dtype=np.float64)
+        values = np.stack([column.source.values_in(part) for column in self._columns], dtype=np.float64)
         leaf = np.full(values.shape[1], -1, np.int32)
         descend(values, self._nodes, leaf)
         if len(leaf) and leaf.min() < 0:
@@ -471,7 +471,7 @@ class _Recoded:
             self.source = Numbers(column, original)
         else:
             self.source = Categories(column, original, column.kind)
-        labels = Labels.of([cell.label for cell in column.cells])
+        labels = Labels.from_released([cell.label for cell in column.cells])
         self.labels = Labels(labels.values, labels.place[cells])
         exact = self.source.exact if isinstance(self.source, Numbers) else ()
         self._cover = Cover.from_cells(column.cells, self.source.names, exact)
