@@ -1025,10 +1025,8 @@ def incognito(asked: argparse.Namespace) -> Iterator[Side]:
     from hedgerow.io.read import read
     from hedgerow.methods.full_domain import Datafly, Incognito, build
 
-    quasi = (*ADULT[:4], "native-country", "occupation", "race", "sex", "income")
-    schema = hr.Schema(
-        quasi=tuple(dict.fromkeys(quasi)), sensitive=["relationship"], hierarchies=hr.datasets.load_adult_hierarchies()
-    )
+    quasi = ("age", "education", "marital-status", "native-country", "occupation", "race", "sex", "workclass", "income")
+    schema = hr.Schema(quasi=quasi, sensitive=["relationship"], hierarchies=hr.datasets.load_adult_hierarchies())
     people = adult(asked)
 
     def in_words(loss: float, node: tuple[int, ...]) -> str:
@@ -1037,7 +1035,7 @@ def incognito(asked: argparse.Namespace) -> Iterator[Side]:
     def search(share: float, table: Any) -> str:
         method = Incognito(k=5, suppression=share)
         method.fit_table(table, schema)
-        return in_words(method.loss_, tuple(method.node_.values()))
+        return in_words(method.loss_, tuple(method.node_[name] for name in quasi))
 
     def greedy(share: float, table: Any) -> str:
         return f"loss {Datafly(5, suppression=share).fit_table(table, schema).loss_:.6f}"
