@@ -64,7 +64,7 @@ def compiled_from(source: Path) -> Path:
         # pip has the packages that a build needs on this path
         path = os.pathsep.join(filter(None, [str(source), os.environ.get("PYTHONPATH")]))
         environment = os.environ | {"PYTHONPATH": path, "NUMBA_CACHE_DIR": folder}
-        asked = [sys.executable, "-c", "from hedgerow.kernels.compiled import BUILT_FOR; print(BUILT_FOR)"]
+        asked = [sys.executable, "-c", "from hedgerow.kernels.numba_private import BUILT_FOR; print(BUILT_FOR)"]
         kind = subprocess.run(asked, env=environment, check=True, text=True, stdout=subprocess.PIPE).stdout.strip()
         environment |= {"NUMBA_CPU_NAME": kind, "NUMBA_CPU_FEATURES": ""}
         subprocess.run([sys.executable, __file__], env=environment, cwd=folder, check=True)
@@ -99,14 +99,14 @@ def _ran(*asked: str) -> None:
 
 def keep_built() -> None:
     """Write the code that functions of this process have kept to the folder of built code."""
-    from hedgerow.kernels.compiled import BUILT_FOR, _Cache
+    from hedgerow.kernels.numba_private import BUILT_FOR, Cache
 
     caches = {
         id(cache): cache
         for name, module in list(sys.modules.items())
         if name.startswith("hedgerow.")
         for thing in list(vars(module).values())
-        if isinstance(cache := getattr(thing, "_cache", None), _Cache)
+        if isinstance(cache := getattr(thing, "_cache", None), Cache)
     }
     for cache in caches.values():
         index = cache._cache_file._load_index()

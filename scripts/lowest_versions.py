@@ -39,7 +39,8 @@ def lowest(extras: Iterable[str], python: str = "") -> list[str]:
         applies = each.marker is None or each.marker.evaluate(there)
         if applies and each.name not in (project["name"], *CHECKERS):
             parts = f"[{','.join(each.extras)}]" if each.extras else ""
-            pinned.append(f"{each.name}{parts}{each.specifier}".replace(">=", "=="))
+            floor = next(bound.version for bound in each.specifier if bound.operator == ">=")
+            pinned.append(f"{each.name}{parts}=={floor}")
     return pinned
 
 
