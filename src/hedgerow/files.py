@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import stat
+import sys
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -14,10 +15,8 @@ from typing import IO
 
 from .errors import HedgerowError, OutputError
 
-try:
+if sys.platform != "win32":
     import fcntl
-except ImportError:  # where there are no such locks, leftovers stay
-    fcntl = None  # type: ignore[assignment]
 
 # Endings of what is being written, and of a folder that stands aside until it is replaced.
 PART, OLD = ".part", ".old"
@@ -25,6 +24,7 @@ PART, OLD = ".part", ".old"
 LONGEST_TEXT = 10**9
 # Opens a pipe without waiting for its writer, on systems that know it.
 _AT_ONCE = getattr(os, "O_NONBLOCK", 0)
+_NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 # How the names of tables end, and the format that each ending stands for.
 SUFFIXES = {
     ".csv": ".csv", ".tsv": ".csv", ".txt": ".csv", ".tab": ".csv",
@@ -66,6 +66,9 @@ def private_file(path: str | Path) -> Iterator[IO[bytes]]:
                 yield file
                 file.flush()
                 os.fsync(handle)  # a name must never stand for bytes that a power cut takes
+                if sys.platform != "win32":  # while it is locked, so that no other process takes it for a leftover
+                    os.replace(name, target)
+            if sys.platform == "win32":  # where no open file can be renamed, and none is locked
                 os.replace(name, target)
             synced(target.parent)
         except BaseException:
@@ -82,7 +85,8 @@ def private_folder(sibling: Path, ending: str) -> Iterator[Path]:
         folder = Path(tempfile.mkdtemp(prefix=f".{sibling.name}.", suffix=ending, dir=sibling.parent))
         # another process may have removed it as what a killed one left
         with suppress(FileNotFoundError):
-            handle = os.open(folder if fcntl else os.devnull, os.O_RDONLY)
+            # Windows opens no folders
+            handle = os.open(os.devnull if sys.platform == "win32" else folder, os.O_RDONLY)
             if _lock_new(handle, folder):
                 break
             os.close(handle)
@@ -114,23 +118,29 @@ def sweep(folder: Path, prefix: str) -> None:
 def abandoned(folder: Path, prefix: str, ending: str) -> Iterator[Path]:
     """Yield unfinished files and folders of Hedgerow that belong to no living process.
 
-    Each one stays locked until the next is yielded, so that no other process starts to use it.
+    Each one stays locked until the next is yielded, so that no other process starts to use it. On Windows
+    no folder can be locked, so what a killed process left stays until somebody deletes it.
     """
-    if fcntl is None:
-        return
     for path in list(folder.iterdir()):
         ours = re.fullmatch(f"{re.escape(prefix)}[a-z0-9_]{{8}}{re.escape(ending)}", path.name)
         if not ours or path.is_symlink():
             continue
         with suppress(OSError):  # it is locked, just gone, or somebody else's
             # a pipe that somebody laid there would be waited for
-            handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
+            handle = os.open(path, os.O_RDONLY | _AT_ONCE | _NO_LINK)
             try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                if os.fstat(handle).st_uid == os.geteuid():  # root could take what others lock not
+                if _is_abandoned(handle):
                     yield path
             finally:
                 os.close(handle)
+
+
+def _is_abandoned(handle: int) -> bool:
+    """Lock what another process left and return whether it is this user's; raise OSError if it is in use."""
+    if sys.platform != "win32":
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return os.fstat(handle).st_uid == os.geteuid()  # root could take what others lock not
+    return False
 
 
 def private_handle(path: Path) -> IO[bytes]:
@@ -140,18 +150,18 @@ def private_handle(path: Path) -> IO[bytes]:
 
 def _lock_new(handle: int, path: str | Path) -> bool:
     """Lock a new file or folder; return False if another process is removing it or has removed it."""
-    if fcntl is None:
-        return True
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError:  # a file system without locks, where nobody removes it either
-        return True
-    try:
-        return os.path.samestat(os.fstat(handle), os.stat(path))
-    except FileNotFoundError:
-        return False
+    if sys.platform != "win32":
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        except OSError:  # a file system without locks, where nobody removes it either
+            return True
+        try:
+            return os.path.samestat(os.fstat(handle), os.stat(path))
+        except FileNotFoundError:
+            return False
+    return True  # nobody removes it on Windows
 
 
 def synced(folder: Path) -> None:
@@ -193,7 +203,7 @@ def read_text(path: str | Path, what: str, error: type[HedgerowError]) -> str:
     try:
         # a pipe into which nobody writes is not waited for
         with open(path, "rb", opener=lambda p, flags: os.open(p, flags | _AT_ONCE)) as file:
-            if _AT_ONCE:
+            if sys.platform != "win32":
                 os.set_blocking(file.fileno(), True)
             # a device or a pipe may never end
             content = file.read(LONGEST_TEXT + 1)

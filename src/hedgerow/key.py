@@ -7,6 +7,7 @@ import hmac
 import os
 import secrets
 import stat
+import sys
 from operator import index
 from pathlib import Path
 from typing import Any, Self
@@ -19,6 +20,8 @@ _SIZE = 32
 _LEAST = 16
 _HEAD = b"hedgerow-key-1 "
 _MAKE = "make one with: (umask 077; head -c 32 /dev/urandom > key.bin)"
+if sys.platform == "win32":
+    _MAKE = """make one with: python -c "import os; open('key.bin', 'xb').write(os.urandom(32))\""""
 
 
 def _content(path: str | Path, error: type[HedgerowError]) -> bytes:

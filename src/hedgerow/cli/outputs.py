@@ -49,7 +49,7 @@ def new_file(
     """
     check("the name of a file to write", path, PATH)
     target = Path(path)
-    if target.is_dir() or str(path).endswith(os.sep):
+    if target.is_dir() or str(path).endswith((os.sep, os.altsep or os.sep)):
         raise OutputError(f"cannot write {path}: it is a folder", hint="name a file")
     if not target.parent.is_dir():
         raise OutputError(f"cannot write {target}: its folder does not exist")

@@ -100,8 +100,8 @@ class Workspace:
         """Let the system drop the pages of mapped files from memory; the files keep their content."""
         for ref in self._maps:
             mapped = ref()
-            if mapped is not None:
-                with suppress(OSError, ValueError, AttributeError):  # not every system can
+            if mapped is not None and sys.platform != "win32":  # which writes pages out by itself
+                with suppress(OSError, ValueError):  # not every system can
                     mapped.madvise(mmap.MADV_DONTNEED)
 
 
@@ -122,12 +122,16 @@ def _reserve(handle: int, size: int) -> None:
 
 def _of_machine() -> int:
     """Return the bytes of memory of this machine, or of its container if that has less."""
+    if sys.platform == "win32":
+        # a MEMORYSTATUSEX: its own size in bytes, then numbers of 64 bits, of which the first is all memory
+        status = (ctypes.c_uint64 * 8)(64)
+        return status[1] if ctypes.windll.kernel32.GlobalMemoryStatusEx(ctypes.byref(status)) else _UNKNOWN
     try:
         whole = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError, OSError):
+    except (ValueError, OSError):
         whole = _UNKNOWN
     with suppress(OSError, ValueError):
-        whole = min(whole, int(Path("/sys/fs/cgroup/memory.max").read_text()))
+        whole = min(whole, int(Path("/sys/fs/cgroup/memory.max").read_text("ascii")))
     return whole
 
 

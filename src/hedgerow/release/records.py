@@ -134,7 +134,7 @@ class RowMap:
     def load(cls, path: Path) -> RowMap:
         """Read a row map from a file; raise InputError if the file holds none."""
         try:
-            data = json.loads(path.read_text())
+            data = json.loads(path.read_bytes())
             assert data["hedgerow_mapping"] == MAPPING_VERSION
             # unlike int, it refuses fractions
             rows = np.array([index(row) for row in data["rows"]], np.int64)

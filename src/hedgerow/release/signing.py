@@ -173,7 +173,7 @@ def _sign(file: Path, key: str | Path) -> None:
         why = next((line.strip() for line in printed if line.strip() and line[0] != "@"), "ssh-keygen failed")
         hint = "give the path of an SSH private key; add one with a passphrase to ssh-agent first (ssh-add)"
         raise OutputError(f"cannot sign with {key}: {why}", hint=hint)
-    write_private(signature, signature.read_text())
+    write_private(signature, signature.read_text("ascii"))
 
 
 def _ssh_keygen(*words: str | Path, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:

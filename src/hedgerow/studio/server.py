@@ -6,6 +6,7 @@ import asyncio
 import os
 import shutil
 import socket
+import sys
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import replace
@@ -391,7 +392,9 @@ def serve(path: str | None, *, port: int = 0, ready: Callable[[str], None]) -> N
 def _listening(port: int) -> Listening:
     """Return a socket that listens only on the loopback address."""
     listening = Listening(socket.AF_INET, socket.SOCK_STREAM)
-    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    # on Windows that option would let any other program listen on the same port, and get the token
+    alone = socket.SO_EXCLUSIVEADDRUSE if sys.platform == "win32" else socket.SO_REUSEADDR
+    listening.setsockopt(socket.SOL_SOCKET, alone, 1)
     try:
         listening.bind(("127.0.0.1", port))
         listening.listen()  # before the address is told: a browser may be faster than the server

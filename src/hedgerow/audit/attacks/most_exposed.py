@@ -19,6 +19,7 @@ import math
 import os
 import shlex
 import subprocess
+import sys
 import tempfile
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -353,8 +354,12 @@ class ByCommand:
     """
 
     def __init__(self, command: str, schema: Schema) -> None:
+        reader = shlex.shlex(command, posix=True)
+        reader.whitespace_split, reader.commenters = True, ""
+        if sys.platform == "win32":
+            reader.escape = ""  # a backslash stands between folders
         try:
-            self.words = shlex.split(command)
+            self.words = list(reader)
         except ValueError as error:
             raise ParameterError(f"the command cannot be read: {error}") from None
         if not ("{in}" in command and "{out}" in command):
