@@ -115,8 +115,11 @@ lint: .venv/installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
-types: .venv/installed-dev
-	$(BIN)/mypy
+# of other systems too, each with a cache of its own, for one would empty the others'
+types: types-linux types-darwin types-win32
+
+types-%: .venv/installed-dev
+	$(BIN)/mypy --platform $* --cache-dir .mypy_cache/$*
 
 borders: .venv/installed-dev
 	$(BIN)/python scripts/check_borders.py

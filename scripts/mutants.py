@@ -547,8 +547,8 @@ MUTANTS = (
     M("a connection speaks for the one before on its port", "studio/security.py",
       "and _is_open(connection)", "", f"{GUARD}test_a_port_that_somebody_else_takes_over"
       "_does_not_speak_for_the_one_before"),
-    M("what other users left is removed", "files.py", "if os.fstat(handle).st_uid == os.geteuid():",
-      "if True:", "test_files.py::test_what_another_user_left_stays"),
+    M("what other users left is removed", "files.py", "return os.fstat(handle).st_uid == os.geteuid()",
+      "return True", "test_files.py::test_what_another_user_left_stays"),
     M("a file with few broken lines is taken for Windows-1252", "io/csv_file.py",
       "if strict and _FEW * broken < total:", "if False:",
       "io/test_not_utf8.py::test_fewer_than_one_line_in_a_thousand_is_refused"),

@@ -173,7 +173,7 @@ class Cache(caching.FunctionCache):
 class Flags(compiler.Flags):
     """Flags of numba that are compared, and hashed, without reading each of some thirty properties.
 
-    The compiler looks up every call that it comes upon by types and flags, which took a sixth of the time. These
+    The compiler looks up every call that it comes upon by types and flags, 50,000 times in a first fit. These
     equal, and hash as, numba's flags of the same values, so tables may hold both.
     """
 
