@@ -36,13 +36,13 @@ from experiments.guarded import TABLES
 from experiments.shadows import RELEASES, attack
 
 import hedgerow as hr
-from hedgerow.audit.attacks.composition import composition, other_releases
-from hedgerow.audit.attacks.downcoding import downcoding
-from hedgerow.audit.attacks.membership import membership
-from hedgerow.audit.attacks.singling_out import predicate_singling_out
-from hedgerow.audit.non_members import left_out, refitting
-from hedgerow.audit.pairing import pair_up
-from hedgerow.audit.subject import of_release
+from hedgerow.auditing.attacks.composition import composition, other_releases
+from hedgerow.auditing.attacks.downcoding import downcoding
+from hedgerow.auditing.attacks.membership import membership
+from hedgerow.auditing.attacks.singling_out import predicate_singling_out
+from hedgerow.auditing.non_members import left_out, refitting
+from hedgerow.auditing.pairing import pair_up
+from hedgerow.auditing.subject import of_release
 from hedgerow.columns.table import Table
 from hedgerow.io.read import read
 from hedgerow.notation import parse_range, split_concatenation

@@ -28,9 +28,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import hedgerow as hr
-from hedgerow.audit.attacks.learners import TRAINED
-from hedgerow.audit.inference import infer
-from hedgerow.audit.pairing import align
+from hedgerow.auditing.attacks.learners import TRAINED
+from hedgerow.auditing.inference import infer
+from hedgerow.auditing.pairing import align
 
 CAPS = (None, 0.5, 0.3, 0.2)
 ADULT = ("age", "workclass", "education", "marital-status", "race", "sex", "native-country")

@@ -30,11 +30,11 @@ import pandas as pd
 from experiments.hedge import ADULT, ALCOHOL, CREDIT, Case, _adult, learnt, sample
 
 import hedgerow as hr
-from hedgerow.audit.attacks import knows_method as attack
-from hedgerow.audit.attacks.knows_method import Agreeing, Posterior, Values, agreeing, posterior
-from hedgerow.audit.pairing import align, pair_up
-from hedgerow.audit.subject import of_release
-from hedgerow.audit.table_pair import Pair
+from hedgerow.auditing.attacks import knows_method as attack
+from hedgerow.auditing.attacks.knows_method import Agreeing, Posterior, Values, agreeing, posterior
+from hedgerow.auditing.pairing import align, pair_up
+from hedgerow.auditing.subject import of_release
+from hedgerow.auditing.table_pair import Pair
 from hedgerow.columns.table import Table
 from hedgerow.datasets import load_alcohol, load_german_credit
 from hedgerow.kernels.joins import measure

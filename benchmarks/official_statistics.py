@@ -19,7 +19,7 @@ import numpy as np
 
 import hedgerow as hr
 from hedgerow import LiROP, Microaggregation, NoiseAddition, PoROP, RankSwapping, TopBottomCoding, score
-from hedgerow.audit.attacks.special_uniques import special_uniques
+from hedgerow.auditing.attacks.special_uniques import special_uniques
 from hedgerow.datasets import load_casc
 from hedgerow.io.read import read
 from hedgerow.measures import group

@@ -39,8 +39,8 @@ from experiments.guarded import TABLES, Members, View
 from experiments.hedge import JUDGED, Case, K, sample
 
 import hedgerow as hr
-from hedgerow.audit.pairing import pair_up
-from hedgerow.audit.subject import of_release
+from hedgerow.auditing.pairing import pair_up
+from hedgerow.auditing.subject import of_release
 from hedgerow.columns.table import Table
 from hedgerow.io.read import read
 from hedgerow.plan import Guard

@@ -774,8 +774,8 @@ def pycanon(asked: argparse.Namespace) -> Iterator[Side]:
     from pycanon import anonymity
 
     import hedgerow as hr
-    from hedgerow.audit.attacks.class_risk import diversity_summary
-    from hedgerow.audit.pairing import align
+    from hedgerow.auditing.attacks.class_risk import diversity_summary
+    from hedgerow.auditing.pairing import align
     from hedgerow.measures import Classes
 
     people = adult(asked).to_pandas().dropna().reset_index(drop=True)
@@ -816,7 +816,7 @@ def special_uniques(asked: argparse.Namespace) -> Iterator[Side]:
     import numpy as np
     import pandas as pd
 
-    from hedgerow.audit.attacks import special_uniques as attack
+    from hedgerow.auditing.attacks import special_uniques as attack
 
     def columns(rows: int) -> list[Any]:
         draws = np.random.default_rng(0)
@@ -846,8 +846,8 @@ def survey(asked: argparse.Namespace) -> Iterator[Side]:
     import pyarrow as pa
 
     import hedgerow as hr
-    from hedgerow.audit.attacks.class_risk import journalist, released_risk
-    from hedgerow.audit.pairing import align
+    from hedgerow.auditing.attacks.class_risk import journalist, released_risk
+    from hedgerow.auditing.pairing import align
 
     draws, full = np.random.default_rng(0), 1_000_000  # a smaller table is its first rows
     columns = {f"q{j}": draws.integers(0, n, full) for j, n in enumerate((2, 3, 5, 8, 10, 15, 20, 50))}

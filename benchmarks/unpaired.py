@@ -97,9 +97,9 @@ def ours(
 ) -> tuple[list[dict[str, Any]], list[list[str]], float]:
     """The attacks of an audit, the halves that it links by, and its processor time."""
     import hedgerow as hr
-    from hedgerow.audit.attacks.linking import halves
-    from hedgerow.audit.pairing import read_unpaired
-    from hedgerow.audit.subject import subject
+    from hedgerow.auditing.attacks.linking import halves
+    from hedgerow.auditing.pairing import read_unpaired
+    from hedgerow.auditing.subject import subject
 
     schema = hr.Schema(quasi=[n for n in people if n not in SECRETS], sensitive=SECRETS)
     begin = time.process_time()

@@ -24,8 +24,8 @@ from experiments.hedge import sample
 from experiments.shadows import RELEASES
 
 import hedgerow as hr
-from hedgerow.audit.attacks.most_exposed import most_exposed
-from hedgerow.audit.subject import Subject, of_release
+from hedgerow.auditing.attacks.most_exposed import most_exposed
+from hedgerow.auditing.subject import Subject, of_release
 from hedgerow.columns.table import Table
 from hedgerow.errors import HedgerowError
 from hedgerow.io.read import read

@@ -20,9 +20,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from sklearn.neighbors import NearestNeighbors
 
-from hedgerow.audit.pairing import pair_up
-from hedgerow.audit.subject import of_release
-from hedgerow.audit.table_pair import Pair
+from hedgerow.auditing.pairing import pair_up
+from hedgerow.auditing.subject import of_release
+from hedgerow.auditing.table_pair import Pair
 from hedgerow.columns.column import Column
 from hedgerow.columns.table import Table
 from hedgerow.datasets import load_casc

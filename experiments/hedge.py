@@ -23,10 +23,10 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from hedgerow.audit.design_matrix import design_known, design_released, known_rows, known_table
-from hedgerow.audit.pairing import pair_up
-from hedgerow.audit.subject import of_release
-from hedgerow.audit.table_pair import Pair
+from hedgerow.auditing.design_matrix import design_known, design_released, known_rows, known_table
+from hedgerow.auditing.pairing import pair_up
+from hedgerow.auditing.subject import of_release
+from hedgerow.auditing.table_pair import Pair
 from hedgerow.columns.table import Table
 from hedgerow.datasets import (
     load_adult,

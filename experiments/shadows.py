@@ -16,11 +16,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from sklearn.metrics import roc_auc_score
 
-from hedgerow.audit.attacks.membership import altered_numbers, attack_scores, known_strangers
-from hedgerow.audit.attacks.most_exposed import ALARMS, guesses
-from hedgerow.audit.pairing import read_unpaired
-from hedgerow.audit.subject import Subject, of_release
-from hedgerow.audit.table_pair import by_name
+from hedgerow.auditing.attacks.membership import altered_numbers, attack_scores, known_strangers
+from hedgerow.auditing.attacks.most_exposed import ALARMS, guesses
+from hedgerow.auditing.pairing import read_unpaired
+from hedgerow.auditing.subject import Subject, of_release
+from hedgerow.auditing.table_pair import by_name
 from hedgerow.columns.table import Table
 from hedgerow.methods.hedge import Hedge
 from hedgerow.schema import Schema

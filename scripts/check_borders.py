@@ -31,7 +31,7 @@ ORDER = (
     "methods",
     "guard",
     "release",
-    "audit",
+    "auditing",
     "report",
     "workflow",
     "studio",
@@ -43,15 +43,15 @@ PART_OF = {"__main__": "cli", "io": "columns"}
 
 # Third-party packages that only some folders may import (anywhere in a file).
 ALLOWED = {
-    "numba": {"kernels", "trees", "backends", "methods", "audit"},
+    "numba": {"kernels", "trees", "backends", "methods", "auditing"},
     "llvmlite": {"kernels"},
     "pyspark": {"backends"},
     "duckdb": {"columns", "backends", "datasets"},
     "sqlglot": {"backends"},
     "typer": {"cli"},
     "rich": {"cli"},
-    "sklearn": {"methods", "release", "audit"},
-    "matplotlib": {"report", "release", "audit"},  # the last two name its axes
+    "sklearn": {"methods", "release", "auditing"},
+    "matplotlib": {"report", "release", "auditing"},  # the last two name its axes
     "jinja2": {"methods", "report", "studio"},
     "fastapi": {"studio"},
     "starlette": {"studio"},
@@ -196,7 +196,7 @@ def _inner(where: str, line: int, room: str, parts: list[str]) -> list[str]:
     if target == "__init__" or target not in ORDER:
         return (
             []
-            if room in ("cli", "release", "audit", "report")
+            if room in ("cli", "release", "auditing", "report")
             else [f"{where}:{line}: {room} imports the public face of the package"]
         )
     if ORDER.index(target) > ORDER.index(room):

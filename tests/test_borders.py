@@ -31,7 +31,7 @@ def test_the_words_are_modest() -> None:
         ("plan/x.py", "def f():\n    from ..release import protect", "plan imports release, which comes after it"),
         ("measures/guarantees.py", "from ..methods.mart import MART", "measures imports methods"),
         ("measures/guarantees.py", "from hedgerow import MART", "public face"),
-        ("audit/x.py", "import duckdb", "only backends, columns, datasets import duckdb"),
+        ("auditing/x.py", "import duckdb", "only backends, columns, datasets import duckdb"),
         ("cli/x.py", "import pyarrow", "pyarrow is heavy"),
         ("attic.py", "", "has no place in the order"),
     ],
@@ -74,7 +74,7 @@ def test_the_public_face_loads_nothing_heavy() -> None:
 
 def test_a_short_report_loads_nothing_that_takes_longer_than_a_small_table() -> None:
     code = (
-        "import sys, hedgerow.workflow.session, hedgerow.audit.measure, hedgerow.release.folder\n"
+        "import sys, hedgerow.workflow.session, hedgerow.auditing.measure, hedgerow.release.folder\n"
         "print(sorted({'scipy.stats', 'scipy.optimize', 'sklearn'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

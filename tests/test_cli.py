@@ -645,7 +645,7 @@ def test_every_option_that_a_message_names_is_one_of_the_command_that_prints_it(
 def test_an_audit_that_has_no_room_names_what_audit_has(
     here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from hedgerow.audit import backend
+    from hedgerow.auditing import backend
 
     monkeypatch.setattr(backend, "LEAST", 1 << 60)
     asked = ["audit", "people.csv", "people.csv", "--engine", "duckdb", *FLAGS[:4]]

@@ -162,7 +162,7 @@ class TestFrontier:
         def interrupted(*_args, **_given):
             raise KeyboardInterrupt
 
-        tried = importlib.import_module("hedgerow.audit.frontier")
+        tried = importlib.import_module("hedgerow.auditing.frontier")
         monkeypatch.setattr(tried, "infer", interrupted)
         assert (
             run(

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from hedgerow.audit.attacks.most_exposed import ByCommand
+from hedgerow.auditing.attacks.most_exposed import ByCommand
 from hedgerow.columns import workspace
 from hedgerow.files import abandoned, private_folder, write_private
 from hedgerow.schema import Schema

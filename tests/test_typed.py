@@ -61,8 +61,8 @@ def test_a_strict_script_sees_the_types(tmp_path: Path) -> None:
     )
     for kind in (
         "release.release.Release",
-        "audit.result.Audit",
-        "audit.frontier.Frontier",
+        "auditing.result.Audit",
+        "auditing.frontier.Frontier",
         "schema.Schema",
         "methods.mart.MART",
     ):

@@ -12,9 +12,7 @@ True
 
 from __future__ import annotations
 
-import sys
 from importlib import import_module
-from types import ModuleType
 from typing import Any
 
 from .facade import homes as _homes
@@ -39,14 +37,3 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted(__all__)
-
-
-class _PublicModule(ModuleType):
-    """A module type that keeps public functions from being replaced by submodules of the same name."""
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if not _HOMES.get(name) or not isinstance(value, ModuleType):
-            super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _PublicModule

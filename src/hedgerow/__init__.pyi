@@ -2,11 +2,11 @@
 
 from . import datasets as datasets
 from . import errors as errors
-from .audit.frontier import frontier as frontier
-from .audit.inference import inference as inference
-from .audit.measure import audit as audit
-from .audit.result import Audit as Audit
-from .audit.score import score as score
+from .auditing.frontier import frontier as frontier
+from .auditing.inference import inference as inference
+from .auditing.measure import audit as audit
+from .auditing.result import Audit as Audit
+from .auditing.score import score as score
 from .errors import HedgerowError as HedgerowError
 from .hierarchy import Hierarchy as Hierarchy
 from .key import Key as Key

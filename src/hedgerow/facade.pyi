@@ -3,10 +3,10 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # for mypy such imports make no circles
-    from .audit.column_comparison import Comparison as Comparison
-    from .audit.column_comparison import compare as compare  # Release.compare
-    from .audit.measure import against as against  # Release.against
-    from .audit.profile_result import Judged as Judged
+    from .auditing.column_comparison import Comparison as Comparison
+    from .auditing.column_comparison import compare as compare  # Release.compare
+    from .auditing.measure import against as against  # Release.against
+    from .auditing.profile_result import Judged as Judged
     from .backends.check_sql import check_sql as check_sql  # Plan.check_sql
     from .backends.sql import to_sql as to_sql  # Plan.to_sql
     from .release import apply_plan as apply_plan  # Plan.apply

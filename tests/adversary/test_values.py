@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import hedgerow as hr
-from hedgerow.audit.pairing import same as unchanged
+from hedgerow.auditing.pairing import same as unchanged
 from hedgerow.columns.table import Table
 from hedgerow.errors import HedgerowError, InfeasibleError
 from hedgerow.io.read import read

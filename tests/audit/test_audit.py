@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import hedgerow as hr
-from hedgerow.audit.result import MEASURES
+from hedgerow.auditing.result import MEASURES
 from hedgerow.errors import InputError, ParameterError, SchemaError
 
 from .conftest import people_of

@@ -6,8 +6,8 @@ import pyarrow as pa
 import pytest
 
 import hedgerow as hr
-from hedgerow.audit.column_ablation import coarser, shares
-from hedgerow.audit.frontier import Prepared
+from hedgerow.auditing.column_ablation import coarser, shares
+from hedgerow.auditing.frontier import Prepared
 from hedgerow.io.read import read
 
 # income is 1 or 3 by job, and 0.5 apart by sex; height says nothing

@@ -7,11 +7,11 @@ import pandas as pd
 import pytest
 
 import hedgerow as hr
-from hedgerow.audit import cell_patterns as cells
-from hedgerow.audit.pairing import align
-from hedgerow.audit.released_values import read_released
-from hedgerow.audit.subject import UnreadCells
-from hedgerow.audit.utility.loss import certainty_penalty
+from hedgerow.auditing import cell_patterns as cells
+from hedgerow.auditing.pairing import align
+from hedgerow.auditing.released_values import read_released
+from hedgerow.auditing.subject import UnreadCells
+from hedgerow.auditing.utility.loss import certainty_penalty
 from hedgerow.io.read import read
 
 AGES = list(range(10, 61))

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 import hedgerow as hr
-from hedgerow.audit.non_members import check_control
-from hedgerow.audit.whole_rows import row_labels
+from hedgerow.auditing.non_members import check_control
+from hedgerow.auditing.whole_rows import row_labels
 from hedgerow.errors import InputError
 from hedgerow.io.read import read
 

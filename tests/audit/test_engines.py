@@ -107,9 +107,9 @@ def test_the_order_of_rows_chooses_nobody(home: Path) -> None:
 
 def test_the_sample_is_of_whole_groups(home: Path) -> None:
     """By hand: groups of the released file, and sizes that are those of the whole file."""
-    from hedgerow.audit.pairing import pair_up
-    from hedgerow.audit.sample import sample_of
-    from hedgerow.audit.subject import subject
+    from hedgerow.auditing.pairing import pair_up
+    from hedgerow.auditing.sample import sample_of
+    from hedgerow.auditing.subject import subject
 
     what = subject(home / "parquet", None, None)
     pair = pair_up(people(), what)
@@ -141,7 +141,7 @@ def test_what_is_refused(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "--sample 100000" in str(refused.value.hint)
     with pytest.raises(UnsupportedError, match="others: these need all rows"):
         hr.audit(original, released, engine="duckdb", sample=100, others=[released])
-    monkeypatch.setattr(sys.modules["hedgerow.audit.backend"], "_MEASURED", 1 << 20)
+    monkeypatch.setattr(sys.modules["hedgerow.auditing.backend"], "_MEASURED", 1 << 20)
     with pytest.raises(UnsupportedError, match="measuring 2,000 records takes"):
         hr.audit(original, released, engine="duckdb", memory="1GB", sample=9)
     with pytest.raises(ParameterError, match="sample must be a whole number of at least 1"):

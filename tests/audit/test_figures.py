@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 import hedgerow as hr
-from hedgerow.audit import measure as room
+from hedgerow.auditing import measure as room
 
 PEOPLE = pd.DataFrame({"age": [20, 20, 30, 30] * 5, "pay": range(20)})
 SCHEMA = hr.Schema(quasi=["age"], sensitive=["pay"])

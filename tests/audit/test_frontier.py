@@ -8,7 +8,7 @@ import operator
 import pytest
 
 import hedgerow as hr
-from hedgerow.audit.frontier import Point, mark_dominated
+from hedgerow.auditing.frontier import Point, mark_dominated
 from hedgerow.errors import Cancelled, InfeasibleError, ParameterError
 
 

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 import hedgerow as hr
-from hedgerow.audit.frontier import Frontier, Point, Setting
+from hedgerow.auditing.frontier import Frontier, Point, Setting
 from hedgerow.errors import Cancelled, ParameterError
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")

@@ -7,11 +7,11 @@ import pyarrow as pa
 import pytest
 
 import hedgerow as hr
-from hedgerow.audit.attacks import influence
-from hedgerow.audit.attacks.class_risk import of_true_values
-from hedgerow.audit.non_members import refitting
-from hedgerow.audit.pairing import pair_up
-from hedgerow.audit.subject import of_release
+from hedgerow.auditing.attacks import influence
+from hedgerow.auditing.attacks.class_risk import of_true_values
+from hedgerow.auditing.non_members import refitting
+from hedgerow.auditing.pairing import pair_up
+from hedgerow.auditing.subject import of_release
 from hedgerow.errors import InputError
 from hedgerow.notation import figure
 from hedgerow.report.figures import three_heads, three_numbers

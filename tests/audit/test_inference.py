@@ -7,12 +7,12 @@ import pandas as pd
 import pytest
 
 import hedgerow as hr
-from hedgerow.audit import inference
-from hedgerow.audit import inference as room
-from hedgerow.audit.attacks import learners as learning
-from hedgerow.audit.attacks.learners import TrainingSet
-from hedgerow.audit.design_matrix import known_rows
-from hedgerow.audit.pairing import align
+from hedgerow.auditing import inference
+from hedgerow.auditing import inference as room
+from hedgerow.auditing.attacks import learners as learning
+from hedgerow.auditing.attacks.learners import TrainingSet
+from hedgerow.auditing.design_matrix import known_rows
+from hedgerow.auditing.pairing import align
 from hedgerow.errors import ParameterError
 
 SCHEMA = hr.Schema(quasi=["age", "job"], sensitive=["pay"])

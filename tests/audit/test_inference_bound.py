@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import hedgerow as hr
-from hedgerow.audit.inference import InferenceBound, inference
+from hedgerow.auditing.inference import InferenceBound, inference
 from hedgerow.errors import InfeasibleError, ParameterError, PromiseError
 from hedgerow.methods.estimator import RUNGS, rungs
 

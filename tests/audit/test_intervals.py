@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hedgerow.audit.success import gained, relative, wilson
+from hedgerow.auditing.success import gained, relative, wilson
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,9 @@ import pandas as pd
 import pytest
 
 import hedgerow as hr
-from hedgerow.audit.pairing import align
-from hedgerow.audit.utility import distributions, loss, queries
-from hedgerow.audit.utility.models import learning
+from hedgerow.auditing.pairing import align
+from hedgerow.auditing.utility import distributions, loss, queries
+from hedgerow.auditing.utility.models import learning
 
 SCHEMA = hr.Schema(quasi=["age", "job"], sensitive=["pay"])
 

@@ -10,10 +10,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import hedgerow as hr
-from hedgerow.audit.matching import order_shown_by
-from hedgerow.audit.pairing import pair_up
-from hedgerow.audit.released_values import read_released
-from hedgerow.audit.subject import Subject, Unpaired
+from hedgerow.auditing.matching import order_shown_by
+from hedgerow.auditing.pairing import pair_up
+from hedgerow.auditing.released_values import read_released
+from hedgerow.auditing.subject import Subject, Unpaired
 from hedgerow.errors import InputError
 from hedgerow.io.read import read
 from hedgerow.release.folder import altered

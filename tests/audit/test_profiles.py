@@ -15,7 +15,7 @@ import pyarrow.csv as pacsv
 import pytest
 
 import hedgerow as hr
-from hedgerow.audit.safe_harbor import identifiers_found
+from hedgerow.auditing.safe_harbor import identifiers_found
 from hedgerow.cli.app import run
 from hedgerow.columns.table import Table
 from hedgerow.errors import Cancelled, ParameterError, PromiseError

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import hedgerow as hr
-from hedgerow.audit.pairing import align
+from hedgerow.auditing.pairing import align
 from hedgerow.errors import InputError, SchemaError
 from hedgerow.hierarchy import Hierarchy
 from hedgerow.schema import Schema

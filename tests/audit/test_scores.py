@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import hedgerow as hr
-from hedgerow.audit.score import score
+from hedgerow.auditing.score import score
 from hedgerow.errors import InputError, ParameterError, UnsupportedError
 from hedgerow.measures.masking_scores import (
     by_deviations,

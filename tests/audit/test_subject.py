@@ -12,9 +12,9 @@ import pandas as pd
 import pytest
 
 import hedgerow as hr
-from hedgerow.audit.pairing import align, join, pair_up
-from hedgerow.audit.subject import Subject
-from hedgerow.audit.utility.loss import certainty_penalty
+from hedgerow.auditing.pairing import align, join, pair_up
+from hedgerow.auditing.subject import Subject
+from hedgerow.auditing.utility.loss import certainty_penalty
 from hedgerow.errors import InputError, SchemaError
 from hedgerow.io.read import read
 from hedgerow.release.records import RowMap

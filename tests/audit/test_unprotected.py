@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 import hedgerow as hr
-from hedgerow.audit.single_table import unprotected
+from hedgerow.auditing.single_table import unprotected
 from hedgerow.errors import SchemaError
 from hedgerow.io.read import read
 

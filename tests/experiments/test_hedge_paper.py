@@ -10,7 +10,7 @@ import pytest
 
 import hedgerow as hr
 from experiments import hedge
-from hedgerow.audit.subject import of_fitted
+from hedgerow.auditing.subject import of_fitted
 from hedgerow.io.read import read
 
 PEOPLE = hr.datasets.make_people(500, seed=3)

@@ -203,7 +203,7 @@ def test_the_release_uses_other_noise_than_the_search():
     best = method.search_[0]
     given = PoROP(best["block_size"], degree=best["degrees"], random_state=5).fit_transform(frame)
     pd.testing.assert_frame_equal(method.transform(frame), given)
-    from hedgerow.audit.score import score
+    from hedgerow.auditing.score import score
 
     made = score(frame, given)
     assert made.score not in (best["score"], best["held_out"])

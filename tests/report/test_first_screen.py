@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 import hedgerow as hr
-from hedgerow.audit.attacks.class_risk import other_columns
+from hedgerow.auditing.attacks.class_risk import other_columns
 from hedgerow.io.read import read
 from hedgerow.notation import percent
 from hedgerow.report.page import render
@@ -197,7 +197,7 @@ def test_values_cannot_leave_their_place_in_the_page():
 
 def test_many_different_rows_are_not_looked_up(monkeypatch, made):
     people, release, _ = made
-    monkeypatch.setattr(sys.modules["hedgerow.audit.single_records"], "MOST", 20)
+    monkeypatch.setattr(sys.modules["hedgerow.auditing.single_records"], "MOST", 20)
     page = page_of(hr.audit(people, release, **QUICK), release)
     assert "Look up a person" not in page
     assert "before and after</h2>" in page

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import hedgerow as hr
-from hedgerow.audit.column_comparison import scatter
+from hedgerow.auditing.column_comparison import scatter
 from hedgerow.errors import ParameterError
 from hedgerow.report.page import render
 from tests.audit.conftest import people_of

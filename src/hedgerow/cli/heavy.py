@@ -1,12 +1,12 @@
 """Import everything that loads slowly; a command imports this module only when it runs."""
 
-from ..audit.measure import audit as audit
-from ..audit.measure import refuse_whole as refuse_whole
-from ..audit.profile_result import needs_attacks as needs_attacks
-from ..audit.score import score as score
-from ..audit.subject import check_order as check_order
-from ..audit.subject import folder_of as folder_of
-from ..audit.subject import plan_of as plan_of
+from ..auditing.measure import audit as audit
+from ..auditing.measure import refuse_whole as refuse_whole
+from ..auditing.profile_result import needs_attacks as needs_attacks
+from ..auditing.score import score as score
+from ..auditing.subject import check_order as check_order
+from ..auditing.subject import folder_of as folder_of
+from ..auditing.subject import plan_of as plan_of
 from ..datasets import make_people as make_people
 from ..io.write import write_table as write_table
 from ..methods.hedge import Hedge as Hedge

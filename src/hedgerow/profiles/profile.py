@@ -32,7 +32,7 @@ class Criterion:
     asks : str
         The requirement in a sentence.
     statistic : str
-        The figure that answers it (`hedgerow.audit.profile_result`).
+        The figure that answers it (`hedgerow.auditing.profile_result`).
     at_most, at_least : float, optional
         The threshold of the figure; without either, the figure is reported but not judged.
     read : {"primary", "reprint", "secondary"}

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..audit.column_comparison import moved_share, scatter
+from ..auditing.column_comparison import moved_share, scatter
 from ..errors import InputError
 from ..measures import disclosure
 from ..measures.guarantees import cap_of

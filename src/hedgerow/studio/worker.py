@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from ..audit.profile_result import needs_attacks
-from ..audit.single_records import row_texts
-from ..audit.table_pair import evenly
+from ..auditing.profile_result import needs_attacks
+from ..auditing.single_records import row_texts
+from ..auditing.table_pair import evenly
 from ..backends.precompile import begin
 from ..datasets import make_people
 from ..errors import Cancelled, HedgerowError, InfeasibleError, ParameterError, SchemaError, UnsupportedError

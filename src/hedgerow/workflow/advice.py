@@ -62,7 +62,7 @@ def advise(
     Parameters
     ----------
     today : mapping, optional
-        As `audit.single_table.unprotected` returns it.
+        As `auditing.single_table.unprotected` returns it.
     frontier : mapping, optional
         As `Frontier.to_dict` has it.
     chosen : mapping, optional

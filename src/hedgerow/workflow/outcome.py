@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from ..audit.inference import in_words
-from ..audit.result import Audit
+from ..auditing.inference import in_words
+from ..auditing.result import Audit
 from ..notation import figure, percent
 from ..release import Release
 from ..release.guard_words import form_in_words, shifts_in_words

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, overload
 
-from ..audit.inference import InferenceBound
-from ..audit.measure import bind_profile
+from ..auditing.inference import InferenceBound
+from ..auditing.measure import bind_profile
 from ..backends.select import chosen
 from ..errors import InfeasibleError, ParameterError, UnsupportedError
 from ..guard.guarding import GuardOptions

@@ -9,11 +9,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ..audit.column_ablation import shares
-from ..audit.frontier import Frontier, Point, Prepared, frontier
-from ..audit.measure import audit, bind_profile
-from ..audit.result import Audit
-from ..audit.single_table import unprotected
+from ..auditing.column_ablation import shares
+from ..auditing.frontier import Frontier, Point, Prepared, frontier
+from ..auditing.measure import audit, bind_profile
+from ..auditing.result import Audit
+from ..auditing.single_table import unprotected
 from ..backends import ENGINES, base
 from ..backends.select import chosen, opened
 from ..columns.table import Table
@@ -198,7 +198,7 @@ class Session:
     def today(
         self, schema: Schema | None = None, *, attacks: bool = True, progress: Progress | None = None
     ) -> dict[str, Any]:
-        """Measure what the table reveals without protection; see `hedgerow.audit.single_table`.
+        """Measure what the table reveals without protection; see `hedgerow.auditing.single_table`.
 
         Parameters
         ----------
@@ -325,7 +325,7 @@ class Session:
     def carried(self, *, progress: Progress | None = None) -> dict[str, Any]:
         """Measure how much each quasi-identifier adds to what the groups of the chosen method reveal.
 
-        The release is made again without each of them; see `hedgerow.audit.column_ablation`.
+        The release is made again without each of them; see `hedgerow.auditing.column_ablation`.
         """
         choice = self.choice
         with self._running(progress) as report:

@@ -8,15 +8,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from hedgerow.audit.attacks.downcoding import _within_cells
-from hedgerow.audit.attacks.influence import influence
-from hedgerow.audit.attacks.linking import linking_attacks
-from hedgerow.audit.attacks.regression import regression
-from hedgerow.audit.attacks.singling_out import predicate_singling_out
-from hedgerow.audit.design_matrix import known_rows
-from hedgerow.audit.pairing import align
-from hedgerow.audit.record_distance import Reach
-from hedgerow.audit.table_pair import spread
+from hedgerow.auditing.attacks.downcoding import _within_cells
+from hedgerow.auditing.attacks.influence import influence
+from hedgerow.auditing.attacks.linking import linking_attacks
+from hedgerow.auditing.attacks.regression import regression
+from hedgerow.auditing.attacks.singling_out import predicate_singling_out
+from hedgerow.auditing.design_matrix import known_rows
+from hedgerow.auditing.pairing import align
+from hedgerow.auditing.record_distance import Reach
+from hedgerow.auditing.table_pair import spread
 from hedgerow.io.read import read
 from hedgerow.schema import Schema
 

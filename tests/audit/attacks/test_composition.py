@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 import hedgerow as hr
-from hedgerow.audit.attacks.composition import ReleaseGroups, composition
-from hedgerow.audit.pairing import align
+from hedgerow.auditing.attacks.composition import ReleaseGroups, composition
+from hedgerow.auditing.pairing import align
 from hedgerow.errors import InputError
 from hedgerow.schema import Schema
 

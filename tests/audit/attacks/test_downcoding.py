@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 
 import hedgerow as hr
-from hedgerow.audit.attacks.downcoding import downcoding
-from hedgerow.audit.pairing import align, pair_up
-from hedgerow.audit.subject import of_release
+from hedgerow.auditing.attacks.downcoding import downcoding
+from hedgerow.auditing.pairing import align, pair_up
+from hedgerow.auditing.subject import of_release
 from hedgerow.hierarchy import Hierarchy
 from hedgerow.schema import Schema
 

@@ -11,11 +11,11 @@ import pyarrow.parquet as pq
 import pytest
 
 import hedgerow as hr
-from hedgerow.audit.attacks import group_learners
-from hedgerow.audit.attacks.learners import LEARNERS
-from hedgerow.audit.inference import InferenceBound, training_set
-from hedgerow.audit.pairing import pair_up
-from hedgerow.audit.subject import of_release
+from hedgerow.auditing.attacks import group_learners
+from hedgerow.auditing.attacks.learners import LEARNERS
+from hedgerow.auditing.inference import InferenceBound, training_set
+from hedgerow.auditing.pairing import pair_up
+from hedgerow.auditing.subject import of_release
 from hedgerow.errors import InfeasibleError, ParameterError, PromiseError
 
 from ...contracts.methods import CASES

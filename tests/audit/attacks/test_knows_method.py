@@ -14,10 +14,10 @@ import pandas as pd
 import pytest
 
 import hedgerow as hr
-from hedgerow.audit.attacks import knows_method as attack
-from hedgerow.audit.attacks.knows_method import Values, agreeing, knows_method, list_tables, posterior
-from hedgerow.audit.pairing import pair_up
-from hedgerow.audit.subject import of_release
+from hedgerow.auditing.attacks import knows_method as attack
+from hedgerow.auditing.attacks.knows_method import Values, agreeing, knows_method, list_tables, posterior
+from hedgerow.auditing.pairing import pair_up
+from hedgerow.auditing.subject import of_release
 from hedgerow.io.read import read
 from hedgerow.measures.guarantees import BEYOND, from_promise
 

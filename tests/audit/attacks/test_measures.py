@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hedgerow as hr
-from hedgerow.audit.attacks import class_risk
-from hedgerow.audit.success import Tolerance
+from hedgerow.auditing.attacks import class_risk
+from hedgerow.auditing.success import Tolerance
 from hedgerow.measures import Counts, group
 
 labelled = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 5)), min_size=1, max_size=40)

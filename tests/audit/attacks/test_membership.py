@@ -9,10 +9,10 @@ import pandas as pd
 import pytest
 
 import hedgerow as hr
-from hedgerow.audit.attacks.membership import _agreements, _Release, membership
-from hedgerow.audit.non_members import left_out, refitting, with_strangers
-from hedgerow.audit.pairing import align, pair_up
-from hedgerow.audit.subject import of_release
+from hedgerow.auditing.attacks.membership import _agreements, _Release, membership
+from hedgerow.auditing.non_members import left_out, refitting, with_strangers
+from hedgerow.auditing.pairing import align, pair_up
+from hedgerow.auditing.subject import of_release
 from hedgerow.io.read import read
 from hedgerow.schema import Schema
 

@@ -13,8 +13,8 @@ import pytest
 from scipy.stats import norm
 
 import hedgerow as hr
-from hedgerow.audit.attacks.most_exposed import ByCommand, exposed, least_epsilon, most_exposed, remaking, summary
-from hedgerow.audit.subject import Subject, of_release
+from hedgerow.auditing.attacks.most_exposed import ByCommand, exposed, least_epsilon, most_exposed, remaking, summary
+from hedgerow.auditing.subject import Subject, of_release
 from hedgerow.cli import main
 from hedgerow.columns.table import Table
 from hedgerow.io.read import read

@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 
 import hedgerow as hr
-from hedgerow.audit.attacks.class_risk import population_sizes, weighted_sizes
-from hedgerow.audit.pairing import align
+from hedgerow.auditing.attacks.class_risk import population_sizes, weighted_sizes
+from hedgerow.auditing.pairing import align
 from hedgerow.errors import InputError
 from hedgerow.io.read import read
 from hedgerow.schema import Schema

@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from hedgerow.audit.attacks.singling_out import predicate_singling_out
-from hedgerow.audit.non_members import with_strangers
-from hedgerow.audit.pairing import align
+from hedgerow.auditing.attacks.singling_out import predicate_singling_out
+from hedgerow.auditing.non_members import with_strangers
+from hedgerow.auditing.pairing import align
 from hedgerow.io.read import read
 from hedgerow.schema import Schema
 

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 import hedgerow as hr
-from hedgerow.audit.attacks.special_uniques import special_uniques, spread_over_records
+from hedgerow.auditing.attacks.special_uniques import special_uniques, spread_over_records
 from hedgerow.errors import ParameterError
 
 KEYS = ["urbrur", "roof", "walls", "water", "electcon", "relat", "sex"]

@@ -7,10 +7,10 @@ import pandas as pd
 import pytest
 
 import hedgerow as hr
-from hedgerow.audit.attacks.linking import linking_attacks
-from hedgerow.audit.attacks.regression import regression
-from hedgerow.audit.attacks.singling_out import predicate_singling_out
-from hedgerow.audit.pairing import align
+from hedgerow.auditing.attacks.linking import linking_attacks
+from hedgerow.auditing.attacks.regression import regression
+from hedgerow.auditing.attacks.singling_out import predicate_singling_out
+from hedgerow.auditing.pairing import align
 from hedgerow.io.read import read
 from hedgerow.schema import Schema
 

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from hedgerow.audit.pairing import read_unpaired
-from hedgerow.audit.subject import subject
+from hedgerow.auditing.pairing import read_unpaired
+from hedgerow.auditing.subject import subject
 from hedgerow.schema import Schema
 
 SCHEMA = Schema(quasi=["age", "place", "job", "height"], sensitive=["pay", "ill"])

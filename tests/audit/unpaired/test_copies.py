@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import fisher_exact
 
 import hedgerow as hr
-from hedgerow.audit.attacks.copies import found_again, surprise
+from hedgerow.auditing.attacks.copies import found_again, surprise
 from hedgerow.report.reasons import REASONS, reasons
 
 pytestmark = pytest.mark.filterwarnings("ignore")

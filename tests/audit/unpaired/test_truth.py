@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hedgerow.audit.attacks.linking import linking
-from hedgerow.audit.attacks.membership import membership
-from hedgerow.audit.attacks.regression import regression
-from hedgerow.audit.attacks.singling_out import exchanged, singling_out
-from hedgerow.audit.non_members import with_strangers
+from hedgerow.auditing.attacks.linking import linking
+from hedgerow.auditing.attacks.membership import membership
+from hedgerow.auditing.attacks.regression import regression
+from hedgerow.auditing.attacks.singling_out import exchanged, singling_out
+from hedgerow.auditing.non_members import with_strangers
 
 from .conftest import SCHEMA, drawn, leaky, tables_of
 

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 import hedgerow as hr
-from hedgerow.audit.pairing import align
-from hedgerow.audit.utility import distributions, loss, queries
+from hedgerow.auditing.pairing import align
+from hedgerow.auditing.utility import distributions, loss, queries
 from hedgerow.schema import Schema
 
 PEOPLE = pd.DataFrame({"age": [20, 30, 40, 60], "job": ["cook", "nurse", "clerk", "cook"], "pay": [1.0, 2.0, 3.0, 6.0]})

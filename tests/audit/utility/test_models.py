@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import hedgerow as hr
-from hedgerow.audit.pairing import align
-from hedgerow.audit.utility.models import errors, learning
+from hedgerow.auditing.pairing import align
+from hedgerow.auditing.utility.models import errors, learning
 from hedgerow.errors import ParameterError
 from tests.audit.conftest import people_of
 

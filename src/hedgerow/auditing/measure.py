@@ -789,7 +789,7 @@ def audit(
     return replace(result, profile=judged(result.to_dict(), what.table, standard))
 
 
-# the function stands in front of its room, `hedgerow.audit`
+# users ask the function for it as well as the class
 audit.json_schema = Audit.json_schema  # type: ignore[attr-defined]
 
 
