@@ -392,9 +392,10 @@ def serve(path: str | None, *, port: int = 0, ready: Callable[[str], None]) -> N
 def _listening(port: int) -> Listening:
     """Return a socket that listens only on the loopback address."""
     listening = Listening(socket.AF_INET, socket.SOCK_STREAM)
-    # on Windows that option would let any other program listen on the same port, and get the token
-    alone = socket.SO_EXCLUSIVEADDRUSE if sys.platform == "win32" else socket.SO_REUSEADDR
-    listening.setsockopt(socket.SOL_SOCKET, alone, 1)
+    if sys.platform == "win32":  # where the other option lets any program listen on the same port, and get the token
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_EXCLUSIVEADDRUSE, 1)
+    else:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind(("127.0.0.1", port))
         listening.listen()  # before the address is told: a browser may be faster than the server
