@@ -781,7 +781,8 @@ def pycanon(asked: argparse.Namespace) -> Iterator[Side]:
     people = adult(asked).to_pandas().dropna().reset_index(drop=True)
     schema = hr.Schema(quasi=(*ADULT, "hours-per-week"), sensitive=["occupation"])
     method = hr.MART(k=10, max_disclosure=0.5, categorical="concatenate")
-    release, quasi = hr.protect(people, schema, method).table, [*ADULT, "hours-per-week"]
+    protected, quasi = hr.protect(people, schema, method), [*ADULT, "hours-per-week"]
+    release, people = protected.table, people.iloc[protected.rows].reset_index(drop=True)  # row by row
 
     def in_words(figures: list[float]) -> str:
         names = ("k", "l", "entropy l", "alpha", "t", "basic beta", "enhanced beta", "delta")
