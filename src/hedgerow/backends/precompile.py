@@ -68,7 +68,7 @@ def late_functions(method: str) -> Iterator[tuple[Any, tuple[types.Type, ...]]]:
 
 
 def _named(kind: Any) -> Any:
-    return lambda *fields: types.NamedTuple(fields, kind)
+    return lambda *fields: types.BaseTuple.from_types(fields, kind)
 
 
 def compile_all(method: str) -> None:
