@@ -536,7 +536,7 @@ def audit(
 
     Memory grows linearly with the rows (about 1.5 KB per row with ten quasi-identifiers), and learners
     are trained on 20,000 distinct rows with at most 62 features per quasi-identifier. A million rows
-    with a column of 80,000 values need 2 GB with all attacks (`benchmarks/audit.py --attacks`).
+    with a column of 80,000 values need 2 GB with all attacks (`benchmarks/speed.py attacks`).
 
     Parameters
     ----------
