@@ -539,7 +539,8 @@ def test_a_column_with_a_comma_in_its_name_is_told_how_to_name(here: Path, capsy
 
 READING = "inspect protect apply audit frontier score reconstruct verify-model"
 SAYS = {
-    "audit": "audit",
+    "auditing": "audit",
+    "auditing/frontier.py": "frontier",
     "cli/app.py": "protect",
     "cli/console.py": "protect apply",
     "cli/command.py": "protect",
@@ -554,10 +555,6 @@ SAYS = {
     "release": "protect",
     "release/apply.py": "apply",
     "release/texts.toml/caution": "protect frontier",
-    "release/texts.toml/release/drawn_plan": "apply",
-    "release/texts.toml/release/outside": "apply",
-    "release/texts.toml/release/no_parent": "protect frontier",
-    "release/texts.toml/release/read_only": "protect frontier",
     "release/folder.py": "protect frontier",
     "report": "protect audit",
     "workflow": "protect",
