@@ -120,7 +120,7 @@ def test_verification_refuses_what_a_careless_grower_made(name: str, monkeypatch
     def careless(columns: Any, n_rows: Any = None, *, scored: bool = False) -> Any:
         return careful(columns, n_rows)
 
-    monkeypatch.setattr(partition.Responses, "of", careless)
+    monkeypatch.setattr(partition.Responses, "from_columns", careless)
     monkeypatch.setattr(hr.MART, "_merged", lambda self, tree, *asked: tree)
     with pytest.raises(hr.HedgerowError, match=r"disclosure: required 0\.3"):
         hr.protect(people(name), SCHEMA, hr.MART(k=10, max_disclosure=CAP))
