@@ -91,7 +91,8 @@ def rows_in_words(table: Mapping[str, Any]) -> str:
     if table["paired"]:
         return f"{table['rows']:,} rows, {table['suppressed']:,} left out"
     if table["alone"]:
-        return f"{table['rows']:,} released rows, compared with no original"
+        original = "no original" if table["original_rows"] is None else "nothing, though an original was given"
+        return f"{table['rows']:,} released rows, compared with {original}"
     strangers = f"{table['strangers']:,} people took no part" if table["strangers"] else "no control was given"
     rows, original = table["rows"], table["original_rows"]
     return text("summary", "unpaired_rows", rows=rows, original=original, strangers=strangers)
@@ -224,7 +225,7 @@ def _disclosed(audit: Mapping[str, Any]) -> Iterator[str]:
         yield text("summary", "three")
         yield from fitted(rows, ("column", *SHORT))
     if rows and not risk["inference"] and not audit["table"]["alone"]:
-        yield "What learners infer was not measured: it takes attacks (--attacks)."
+        yield "What learners infer was not measured" + ("." if audit["attacks"] else ": it takes attacks (--attacks).")
     yield from risk["inference"]["notes"] if risk["inference"] else ()
     yield from refusals_in_words(risk.get("knows_method"))
 
