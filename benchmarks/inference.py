@@ -28,8 +28,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import hedgerow as hr
-from hedgerow.auditing.attacks.learners import TRAINED
 from hedgerow.auditing.inference import infer
+from hedgerow.auditing.learners import TRAINED
 from hedgerow.auditing.pairing import align
 
 CAPS = (None, 0.5, 0.3, 0.2)

@@ -774,7 +774,7 @@ def pycanon(asked: argparse.Namespace) -> Iterator[Side]:
     from pycanon import anonymity
 
     import hedgerow as hr
-    from hedgerow.auditing.attacks.class_risk import diversity_summary
+    from hedgerow.auditing.class_risk import diversity_summary
     from hedgerow.auditing.pairing import align
     from hedgerow.measures import Classes
 
@@ -847,7 +847,7 @@ def survey(asked: argparse.Namespace) -> Iterator[Side]:
     import pyarrow as pa
 
     import hedgerow as hr
-    from hedgerow.auditing.attacks.class_risk import journalist, released_risk
+    from hedgerow.auditing.class_risk import journalist, released_risk
     from hedgerow.auditing.pairing import align
 
     draws, full = np.random.default_rng(0), 1_000_000  # a smaller table is its first rows

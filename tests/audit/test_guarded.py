@@ -7,8 +7,8 @@ import pyarrow as pa
 import pytest
 
 import hedgerow as hr
-from hedgerow.auditing.attacks import influence
-from hedgerow.auditing.attacks.class_risk import of_true_values
+from hedgerow.auditing import influence
+from hedgerow.auditing.class_risk import of_true_values
 from hedgerow.auditing.non_members import refitting
 from hedgerow.auditing.pairing import pair_up
 from hedgerow.auditing.subject import of_release

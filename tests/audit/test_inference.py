@@ -9,9 +9,9 @@ import pytest
 import hedgerow as hr
 from hedgerow.auditing import inference
 from hedgerow.auditing import inference as room
-from hedgerow.auditing.attacks import learners as learning
-from hedgerow.auditing.attacks.learners import TrainingSet
+from hedgerow.auditing import learners as learning
 from hedgerow.auditing.design_matrix import known_rows
+from hedgerow.auditing.learners import TrainingSet
 from hedgerow.auditing.pairing import align
 from hedgerow.errors import ParameterError
 

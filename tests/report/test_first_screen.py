@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 import hedgerow as hr
-from hedgerow.auditing.attacks.class_risk import other_columns
+from hedgerow.auditing.class_risk import other_columns
 from hedgerow.io.read import read
 from hedgerow.notation import percent
 from hedgerow.report.page import render

@@ -29,8 +29,8 @@ from ..release import Release, make_release
 from ..schema import SCHEMA, Schema
 from ..texts import text
 from ..validation import METHOD, NAMES, PROGRESS, SEED, takes, whole
-from .attacks.learners import LEARNERS, MOST_CLASSES, TrainingSet, attackers, nearest_of
 from .design_matrix import OUTSIDE, shown_values, true_values
+from .learners import LEARNERS, MOST_CLASSES, TrainingSet, attackers, nearest_of
 from .non_members import Outside, Refit, check_control, left_out, refitting
 from .pairing import pair_up
 from .subject import of_release

@@ -46,13 +46,10 @@ from ..validation import (
     takes,
     whole,
 )
-from .attacks.class_risk import Population, journalist, other_columns, released_risk, weighted_sizes
 from .attacks.composition import composition, other_releases
 from .attacks.copies import equal_rows, found_by_value, left_as_they_were
 from .attacks.downcoding import downcoding
-from .attacks.influence import influence
 from .attacks.knows_method import knows_method
-from .attacks.learners import LEARNERS, check_learners
 from .attacks.linking import linkage_summary, linking, linking_attacks
 from .attacks.membership import membership
 from .attacks.most_exposed import Remake, check_counts, most_exposed, remaking
@@ -60,8 +57,11 @@ from .attacks.regression import regression
 from .attacks.singling_out import predicate_singling_out, singling_out
 from .attacks.special_uniques import FRACTION, SpecialUniques, special_uniques, summary
 from .backend import check_room, holder
+from .class_risk import Population, journalist, other_columns, released_risk, weighted_sizes
 from .column_comparison import histograms
 from .inference import infer
+from .influence import influence
+from .learners import LEARNERS, check_learners
 from .non_members import FOLDS, Outside, Refit, check_control, left_out, refitting, with_strangers
 from .pairing import pair_up, read_unpaired
 from .profile_result import FAILS, MEASURED, MEETS, Judged, check_met, judged, needs_attacks, unmet

@@ -22,8 +22,8 @@ from ..measures.class_counts import Counts
 from ..notation import moment, number, plain
 from ..texts import refusal
 from ..validation import PATH, takes
-from .attacks.class_risk import Population, household_risks
 from .attacks.special_uniques import SpecialUniques
+from .class_risk import Population, household_risks
 from .design_matrix import shown_values
 from .released_values import ReleasedColumn
 from .success import AttackTarget

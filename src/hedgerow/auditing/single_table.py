@@ -16,9 +16,9 @@ from ..notation import plain
 from ..progress import Progress, telling
 from ..schema import SURVEY, Schema
 from ..texts import text
-from .attacks.influence import influence
 from .attacks.regression import regression
 from .cell_patterns import suppressed
+from .influence import influence
 from .pairing import check_measured, join
 from .released_values import ReleasedColumn, unchanged
 from .subject import Subject

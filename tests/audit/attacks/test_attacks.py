@@ -9,11 +9,11 @@ import pandas as pd
 import pytest
 
 from hedgerow.auditing.attacks.downcoding import _within_cells
-from hedgerow.auditing.attacks.influence import influence
 from hedgerow.auditing.attacks.linking import linking_attacks
 from hedgerow.auditing.attacks.regression import regression
 from hedgerow.auditing.attacks.singling_out import predicate_singling_out
 from hedgerow.auditing.design_matrix import known_rows
+from hedgerow.auditing.influence import influence
 from hedgerow.auditing.pairing import align
 from hedgerow.auditing.record_distance import Reach
 from hedgerow.auditing.table_pair import spread

@@ -11,9 +11,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import hedgerow as hr
-from hedgerow.auditing.attacks import group_learners
-from hedgerow.auditing.attacks.learners import LEARNERS
+from hedgerow.auditing import group_learners
 from hedgerow.auditing.inference import InferenceBound, training_set
+from hedgerow.auditing.learners import LEARNERS
 from hedgerow.auditing.pairing import pair_up
 from hedgerow.auditing.subject import of_release
 from hedgerow.errors import InfeasibleError, ParameterError, PromiseError

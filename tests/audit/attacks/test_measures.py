@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hedgerow as hr
-from hedgerow.auditing.attacks import class_risk
+from hedgerow.auditing import class_risk
 from hedgerow.auditing.success import Tolerance
 from hedgerow.measures import Counts, group
 

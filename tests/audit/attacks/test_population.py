@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import hedgerow as hr
-from hedgerow.auditing.attacks.class_risk import population_sizes, weighted_sizes
+from hedgerow.auditing.class_risk import population_sizes, weighted_sizes
 from hedgerow.auditing.pairing import align
 from hedgerow.errors import InputError
 from hedgerow.io.read import read

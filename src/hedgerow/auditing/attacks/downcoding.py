@@ -15,10 +15,10 @@ from scipy.sparse import csr_array
 from ...columns.column import Column
 from ...measures import Floats, Ints, group
 from ...progress import Tell, telling
+from ..learners import quiet
 from ..released_values import ReleasedColumn
 from ..success import Rates, attack_record, wilson
 from ..table_pair import Pair, by_name, evenly, spread
-from .learners import quiet
 
 # released classes that dependence is learnt from, spread evenly over their sorted cells
 LEARNT_FROM = 20_000

@@ -18,13 +18,13 @@ from ...methods.response.caps import DESCRIBED
 from ...plan import Plan, Randomize
 from ...progress import Tell, telling
 from ...texts import text
+from ..class_risk import best_guesses, twentieths
 from ..design_matrix import Known, known_rows
+from ..learners import by_person
 from ..record_distance import NEAR, Reach
 from ..released_values import ReleasedColumn
 from ..success import AttackTarget, Rates, area, attack_record, rate_of
 from ..table_pair import Pair, People, TablePair, by_name, spread
-from .class_risk import best_guesses, twentieths
-from .learners import by_person
 
 
 def linking_attacks(

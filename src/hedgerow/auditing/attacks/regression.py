@@ -19,10 +19,10 @@ from ...columns.column import Column
 from ...measures import Counts, Floats, Ints
 from ...progress import Tell, telling
 from ..design_matrix import OUTSIDE, shown_values, true_values
+from ..learners import LEARNERS, TRAINED, TrainingSet, nearest_of, same_for_all
 from ..non_members import FOLDS
 from ..success import AttackTarget, Rates, attack_record, rate_of
 from ..table_pair import Asked, TablePair, by_name, spread
-from .learners import LEARNERS, TRAINED, TrainingSet, nearest_of, same_for_all
 
 
 def regression(

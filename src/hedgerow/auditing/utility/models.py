@@ -11,8 +11,8 @@ from ...columns.column import Column
 from ...errors import InputError, ParameterError
 from ...measures import Floats, Ints
 from ...progress import Tell, telling
-from ..attacks.learners import estimator, quiet
 from ..design_matrix import design_known, design_released, shown_values, true_values
+from ..learners import estimator, quiet
 from ..table_pair import Pair, TablePair, evenly
 
 MAX_ROWS = 10_000

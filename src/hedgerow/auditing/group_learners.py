@@ -11,10 +11,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
 
-from ...measures import Bools, Counts, Floats, Groups, Ints, group
-from ...measures.class_counts import spans
-from ..design_matrix import OUTSIDE, UNKNOWN, Known
-from ..released_values import ReleasedColumn
+from ..measures import Bools, Counts, Floats, Groups, Ints, group
+from ..measures.class_counts import spans
+from .design_matrix import OUTSIDE, UNKNOWN, Known
+from .released_values import ReleasedColumn
 
 # quantile bins of a number, for learning from group counts
 BINS = 16

@@ -12,12 +12,12 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array, identity
 
-from ...columns.column import Column
-from ...columns.roles import check_weights
-from ...columns.table import Table
-from ...errors import InputError, ParameterError
-from ...kernels.exact_sums import total
-from ...measures import (
+from ..columns.column import Column
+from ..columns.roles import check_weights
+from ..columns.table import Table
+from ..errors import InputError, ParameterError
+from ..kernels.exact_sums import total
+from ..measures import (
     Classes,
     Counts,
     Floats,
@@ -30,13 +30,13 @@ from ...measures import (
     group,
     sizes,
 )
-from ...measures.proper_scores import Public
-from ...schema import Schema
-from ..column_comparison import BINS, scatter
-from ..design_matrix import known_table, shown_values
-from ..success import AttackTarget, Tolerance, relative
-from ..table_pair import Pair, TablePair
+from ..measures.proper_scores import Public
+from ..schema import Schema
+from .column_comparison import BINS, scatter
+from .design_matrix import known_table, shown_values
 from .group_learners import matrix_of
+from .success import AttackTarget, Tolerance, relative
+from .table_pair import Pair, TablePair
 
 
 def released_risk(

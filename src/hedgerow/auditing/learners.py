@@ -14,15 +14,15 @@ import numpy.typing as npt
 from scipy.sparse import csr_array
 from scipy.spatial import KDTree
 
-from ...errors import ParameterError
-from ...kernels.threads import in_parts
-from ...measures import Counts, Floats, Groups, Ints, group
-from ..design_matrix import UNKNOWN, Everybody, Known, design_known, design_released
-from ..record_distance import NEAR, WHOLE, Reach, bound
-from ..released_values import ReleasedColumn
-from ..success import Tolerance
-from ..table_pair import TablePair, evenly
+from ..errors import ParameterError
+from ..kernels.threads import in_parts
+from ..measures import Counts, Floats, Groups, Ints, group
+from .design_matrix import UNKNOWN, Everybody, Known, design_known, design_released
 from .group_learners import GroupCounts, GroupRows, corrected, entries_of, matrix_of, rows_by_group
+from .record_distance import NEAR, WHOLE, Reach, bound
+from .released_values import ReleasedColumn
+from .success import Tolerance
+from .table_pair import TablePair, evenly
 
 # learners of rows
 TRAINED = ("tree", "gradient boosting", "nearest", "linear")

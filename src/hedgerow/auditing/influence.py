@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from ...measures import Floats, Ints
-from ..design_matrix import design_known, design_released, feature_columns, indicators, known_rows, shown_values
-from ..table_pair import Pair, evenly
+from ..measures import Floats, Ints
+from .design_matrix import design_known, design_released, feature_columns, indicators, known_rows, shown_values
+from .table_pair import Pair, evenly
 
 MAX_ROWS = 20_000
 LEAF, LEAF_SHARE = 10, 0.002
