@@ -9,6 +9,7 @@ import numpy as np
 
 from ..columns.column import Column
 from ..errors import Cancelled, HedgerowError
+from ..methods.base import Method
 from ..notation import plain
 from ..progress import Progress, telling
 from ..schema import Schema
@@ -20,7 +21,7 @@ STEPS = 6
 _ENDS = (0.05, 0.95)
 
 
-def shares(ready: Prepared, method: Any, progress: Progress | None = None) -> dict[str, Any]:
+def shares(ready: Prepared, method: Method, progress: Progress | None = None) -> dict[str, Any]:
     """Repeat a release without each quasi-identifier, and with each number coarsened, to compare disclosure.
 
     The share of a column is 1 - E' / E, where E is the share of the sensitive columns' loss that the

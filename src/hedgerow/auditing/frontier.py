@@ -67,6 +67,8 @@ from .utility.queries import range_queries
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from ..methods.base import Method
+
 CAP = "max_disclosure"
 
 
@@ -180,7 +182,7 @@ class Trial:
             return FOLDS
         return 0 if self.disclosure == "inferred" or self.max_inference is not None else None
 
-    def figures(self, method: Any, progress: Progress) -> dict[str, Any]:
+    def figures(self, method: Method, progress: Progress) -> dict[str, Any]:
         """Fit a method, recode the table and measure the release; equal releases are measured once.
 
         `progress` is called between steps; what it raises stops the work.
@@ -249,7 +251,7 @@ class Trial:
             figures["utility"] = 1 - float(range_queries(pair, random_state=self.random_state)["median"])
         return figures
 
-    def _inferred(self, pair: Pair, method: Any, progress: Progress) -> dict[str, Any]:
+    def _inferred(self, pair: Pair, method: Method, progress: Progress) -> dict[str, Any]:
         """Measure what attackers infer about members and about people left out, if an axis or the bound needs it."""
         if self._folds is None:
             return {"inferred": None, "advantage": None}
@@ -271,7 +273,7 @@ class Trial:
             figures["utility"] = float(np.mean([s["explained"] for s in rule])) if complete else None
         return figures
 
-    def _optimum(self, method: Any, share: float | None, floor_ratio: float | None) -> dict[str, float | None]:
+    def _optimum(self, method: Method, share: float | None, floor_ratio: float | None) -> dict[str, float | None]:
         """Compare a release with the best possible one under the same cap."""
         cap = cap_of(method.plan_.promises)
         if cap is None or share is None or floor_ratio is None:

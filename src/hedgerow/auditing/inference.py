@@ -22,6 +22,7 @@ from ..io.read import read
 from ..measures import Floats, Ints
 from ..measures.disclosure import SLACK
 from ..measures.guarantees import Check
+from ..methods.base import Method
 from ..methods.mart import MART
 from ..notation import figure, plain
 from ..progress import Progress, Tell, telling
@@ -118,7 +119,7 @@ def _share_in_words(share: Mapping[str, Any]) -> str:
 def inference(
     people: Any,
     schema: Schema,
-    method: Any = None,
+    method: Method | None = None,
     release: Release | None = None,
     *,
     control: Any = None,
@@ -200,6 +201,7 @@ def inference(
     if folds > table.n_rows:
         raise ParameterError(f"folds must be at most the number of rows, not {folds}")
     if release is None:
+        assert method is not None
         release = make_release(table, schema, method, progress=progress)
     pair = pair_up(table, of_release(release, schema))
     refit = refitting(release.method if method is None else method, schema, release.plan.guard, random_state)

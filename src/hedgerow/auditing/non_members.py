@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -14,6 +13,7 @@ from ..errors import InputError
 from ..guard.guarding import GuardOptions, with_runs
 from ..key import Key
 from ..measures import Ints
+from ..methods.base import Method
 from ..plan import Guard
 from ..plan.records import RUNS
 from ..progress import Tell
@@ -52,12 +52,12 @@ class Outside:
     places: Ints
 
 
-def refitting(method: Any, schema: Schema, guard: Guard | None = None, random_state: int = 0) -> Refit:
+def refitting(method: Method, schema: Schema, guard: Guard | None = None, random_state: int = 0) -> Refit:
     """Return a function that refits a method, with its guard, on part of the people and pairs the result."""
     return lambda part: pair_up(part, fitted_again(method, part, schema, guard, random_state))
 
 
-def fitted_again(method: Any, part: Table, schema: Schema, guard: Guard | None, random_state: int) -> Subject:
+def fitted_again(method: Method, part: Table, schema: Schema, guard: Guard | None, random_state: int) -> Subject:
     """Fit a method to part of the people, and return its release, guarded as the whole one is."""
     fitting, roles, options = part, schema, None
     if guard is not None:

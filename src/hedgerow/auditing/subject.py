@@ -23,6 +23,7 @@ from ..guard.rows import as_released, decoded_cells, group_numbers
 from ..key import Key
 from ..measures import Groups, Ints
 from ..measures.guarantees import KAnonymity
+from ..methods.base import Method
 from ..methods.private.domain import OTHER
 from ..methods.private.private_plan import PrivatePlan, is_private
 from ..notation import Cell
@@ -126,7 +127,7 @@ class Subject:
     second: Table | None = None
     rows: RowMap | None = None
     verified: bool = False
-    method: Any = None
+    method: Method | None = None
     notes: tuple[str, ...] = ()
     is_aligned: bool = False
     is_private: bool = False
@@ -434,7 +435,7 @@ def of_private(plan: PrivatePlan, table: Table, schema: Schema) -> Subject:
     return Subject(table.replaced(replaced), schema, is_private=True, epsilon=plan.parameters["epsilon"])
 
 
-def of_fitted(method: Any, table: Table, schema: Schema, guard: GuardOptions | None = None) -> Subject:
+def of_fitted(method: Method, table: Table, schema: Schema, guard: GuardOptions | None = None) -> Subject:
     """Build the subject for a fitted method's release, before it is verified or written."""
     # a method that is fitted for runs has columns of them in its plan
     plan = replace(method.plan_, columns=tuple(c for c in method.plan_.columns if c.name in table.names))
@@ -446,7 +447,7 @@ def of_fitted(method: Any, table: Table, schema: Schema, guard: GuardOptions | N
     return Subject(table.replaced(columns), schema, plan, _second(method), rows, verified=True)
 
 
-def _second(method: Any) -> Table | None:
+def _second(method: Method) -> Table | None:
     return None if (table := method.second_table()) is None else Table(table)
 
 

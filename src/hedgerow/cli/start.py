@@ -11,7 +11,7 @@ from pathlib import Path
 from shlex import quote
 from shutil import which
 from textwrap import fill
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..display import wrapped
 from ..errors import OutputError, UnsupportedError
@@ -117,7 +117,7 @@ def inspect(source: str, options: Options) -> None:
     with working("reading"):
         inspection = look_at(file, **options.pick(READING))
     is_declared = bool(options.get("declare"))
-    method = make("private-tree", {}) if is_declared else None
+    chosen: Any = make("private-tree", {}) if is_declared else None  # the default, which no command names
     schema = inspection.public() if is_declared else inspection.schema
     crowded = inspection.unproposed(inspection.schema) if is_declared else []
     to_declare = [text("inspection", "left_out", text=each) for each in crowded]
@@ -134,7 +134,7 @@ def inspect(source: str, options: Options) -> None:
     if schema.quasi and saved is None and not is_sayable(schema) and not options.get("json"):
         saved, how = _saved_proposal(path, toml)
     measured = {"attacks": False, "learning": False}  # a report, as protect writes it
-    request = Request(schema, method, path=path, measured=measured)
+    request = Request(schema, chosen, path=path, measured=measured)
     commands = command_line(request, saved).splitlines() if schema.quasi else []
     if page is not None:
         agree = "<p>If you agree:</p><pre>" + escape("\n".join(commands)) + "</pre>" if commands else ""

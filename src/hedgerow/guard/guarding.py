@@ -47,7 +47,7 @@ class GuardOptions:
     rows: bool = False
 
     @classmethod
-    def from_method(cls, method: Any, form: str, people: int | None, key: Key) -> GuardOptions:
+    def from_method(cls, method: object, form: str, people: int | None, key: Key) -> GuardOptions:
         """Return the options for a method, which says whether quasi-identifiers are drawn as well."""
         return cls(form, people, key, form == REDRAW and getattr(method, "in_rows", False))
 

@@ -31,7 +31,7 @@ _PSEUDONYM_BYTES = 8
 def make_release(
     people: Any,
     schema: Schema,
-    method: Any,
+    method: Method,
     *,
     secret: Secret | None = None,
     guard: GuardOptions | None = None,
@@ -73,7 +73,7 @@ def make_release(
 
 
 def open_checked(
-    people: Any, schema: Schema, method: Any, guard: GuardOptions | None, **opening: Any
+    people: Any, schema: Schema, method: Method, guard: GuardOptions | None, **opening: Any
 ) -> tuple[Table, GuardOptions | None]:
     """Open a table, and raise an error if the method cannot protect it in these roles and in this way.
 

@@ -13,6 +13,7 @@ from ..errors import InfeasibleError, ParameterError, UnsupportedError
 from ..guard.guarding import GuardOptions
 from ..io.read import read
 from ..key import Key, Secret
+from ..methods.base import Method
 from ..methods.estimator import moved
 from ..methods.hedge import Hedge
 from ..methods.private.private_tree import PrivateTree
@@ -37,8 +38,9 @@ def protect(
 
 @overload
 def protect(
-    people: Any, schema: Schema, method: Any = None, *, pseudonym_key: bytes | str | Path | Secret | None = None,
-    guard: str | None = "auto", guard_people: int | None = None, key: Key | str | Path | None = None,
+    people: Any, schema: Schema, method: Method | None = None, *,
+    pseudonym_key: bytes | str | Path | Secret | None = None, guard: str | None = "auto",
+    guard_people: int | None = None, key: Key | str | Path | None = None,
     random_state: int | None = None, max_inference: float | None = None,
     profile: str | Path | Profile | None = None, keep_order: bool = False, parts: bool = False, engine: str = "auto",
     memory: str | int | None = None, progress: Progress | None = None,
@@ -49,7 +51,7 @@ def protect(
 def protect(
     people: Any,
     schema: Schema,
-    method: Any = None,
+    method: Method | None = None,
     *,
     pseudonym_key: bytes | str | Path | Secret | None = None,
     guard: str | None = "auto",
@@ -196,7 +198,7 @@ def protect(
 
 
 def guarding(
-    method: Any,
+    method: Method,
     guard: str | None = "auto",
     guard_people: int | None = None,
     key: Key | str | Path | None = None,
@@ -225,7 +227,7 @@ def guarding(
     return GuardOptions.from_method(method, form, guard_people, Key.from_key_or_seed(key, random_state))
 
 
-def _within(people: Any, schema: Schema, method: Any, max_inference: float, making: Mapping[str, Any]) -> Release:
+def _within(people: Any, schema: Schema, method: Method, max_inference: float, making: Mapping[str, Any]) -> Release:
     """Return the first release that meets the bound, trying the method and then its stricter settings.
 
     Raises
@@ -265,7 +267,7 @@ def _within(people: Any, schema: Schema, method: Any, max_inference: float, maki
     )
 
 
-def stronger(profile: str | Path | Profile, method: Any, is_chosen: bool | None = None) -> Any:
+def stronger(profile: str | Path | Profile, method: Method, is_chosen: bool | None = None) -> Any:
     """Return the method with the k and the cells that a profile requires; warn of what was changed.
 
     `is_chosen` means that the user chose the method's k; by default that is assumed if k differs

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ..key import Key, Secret
+from ..methods.base import Method
 from ..schema import Schema
 from . import methods
 from .options import ENGINE, SCHEMA, rows
@@ -72,7 +73,7 @@ class Request:
     """
 
     schema: Schema
-    method: Any
+    method: Method
     pseudonym_key: str | Path | bytes | None = field(default=None, repr=False)
     guard: str | None = "auto"
     guard_people: int | None = None

@@ -12,6 +12,7 @@ from typing import Any
 
 from ..errors import UnsupportedError
 from ..hierarchy import Hierarchy
+from ..methods.base import Method
 from ..plan.records import REDRAW
 from ..schema import EVERY_ROW, ROLE_FIELDS, SURVEY, UNSAID, Points, Schema
 from .methods import changed, form_of, name_of, options_of
@@ -175,7 +176,7 @@ def _keywords(values: Mapping[str, Any], needed: set[str]) -> list[str]:
     return [f"{name}={_literal(value, needed)}" for name, value in values.items()]
 
 
-def _method(method: Any, needed: set[str]) -> str:
+def _method(method: Method, needed: set[str]) -> str:
     name_of(method)  # only methods that hedgerow itself has
     return f"{type(method).__name__}({', '.join(_keywords(changed(method), needed))})"
 

@@ -19,6 +19,7 @@ from ..backends.select import chosen, opened
 from ..columns.table import Table
 from ..errors import Cancelled, ParameterError
 from ..io.read import read
+from ..methods.base import Method
 from ..progress import Progress, cautions
 from ..release import Release
 from ..schema import SCHEMA, Schema
@@ -91,7 +92,7 @@ class Session:
         engine: str = "auto",
         memory: str | int | None = None,
         schema: Schema | None = None,
-        method: Any = None,
+        method: Method | None = None,
     ) -> None:
         self._results: dict[str, Any] = {}
         self._settings: dict[str, Mapping[str, Any]] = {}
@@ -223,7 +224,7 @@ class Session:
     def choose(
         self,
         schema: Schema,
-        method: Any,
+        method: Method,
         *,
         pseudonym_key: str | Path | bytes | None = None,
         max_inference: float | None = None,

@@ -52,6 +52,7 @@ from ...kernels.joins import Limits, Refusal, distances, measure, shake
 from ...kernels.threads import streamed
 from ...measures import Classes, group
 from ...measures.guarantees import Disclosure, KAnonymity, LDiversity, from_promise
+from ...methods.base import Method
 from ...methods.joining import limits_of
 from ...methods.refusals import Refused
 from ...plan import Plan
@@ -339,7 +340,7 @@ def _sampled(code: Ints, refusal: Refusal, seed: Sequence[int]) -> tuple[Floats,
 
 
 def knows_method(
-    pair: Pair, method: Any, plan: Plan, *, random_state: int = 0, progress: Tell | None = None
+    pair: Pair, method: Method, plan: Plan, *, random_state: int = 0, progress: Tell | None = None
 ) -> dict[str, Any] | None:
     """Measure what a fitted method's refusals disclose to an intruder who knows the method.
 

@@ -324,7 +324,8 @@ def remaking(remake: str | Callable[[Any, int], Any] | None, what: Subject, rand
         return ByCommand(remake, what.schema)
     if remake is not None:
         return lambda table, run: subject(remake(table.arrow, run), what.schema, None)
-    if what.method is None:
+    method = what.method
+    if method is None:
         raise ParameterError(
             "how the release was made is not known here, so it cannot be made again without some people",
             hint=(
@@ -332,13 +333,13 @@ def remaking(remake: str | Callable[[Any, int], Any] | None, what: Subject, rand
                 "(but of PrivateTree) or a function (remake=)"
             ),
         )
-    parameters = what.method.get_params(deep=False)
+    parameters = method.get_params(deep=False)
 
     def again(table: Table, run: int) -> Subject:
         seed = random_state + run
         # draws of their own in each release, or they would be the same in all of them
         seeds = {name: value for name, value in (("key", None), ("random_state", seed)) if name in parameters}
-        return fitted_again(what.method.copy().set_params(**seeds), table, what.schema, what.guard, seed)
+        return fitted_again(method.copy().set_params(**seeds), table, what.schema, what.guard, seed)
 
     return again
 
