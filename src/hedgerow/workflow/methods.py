@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pkgutil import resolve_name
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..errors import ParameterError, UnsupportedError, did_you_mean
-from ..methods.base import Method
 from ..texts import read_toml
 from .options import fits, number, quoted, rows, split
+
+if TYPE_CHECKING:
+    from ..methods.base import Method
 
 # the class of each method, as ``module:class``, by its name on the command line
 METHODS: dict[str, str] = read_toml(__package__, "methods.toml")

@@ -7,13 +7,15 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, fields
 from itertools import chain, count
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..key import Key, Secret
-from ..methods.base import Method
 from ..schema import Schema
 from . import methods
 from .options import ENGINE, SCHEMA, rows
+
+if TYPE_CHECKING:
+    from ..methods.base import Method
 
 REPORT = rows("report")
 # the options of `hedgerow protect`, in the order of its help

@@ -8,15 +8,17 @@ import shlex
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..errors import UnsupportedError
 from ..hierarchy import Hierarchy
-from ..methods.base import Method
 from ..plan.records import REDRAW
 from ..schema import EVERY_ROW, ROLE_FIELDS, SURVEY, UNSAID, Points, Schema
 from .methods import changed, form_of, name_of, options_of
 from .request import CHOICE, DRAWING, OPTIONS, REPORT, WRITING, Request, as_argument
+
+if TYPE_CHECKING:
+    from ..methods.base import Method
 
 # names that need no quotes in a list on the command line
 _PLAIN_NAME = re.compile(r"^[^\s,\"'\-](?:[^\n\r,\"']*[^\s,\"'])?$")
