@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ..columns.column import Column
 from ..errors import Cancelled, HedgerowError
+from ..methods.base import Method
 from ..notation import plain
 from ..progress import Progress, telling
 from ..schema import Schema
 from .frontier import Prepared, Trial
-
-if TYPE_CHECKING:
-    from ..methods.base import Method
 
 # a coarsened number has at most so many ranges between its open ends
 STEPS = 6

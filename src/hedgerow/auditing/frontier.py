@@ -29,6 +29,7 @@ from ..measures import Classes
 from ..measures import disclosure as explained
 from ..measures.disclosure import SLACK, Disclosed, column_disclosure
 from ..measures.guarantees import cap_of
+from ..methods.base import Method
 from ..methods.estimator import TRIED, moved
 from ..methods.hedge import Hedge
 from ..methods.masking import fingerprint
@@ -67,7 +68,6 @@ from .utility.queries import range_queries
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from ..methods.base import Method
 
 CAP = "max_disclosure"
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from ..io.read import read
 from ..measures import Floats, Ints
 from ..measures.disclosure import SLACK
 from ..measures.guarantees import Check
+from ..methods.base import Method
 from ..methods.mart import MART
 from ..notation import figure, plain
 from ..progress import Progress, Tell, telling
@@ -35,9 +36,6 @@ from .non_members import Outside, Refit, check_control, left_out, refitting
 from .pairing import pair_up
 from .subject import of_release
 from .table_pair import Asked, Pair, TablePair, evenly, spread
-
-if TYPE_CHECKING:
-    from ..methods.base import Method
 
 # people who are asked about; of a larger table as many, spread evenly over its sorted values
 MOST_ASKED = 5_000

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,6 +13,7 @@ from ..errors import InputError
 from ..guard.guarding import GuardOptions, with_runs
 from ..key import Key
 from ..measures import Ints
+from ..methods.base import Method
 from ..plan import Guard
 from ..plan.records import RUNS
 from ..progress import Tell
@@ -23,9 +23,6 @@ from .pairing import pair_up
 from .subject import Subject, of_fitted
 from .table_pair import Pair, People, TablePair
 from .whole_rows import row_labels
-
-if TYPE_CHECKING:
-    from ..methods.base import Method
 
 # parts that people are dealt into, each left out once
 FOLDS = 3

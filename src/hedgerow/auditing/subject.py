@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -23,6 +23,7 @@ from ..guard.rows import as_released, decoded_cells, group_numbers
 from ..key import Key
 from ..measures import Groups, Ints
 from ..measures.guarantees import KAnonymity
+from ..methods.base import Method
 from ..methods.private.domain import OTHER
 from ..methods.private.private_plan import PrivatePlan, is_private
 from ..notation import Cell
@@ -37,9 +38,6 @@ from ..schema import READING, UNSAID, Schema
 from ..texts import refusal, text
 from .backend import Holder
 from .whole_rows import rows_alike
-
-if TYPE_CHECKING:
-    from ..methods.base import Method
 
 # its square is far below the largest double, so that sums of squares are as well
 _LARGEST = 1e150

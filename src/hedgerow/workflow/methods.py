@@ -8,14 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..errors import ParameterError, UnsupportedError, did_you_mean
 from ..texts import read_toml
 from .options import fits, number, quoted, rows, split
-
-if TYPE_CHECKING:
-    from ..methods.base import Method
 
 # the class of each method, as ``module:class``, by its name on the command line
 METHODS: dict[str, str] = read_toml(__package__, "methods.toml")
@@ -56,7 +53,7 @@ def make(name: str, options: Mapping[str, Any]) -> Any:
     return method.set_params(**_parsed(options))
 
 
-def form_of(method: Method, guard: str | None) -> str | None:
+def form_of(method: Any, guard: str | None) -> str | None:
     """Return how exact values are hidden, "runs" or "redraw"; None if they are released."""
     if guard == "auto":
         return method.usual_guard
@@ -90,7 +87,7 @@ def _unparsed(params: Mapping[str, Any]) -> dict[str, Any]:
     return options
 
 
-def name_of(method: Method) -> str:
+def name_of(method: Any) -> str:
     """Return the command-line name of a method; raise UnsupportedError if it has none."""
     cls = type(method).__name__
     name = next((name for name, each in METHODS.items() if each.endswith(f":{cls}")), None)
@@ -99,7 +96,7 @@ def name_of(method: Method) -> str:
     return name
 
 
-def changed(method: Method) -> dict[str, Any]:
+def changed(method: Any) -> dict[str, Any]:
     """Return the parameters of a method that differ from its defaults, except the schema; epsilon is always said."""
     defaults = type(method)().get_params(deep=False)
     return {
@@ -110,7 +107,7 @@ def changed(method: Method) -> dict[str, Any]:
     }
 
 
-def options_of(method: Method) -> dict[str, Any]:
+def options_of(method: Any) -> dict[str, Any]:
     """Return the options that recreate a method, except its key.
 
     Raises
@@ -143,7 +140,7 @@ def _listed(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value
 
 
-def words(method: Method) -> list[str]:
+def words(method: Any) -> list[str]:
     """Return a method and its options, except its key, as words of a command line."""
     values = options_of(method)
     return [name_of(method), *(w for name, value in values.items() for w in _ROWS[name].words(value))]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, overload
+from typing import Any, overload
 
 from ..auditing.inference import InferenceBound
 from ..auditing.measure import bind_profile
@@ -13,6 +13,7 @@ from ..errors import InfeasibleError, ParameterError, UnsupportedError
 from ..guard.guarding import GuardOptions
 from ..io.read import read
 from ..key import Key, Secret
+from ..methods.base import Method
 from ..methods.estimator import moved
 from ..methods.hedge import Hedge
 from ..methods.private.private_tree import PrivateTree
@@ -26,9 +27,6 @@ from ..schema import SCHEMA, Schema
 from ..texts import refusal, text
 from ..validation import FLAG, METHOD, PROGRESS, TEXT, check_one_of, check_whole, takes
 from .methods import form_of
-
-if TYPE_CHECKING:
-    from ..methods.base import Method
 
 
 @overload

@@ -7,15 +7,12 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, fields
 from itertools import chain, count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..key import Key, Secret
 from ..schema import Schema
 from . import methods
 from .options import ENGINE, SCHEMA, rows
-
-if TYPE_CHECKING:
-    from ..methods.base import Method
 
 REPORT = rows("report")
 # the options of `hedgerow protect`, in the order of its help
@@ -75,7 +72,7 @@ class Request:
     """
 
     schema: Schema
-    method: Method
+    method: Any
     pseudonym_key: str | Path | bytes | None = field(default=None, repr=False)
     guard: str | None = "auto"
     guard_people: int | None = None

@@ -8,7 +8,7 @@ import shlex
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..errors import UnsupportedError
 from ..hierarchy import Hierarchy
@@ -16,9 +16,6 @@ from ..plan.records import REDRAW
 from ..schema import EVERY_ROW, ROLE_FIELDS, SURVEY, UNSAID, Points, Schema
 from .methods import changed, form_of, name_of, options_of
 from .request import CHOICE, DRAWING, OPTIONS, REPORT, WRITING, Request, as_argument
-
-if TYPE_CHECKING:
-    from ..methods.base import Method
 
 # names that need no quotes in a list on the command line
 _PLAIN_NAME = re.compile(r"^[^\s,\"'\-](?:[^\n\r,\"']*[^\s,\"'])?$")
@@ -178,7 +175,7 @@ def _keywords(values: Mapping[str, Any], needed: set[str]) -> list[str]:
     return [f"{name}={_literal(value, needed)}" for name, value in values.items()]
 
 
-def _method(method: Method, needed: set[str]) -> str:
+def _method(method: Any, needed: set[str]) -> str:
     name_of(method)  # only methods that hedgerow itself has
     return f"{type(method).__name__}({', '.join(_keywords(changed(method), needed))})"
 

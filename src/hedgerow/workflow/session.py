@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..auditing.column_ablation import shares
 from ..auditing.frontier import Frontier, Point, Prepared, frontier
@@ -19,6 +19,7 @@ from ..backends.select import chosen, opened
 from ..columns.table import Table
 from ..errors import Cancelled, ParameterError
 from ..io.read import read
+from ..methods.base import Method
 from ..progress import Progress, cautions
 from ..release import Release
 from ..schema import SCHEMA, Schema
@@ -27,9 +28,6 @@ from . import script
 from .inspection import Inspection, inspect
 from .protect import guarding, protect, stronger
 from .request import CHOICE, DRAWING, Request
-
-if TYPE_CHECKING:
-    from ..methods.base import Method
 
 # the steps of a release in their order
 STEPS = ("open", "inspect", "today", "choose", "frontier", "protect", "measure", "write")

@@ -40,7 +40,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from math import comb, prod
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -52,15 +52,13 @@ from ...kernels.joins import Limits, Refusal, distances, measure, shake
 from ...kernels.threads import streamed
 from ...measures import Classes, group
 from ...measures.guarantees import Disclosure, KAnonymity, LDiversity, from_promise
+from ...methods.base import Method
 from ...methods.joining import limits_of
 from ...methods.refusals import Refused
 from ...plan import Plan
 from ...progress import Tell
 from ...trees.responses import Responses
 from ..table_pair import Pair, spread
-
-if TYPE_CHECKING:
-    from ...methods.base import Method
 
 # most tables of values by kind of member that are enumerated
 TABLES = 4_096
