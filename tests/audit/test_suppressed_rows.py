@@ -146,3 +146,14 @@ def test_a_group_of_which_nobodys_value_is_known_reveals_none() -> None:
     )
     found = hr.audit(table, table, hr.Schema(quasi=["q"], sensitive=["ill"]), **QUICK)
     assert found.risk["release"]["sensitive"]["ill"]["exposed"]["single_valued"] == 1
+
+
+def test_people_who_have_several_rows_are_counted_whatever_matches() -> None:
+    """With a unit, --suppressed wildcard once counted rows, and k of one person was 10."""
+    visits = pd.DataFrame({"id": np.repeat(np.arange(60), 10), "age": np.repeat(np.arange(60), 10).astype(str)})
+    visits["ill"] = "x"
+    visits.loc[:9, "age"] = "*"
+    roles = hr.Schema(quasi=["age"], sensitive=["ill"], unit="id")
+    for how in ("separate", "wildcard", "strict"):
+        risk = hr.audit(visits, visits, roles, suppressed=how, **QUICK).risk["release"]
+        assert (risk["classes"]["people"], risk["reidentification"]["prosecutor"]["highest"]) == (1, 1.0)

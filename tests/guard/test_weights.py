@@ -173,6 +173,6 @@ def test_a_weight_that_all_groups_share_is_not_said_to_tell_them_apart(form: str
     words = (release.write(tmp_path / "out", measured=audit) / "RECIPIENT.md").read_text()
     assert "| w | other | the mean weight of its group, which is the same in all groups |" in words
     assert "of one group" not in words
-    assert ("Which rows belong to one group cannot be seen" in words) == (form == "rows")
+    assert ("You cannot check this from the table" in words) == (form == "rows")
     # it is no further column that finds rows
     assert audit.risk["other"] is None

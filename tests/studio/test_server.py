@@ -805,5 +805,5 @@ def test_what_the_first_step_warns_of_and_why_it_failed_name_no_flags(browser: B
     desk.results["failed"] = {"table": failure}
     page = browser("GET", "/table").text
     assert "say so under “Which words mean that a value is missing?” (step 1)" in page
-    assert "Say it under “What is a text file that is not UTF-8?” (step 1)." in page
+    assert "Say it under “Encoding, if umlauts look wrong” (step 1)." in page
     assert not re.search(r"--(missing|encoding)", page)

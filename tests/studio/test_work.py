@@ -419,7 +419,7 @@ def test_no_text_of_a_page_names_a_flag() -> None:
         ("choose another --out, or have somebody allow it", "Choose another folder, or have somebody allow it."),
         ("use round limits: --grid my age=FIRST:LAST:STEP (grid=)", "limits: Public cut points, in step 3."),
         ("say what the file is: --encoding cp1252 (encoding=\"cp1252\")",
-         "the file is under “What is a text file that is not UTF-8?” (step 1)."),
+         "the file is under “Encoding, if umlauts look wrong” (step 1)."),
         ("the comma is read as the decimal sign; --decimal . (decimal='.') reads it the other way",
          "decimal sign; the command line can read it the other way."),
         ("no value has enough people: join values, or lower guard_people (--guard-people)",

@@ -51,8 +51,8 @@ def released_risk(
 
     Drawn rows are counted in the groups of their plan. Suppressed cells match anything for the wildcard k.
     `size` is the number of people in the population; by default the total of `journalist`. `matching` are the
-    records that match each class, if suppressed cells match anything in all figures of sizes. `totals` count the values
-    of each sensitive column in the whole table, where some of its rows are in no class.
+    records that match each class, if suppressed cells match anything in k, uniques and re-identification. `totals`
+    count the values of each sensitive column in the whole table, where some of its rows are in no class.
     """
     groups, persons, columns = sides.planned or sides.classes, sides.persons, sides.released_sensitive
     valued = sides.planned or sides.value_groups

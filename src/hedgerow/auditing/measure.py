@@ -231,6 +231,14 @@ class Task(Generic[S]):
         return rows & (self.options["suppressed"] != STRICT) & ~rows.all()
 
     @cached_property
+    def has_wildcards(self) -> bool:
+        """Return whether suppressed cells match anything in class sizes; people who have several rows do not."""
+        plain = self.sides.plain
+        counts_people = plain.persons is not None and plain.persons.unit is not None
+        is_any = any(column.wild[column.codes].any() for column in plain.released_quasi)
+        return self.options["suppressed"] == WILDCARD and is_any and not counts_people
+
+    @cached_property
     def special(self) -> SpecialUniques:
         """Return the special uniques of the release."""
         return self.special_of(self.sides.plain.released_quasi)
@@ -334,20 +342,22 @@ def _before(task: Task[Any]) -> dict[str, Any]:
 
 
 def _after(task: Task[Any]) -> dict[str, Any]:
-    sides, size, matching, totals = task.in_groups, task.options["population_size"], None, None
-    rows, journalist = task.wholly_suppressed, None if sides.planned else task.journalist
-    if task.options["suppressed"] == WILDCARD and not sides.planned:
+    sides, rows, matching, totals = task.in_groups, task.wholly_suppressed, None, None
+    sizes = task.options["threshold"], task.options["population_size"]
+    if sides.planned:
+        return released_risk(sides, None, *sizes)
+    if task.has_wildcards:
         columns = sides.released_quasi
         every = wildcard_sizes(sides.classes, [c.codes for c in columns], [c.wild[c.codes] for c in columns])
         matching = every[np.unique(sides.classes.labels[~rows])]
-    if rows.any() and not sides.planned:
+    if rows.any():
         # rows without any quasi-identifier are nobody's class: whoever looks for a person finds all of them
         rest = released_part(sides, np.flatnonzero(~rows))
         sensitive = tuple(replace(column, codes=column.codes[~rows]) for column in sides.released_sensitive)
         totals = {column.name: column.counts() for column in sides.released_sensitive}
         sides = replace(rest, released_sensitive=sensitive)
-        journalist = task.journalist_of(sides)
-    return released_risk(sides, journalist, task.options["threshold"], size, matching, totals)
+    population = task.journalist_of(sides) if rows.any() else task.journalist
+    return released_risk(sides, population, *sizes, matching, totals)
 
 
 def _extremes(task: Task[TablePair]) -> dict[str, dict[str, int]]:
@@ -834,7 +844,7 @@ def _sides(
                 raise
             sides = read_unpaired(original, what, strangers, why=error.message)
         except UnreadCells as error:
-            # a few cells that nobody has are no reason to compare nothing
+            # cells that nobody has, up to half of a column's, are no reason to compare nothing
             if paired is not None or what.plan is not None or not error.is_small(what.table.n_rows):
                 raise
             sides = read_unpaired(original, what, strangers, why=error.message)
@@ -868,6 +878,7 @@ def _audit(task: Task[Any]) -> Audit:
             "strangers": 0 if task.strangers is None else task.strangers.n_rows,
             "paired": task.there["pairs"],
             "alone": not task.is_compared,
+            **({} if task.is_compared or task.original is None else {"uncompared": task.why}),
             "suppressed": sides.suppressed if task.is_compared else None,
             "wholly_suppressed": int(task.suppressed_rows.sum()),
             "quasi": list(schema.quasi),
@@ -904,10 +915,10 @@ def _audit(task: Task[Any]) -> Audit:
 def _suppression(task: Task[Any]) -> Iterator[str]:
     """Yield a note on how suppressed rows and cells were counted, if there are any."""
     n, how = int(task.suppressed_rows.sum()), task.options["suppressed"]
-    if how == WILDCARD and any(column.wild[column.codes].any() for column in task.sides.plain.released_quasi):
+    if task.has_wildcards:
         yield text("note", "suppressed_wildcard", rows=n)
     elif n:
-        is_separate = how == SEPARATE and task.wholly_suppressed.any()
+        is_separate = how != STRICT and task.wholly_suppressed.any()
         yield text("note", "suppressed_separate" if is_separate else "suppressed_strict", rows=n)
 
 

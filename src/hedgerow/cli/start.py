@@ -75,7 +75,10 @@ def demo(options: Options) -> None:
         as_json({"folder": str(folder), **session.release.summary()})
         return
     measured = session.result("measure")
-    head = [*heavy.verdict_lines(session.release, measured), *heavy.equal_in_words(measured.risk["equal"])]
+    head = [
+        *heavy.verdict_lines(session.release, measured),
+        *heavy.equal_in_words(measured.risk["equal"], measured.table),
+    ]
     for sentence in [*head, *_sentences(session, heavy.counts_off(measured))]:
         say(fill(sentence, 80))
     say()

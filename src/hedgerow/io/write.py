@@ -326,7 +326,7 @@ def _cells(array: pa.Array, dialect: Dialect, escape: bool, places: int = 0) -> 
     if escape and is_text(array.type):
         cells = escape_cells(cells)
     # whether no cell can hold a delimiter or a quote
-    plain = value_class(array.type) in ("boolean", "number", "date", "time")
+    plain = value_class(array.type) in ("boolean", "number", "date", "time") and dialect.decimal != dialect.delimiter
     return cells if plain and not dialect.quote_all else _quoted(cells, dialect)
 
 

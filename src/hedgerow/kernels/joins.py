@@ -183,7 +183,7 @@ def _ward_loss(n, means, i, j, most):  # type: ignore[no-untyped-def]
 def _partner(groups, limits, i, buffer):  # type: ignore[no-untyped-def]
     """Return the group to merge with i: the cheapest whose union with i meets its limits.
 
-    The loss is what the groups explain less once these two are one. If no union meets its limits, return the
+    The loss is that of explained variance if the two groups are joined. If no union meets its limits, return the
     group with the least loss per reduction of the excess; if none reduces it, the group with the
     least loss. Ties go to the lowest number.
     """

@@ -33,6 +33,11 @@ def at(side: Mapping[str, Any] | None, *path: str) -> Any:
     return side
 
 
+def is_larger(table: Mapping[str, Any]) -> bool:
+    """Return whether the release has more rows than the original."""
+    return table["original_rows"] is not None and bool(table["rows"] > table["original_rows"])
+
+
 class FigureRow(NamedTuple):
     """A figure as text: its name, its value in the original and in the release, and its meaning."""
 

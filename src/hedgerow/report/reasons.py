@@ -16,7 +16,7 @@ from ..notation import percent
 from ..plan import Plan
 from ..release.warnings import extremes_in_words
 from ..texts import text
-from .figures import at
+from .figures import at, is_larger
 
 # the share of people that exact values may find beyond strangers or chance before care is advised; the same of people
 # whose row nobody shares and who have an equal row in the release (a row that many people share singles nobody out)
@@ -48,9 +48,7 @@ def _is_the_original(audit: Mapping[str, Any], plan: Plan | None) -> Iterator[st
 
 def _is_not_compared(audit: Mapping[str, Any], plan: Plan | None) -> Iterator[str]:
     """Yield a clause if the original was given, and the release could not be compared with it."""
-    table = audit["table"]
-    if table.get("alone") and table["original_rows"] is not None:
-        why = audit["not_measured"][0].partition(": ")[2].partition(" (")[0]
+    if why := audit["table"].get("uncompared"):
         yield text("verdict", "uncompared", why=why)
 
 
@@ -61,7 +59,8 @@ def _contains_rows(audit: Mapping[str, Any], plan: Plan | None) -> Iterator[str]
     if plan is None and equal and equal.get("p_value", 1.0) < UNLIKELY:
         chance = (equal.get("chance") if equal["strangers"] is None else equal["strangers"]) or 0.0
         if equal["members"] - chance > COPIED:
-            shares = {"members": percent(equal["members"]), "chance": percent(chance) if chance else "none"}
+            most = "at most " if is_larger(audit["table"]) and equal["strangers"] is None else ""
+            shares = {"members": percent(equal["members"]), "chance": f"{most}{percent(chance)}" if chance else "none"}
             yield text("verdict", "rows", copied=equal["copied"], people=audit["table"]["original_rows"], **shares)
 
 

@@ -21,6 +21,7 @@ from .figures import (
     estimate_rows,
     figure_rows,
     interval,
+    is_larger,
     linkage_rows,
     risk_rows,
     score_rows,
@@ -130,7 +131,7 @@ def others(audit: Mapping[str, Any], digits: int = 1) -> Iterator[str]:
     risk = audit["risk"]
     if risk.get("found"):
         yield found_in_words(risk["found"], audit["table"], digits)
-    yield from equal_in_words(risk.get("equal"), digits)
+    yield from equal_in_words(risk.get("equal"), audit["table"], digits)
     if exposed := risk.get("most_exposed"):
         shares = {key: percent(exposed[key]) for key in ("auc", "found", "worst")}
         ends = {key: interval(exposed[key]) for key in ("auc_interval", "found_interval")}
@@ -146,11 +147,13 @@ def others(audit: Mapping[str, Any], digits: int = 1) -> Iterator[str]:
         yield text("summary", "other_columns", columns=columns, many=many, together=together)
 
 
-def equal_in_words(equal: Mapping[str, Any] | None, digits: int = 1) -> Iterator[str]:
+def equal_in_words(equal: Mapping[str, Any] | None, table: Mapping[str, Any], digits: int = 1) -> Iterator[str]:
     """Yield a sentence on the released rows that equal a person's, if that was measured."""
     if equal:
         who = {"equal_members": equal["members"], "equal_strangers": equal["strangers"]}
-        who |= {"equal_chance": equal.get("chance")} if equal["strangers"] is None else {}
+        # of a larger file chance is bounded, not estimated
+        by_chance = "equal_at_most" if is_larger(table) else "equal_chance"
+        who |= {by_chance: equal.get("chance")} if equal["strangers"] is None else {}
         unique = {key: percent(share, digits) for key, share in who.items() if share is not None}
         comparison = "; ".join(text("summary", key, share=share) for key, share in unique.items())
         comparison = f" ({comparison})" if comparison else ""

@@ -98,7 +98,7 @@ def test_chance_is_what_a_fresh_sample_gives(values: int) -> None:
         shares = draws.dirichlet(np.full(values * 10, 0.2))
         one, two = (np.bincount(draws.choice(len(shares), 1000, p=shares), minlength=len(shares)) for _ in range(2))
         true.append((two[one == 1] > 0).mean())
-        estimated.append(found_again(one)[0])
+        estimated.append(found_again(one, two)[0])
     # where most rows occur several times it is too high, which accuses nobody
     assert -0.03 < np.mean(estimated) - np.mean(true) < 0.1
 
@@ -149,8 +149,10 @@ def test_a_larger_file_of_others_is_no_copy(rows: int) -> None:
         assert found.risk["equal"]["members"] > 0.05
         assert found.risk["equal"]["chance"] == pytest.approx(found.risk["equal"]["members"], abs=0.08)
         assert not any("people's rows" in each for each in reasons(found.to_dict(), None))
+    assert "by chance it would be at most" in str(found)
     twice = pd.concat([original, original])
     assert "this file contains 300 of the 300" in why(original, twice)[0]
+    assert "where chance gives at most" in why(original, twice)[0]
 
 
 def test_a_tenth_of_copied_rows_is_a_tenth_of_those_described() -> None:

@@ -74,11 +74,7 @@ def equal_rows(sides: TablePair, strangers: Table | None) -> dict[str, Any]:
         "strangers": None,
         "chance": None,
     }
-    chance, error = found_again(counts, sides.released.n_rows / sides.original.n_rows)
-    if sides.released.n_rows > sides.original.n_rows:
-        # of a larger file few people say little: at most this many, and not more than rows that occur again in the file
-        chance = min(chance + 3 * error, 1 - int((released == 1).sum()) / sides.released.n_rows)
-        error = (chance * (1 - chance) / sides.released.n_rows) ** 0.5
+    chance, error = found_again(counts, released)
     out["chance"], p_value, least = (chance if alone else None), 1.0, chance
     if strangers is not None:
         others = _found_alone(*_row_counts(strangers, sides.released, names))
@@ -91,20 +87,20 @@ def equal_rows(sides: TablePair, strangers: Table | None) -> dict[str, Any]:
     return out | {"p_value": min(p_value, by_chance)}
 
 
-def found_again(counts: Ints, part: float = 1.0) -> tuple[float, float]:
+def found_again(counts: Ints, released: Ints) -> tuple[float, float]:
     """Estimate how many of the people who are alone with their row have an equal one in a fresh sample.
 
     Parameters
     ----------
-    counts : int64 array
-        How often each distinct row occurs among the people.
-    part : float
-        Size of the fresh sample, as a share of the people.
+    counts, released : int64 arrays
+        How often each distinct row occurs among the people, and in a file that is held for a fresh sample.
 
     Returns
     -------
     float
-        The share, by the number of rows that occur twice, three times ...: 2 N2 / N1 - 3 N3 / N1 + ...
+        The share, by the number of rows that occur twice, three times ...: 2 N2 / N1 - 3 N3 / N1 + ... Few people
+        say little of a larger sample: there a bound, three standard errors higher, and at most the share of its
+        rows that occur in it again.
     float
         Its standard error.
 
@@ -115,16 +111,20 @@ def found_again(counts: Ints, part: float = 1.0) -> tuple[float, float]:
 
     Examples
     --------
-    >>> found_again(np.array([1, 1, 1, 1]))[0]
+    >>> found_again(np.array([1, 1, 1, 1]), np.array([0, 2, 1, 1]))[0]
     0.0
     """
+    part, n = float(released.sum() / counts.sum()), int(released.sum())
     terms = np.arange(1, _TERMS + 1)
     occurring = np.bincount(counts, minlength=_TERMS + 2)[: _TERMS + 2]
     weights = bdtrc(terms - 1, _TERMS, 0.5) * (terms + 1) * min(part, 1.0) ** terms / max(int(occurring[1]), 1)
     share = float(np.clip((-((-1.0) ** terms) * weights) @ occurring[2:], 0.0, 1.0))
     # as if one row more occurred twice: of none at all nothing would be uncertain
     error = float(np.sqrt(weights**2 @ (occurring[2:] + (terms == 1)) + (_ROUGH * share) ** 2))
-    return 1 - (1 - share) ** max(part, 1.0), error * max(part, 1.0)
+    if part <= 1:
+        return share, error
+    share = min(1 - (1 - share) ** part + 3 * error * part, 1 - np.count_nonzero(released == 1) / n)
+    return share, (share * (1 - share) / n) ** 0.5
 
 
 def _row_counts(one: Table, two: Table, names: set[str]) -> tuple[Ints, Ints]:

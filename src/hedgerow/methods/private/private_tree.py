@@ -167,10 +167,13 @@ class PrivateTree(Method):
 def _refuse_guesses(table: Table, schema: Schema) -> None:
     """Raise SchemaError where one person's cell could decide how everybody's cells of a text file are read."""
     dialect, used = table.layout.dialect, {*schema.quasi, *schema.sensitive}
-    if either := ", ".join(sorted(used.intersection(dialect.mixed if schema.decimal else dialect.either))):
+    if guessed := ", ".join(sorted(used.intersection(dialect.mixed if schema.decimal else dialect.either))):
+        hint = 'give the decimal sign that all of them have: decimal="." or decimal="," (--decimal)'
+        if schema.decimal:
+            hint = f"some are not written with the declared sign {schema.decimal!r}: correct them, or the sign"
         raise SchemaError(
-            f"numbers such as 22.807 may be thousands or fractions, and PrivateTree lets no cell decide that: {either}",
-            hint='give the decimal sign that all of them have: decimal="." or decimal="," (--decimal)',
+            f"numbers such as 22.807 may be thousands or fractions, no cell decides that for PrivateTree: {guessed}",
+            hint=hint,
         )
     days = [n for n, points in {**schema.grid, **schema.bounds}.items() if n in used and isinstance(points[0], str)]
     if slashed := ", ".join(n for n in days if table.kind(n) != "date" and _has_slashes(table.entries(n))):
