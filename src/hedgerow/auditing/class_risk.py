@@ -6,16 +6,17 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, reduce
 from operator import and_
-from typing import Any
+from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
 import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array, identity
 
 from ..columns.column import Column
-from ..columns.roles import check_weights
+from ..columns.roles import AttackedAs, check_weights
 from ..columns.table import Table
 from ..errors import InputError, ParameterError
+from ..json_types import Amount, Count, Length, OrNull, Positive, Share
 from ..kernels.exact_sums import total
 from ..measures import (
     Classes,
@@ -30,13 +31,142 @@ from ..measures import (
     group,
     sizes,
 )
+from ..measures.disclosure import Exposed
 from ..measures.proper_scores import Public
+from ..measures.sizes import Intruders, SizeBin, Uniqueness
 from ..schema import Schema
-from .column_comparison import BINS, scatter
+from .column_comparison import BINS, Scatter, scatter
 from .design_matrix import known_table, shown_values
 from .group_learners import matrix_of
 from .success import AttackTarget, Tolerance, relative
 from .table_pair import Pair, TablePair
+
+
+class PopulationSizes(TypedDict):
+    """People of the population in the classes: the smallest, the average, all."""
+
+    smallest: OrNull[Amount]
+    average: OrNull[Amount]
+    total: OrNull[Amount]
+
+
+class Sizes(TypedDict):
+    """Sizes of classes; ``k``, ``largest`` and ``quartiles`` in records."""
+
+    k: Count
+    classes: Count
+    average_size: OrNull[float]
+    largest: Count
+    quartiles: Sequence[Count]
+    uniques: Count
+    unique_share: OrNull[Share]
+    histogram: Sequence[SizeBin]
+
+
+class ClassSizes(Sizes):
+    """Sizes of the classes.
+
+    ``people`` and ``households``: those of the smallest class, if the table says who they are; ``wildcard_k``: k if
+    suppressed cells match anything.
+    """
+
+    people: Count | None
+    wildcard_k: Count
+    households: Count | None
+    population: PopulationSizes | None
+
+
+class HouseholdRisk(TypedDict):
+    """The risk that anybody of a household is found: highest and average, and households and records expected."""
+
+    households: Count
+    highest: OrNull[Share]
+    average: OrNull[Share]
+    expected: OrNull[Amount]
+    expected_records: OrNull[Amount]
+
+
+class Reidentification(Intruders):
+    """Re-identification risk by intruder."""
+
+    threshold: OrNull[Share]
+    household: HouseholdRisk | None
+
+
+class DisclosureSummary(TypedDict):
+    """The disclosure of the classes; the means count classes, or weight them by size.
+
+    ``worst`` is the most exposed class, and ``scores`` the same for each score that the column is judged by.
+    ``shares``: a histogram of the records by the disclosure of their class, in twentieths.
+    """
+
+    mean_over_groups: OrNull[float]
+    mean_over_records: OrNull[float]
+    worst: OrNull[float]
+    median_over_records: OrNull[float]
+    shares: Annotated[Sequence[float], Length(20)]
+    scores: Mapping[str, float]
+
+
+class Matching(TypedDict):
+    """The share of records hit by the best guess for each class, and by the best public guess, at one tolerance."""
+
+    means: str
+    release: OrNull[Share]
+    public: OrNull[Share]
+    gain: OrNull[float]
+
+
+Score = Literal["squared", "ranked", "Brier"]
+
+
+class OriginalsDisclosure(TypedDict):
+    """How much of the true values' public loss forecasts by guarded groups remove, by their proper score."""
+
+    score: Score
+    mean_over_groups: Share
+    mean_over_records: Share
+    worst: Share
+
+
+class SensitiveRisk(TypedDict):
+    """What the classes tell of one sensitive column.
+
+    ``attacked_as``: how an attack names a value: exactly, or nearly right. ``t``: by the distance that fits the column.
+    ``matching``: best guesses of a number by tolerance. ``smallest_cell``: records, or people, of the smallest class by
+    value that has any; None for a number of more than `CATEGORIES` values. ``originals``: of guarded releases.
+    """
+
+    kind: str
+    attacked_as: AttackedAs
+    distinct_l: Count
+    entropy_l: OrNull[float]
+    recursive_c: float | None
+    alpha: OrNull[Share]
+    t_equal: OrNull[Share]
+    t_ordered: Share | None
+    t: Share
+    t_distance: Literal["equal", "ordered"]
+    basic_beta: OrNull[float]
+    enhanced_beta: OrNull[float]
+    enhanced_beta_holds: bool
+    delta: OrNull[float]
+    delta_classes_lacking_a_value: Count
+    matching: Mapping[str, Matching] | None
+    rsd: OrNull[Share]
+    disclosure: DisclosureSummary
+    exposed: Exposed
+    smallest_cell: Positive | None
+    originals: NotRequired[OriginalsDisclosure]
+
+
+class ClassRisk(TypedDict):
+    """The risk figures of the classes of one table."""
+
+    classes: ClassSizes
+    reidentification: Reidentification
+    sensitive: Mapping[str, SensitiveRisk]
+    uniqueness: Uniqueness | None
 
 
 def released_risk(
@@ -46,8 +176,8 @@ def released_risk(
     size: int | None = None,
     matching: Ints | None = None,
     totals: Mapping[str, Ints] | None = None,
-) -> dict[str, Any]:
-    """Return the risk figures of the released classes: sizes, reidentification, uniqueness and disclosure.
+) -> tuple[ClassRisk, dict[str, Scatter]]:
+    """Return the risk figures of the released classes, and a scatter of size and disclosure for each sensitive column.
 
     Drawn rows are counted in the groups of their plan. Suppressed cells match anything for the wildcard k.
     `size` is the number of people in the population; by default the total of `journalist`. `matching` are the
@@ -65,8 +195,8 @@ def released_risk(
     homes = None if persons is None else persons.by_class(groups).households
     people = people if matching is None else matching
     people_or_records = groups.sizes if people is None else people
-    risk, population = None, None
-    everybody: float | None = size
+    risk, everybody = None, None if size is None else float(size)
+    population: PopulationSizes | None = None
     if journalist is not None:
         risk, everybody = journalist.risk, journalist.total if size is None else size
         population = {
@@ -83,56 +213,63 @@ def released_risk(
     if sides.guard is not None and sides.is_paired:
         originals = Classes.from_groups(valued, sides.sensitive).sensitive
         for true, column in zip(sides.sensitive, columns, strict=True):
-            sensitive[true.name] |= of_true_values(valued, true, column, sides.targets[true.name])
+            by_forecast, hits = of_true_values(valued, true, column, sides.targets[true.name])
+            sensitive[true.name] |= {"originals": by_forecast, "matching": hits or sensitive[true.name]["matching"]}
             # drawn values may be all the same by chance, and true ones without being shown so
             sensitive[true.name]["exposed"] = disclosure.exposed(originals[true.name], groups.sizes)
     homes_at_risk = household_risks(sides, (1.0 / people_or_records if risk is None else risk)[groups.labels])
-    return {
-        "classes": _sizes(groups)
-        | ({} if matching is None else _by_matching(matching, groups.sizes))
-        | {
+    if sides.planned:
+        wildcard_k = int(groups.sizes.min())
+    elif matching is not None:
+        wildcard_k = int(matching.min())
+    else:
+        wildcard_k = sizes.wildcard_k(groups, [c.codes for c in quasi], [c.wild[c.codes] for c in quasi])
+    figures: ClassRisk = {
+        "classes": {
+            **_sizes(groups, matching),
             "people": None if people is None or matching is not None else int(people.min()),
             "households": None if homes is None else int(homes.min()),
-            "wildcard_k": int(groups.sizes.min())
-            if sides.planned
-            else int(matching.min())
-            if matching is not None
-            else sizes.wildcard_k(groups, [c.codes for c in quasi], [c.wild[c.codes] for c in quasi]),
+            "wildcard_k": wildcard_k,
             "population": population,
         },
-        "reidentification": sizes.attackers(groups.sizes, risk, threshold, people)
-        | {"threshold": threshold, "household": None if homes_at_risk is None else _household_summary(*homes_at_risk)},
-        "uniqueness": None if everybody is None else sizes.population_uniques(people_or_records, float(everybody)),
+        "reidentification": {
+            **sizes.attackers(groups.sizes, risk, threshold, people),
+            "threshold": threshold,
+            "household": None if homes_at_risk is None else _household_summary(*homes_at_risk),
+        },
+        "uniqueness": None if everybody is None else sizes.population_uniques(people_or_records, everybody),
         "sensitive": sensitive,
     }
+    return figures, {column.name: _scatter(counted[column.name]) for column in columns}
 
 
-def _sizes(groups: Groups) -> dict[str, Any]:
-    """Return k, the number of classes and summary figures of their sizes."""
-    summary = sizes.summary(groups.sizes)
+def _scatter(column: SensitiveCounts) -> Scatter:
+    return scatter(column.counts.sizes, column.scores.worst)
+
+
+def _sizes(groups: Groups, matching: Ints | None) -> Sizes:
+    """Return k, the number of classes and summary figures of their sizes; who is alone by `matching` if it is given."""
+    summary, uniques = sizes.summary(groups.sizes), int(groups.sizes[groups.sizes == 1].sum())
+    k = summary["smallest"]
+    if matching is not None:
+        k, uniques = int(matching.min()), int(groups.sizes[matching == 1].sum())
     return {
-        "k": summary["smallest"],
+        "k": k,
         "classes": summary["groups"],
         "average_size": summary["mean"],
         "largest": summary["largest"],
-        "quartiles": [summary[name] for name in ("lower_quartile", "median", "upper_quartile")],
-        **{name: summary[name] for name in ("uniques", "unique_share", "histogram")},
+        "quartiles": [summary["lower_quartile"], summary["median"], summary["upper_quartile"]],
+        "uniques": uniques,
+        "unique_share": uniques / int(groups.sizes.sum()),
+        "histogram": summary["histogram"],
     }
-
-
-def _by_matching(matching: Ints, sizes_of_classes: Ints) -> dict[str, Any]:
-    """Return k and who is alone, by the records that match each class rather than by those in it."""
-    alone = int(sizes_of_classes[matching == 1].sum())
-    return {"k": int(matching.min()), "uniques": alone, "unique_share": alone / int(sizes_of_classes.sum())}
 
 
 # a number with at most this many distinct values is counted like categories
 CATEGORIES = 20
 
 
-def sensitive_summary(
-    column: SensitiveCounts, target: AttackTarget, smallest_cell: int | None = None
-) -> dict[str, Any]:
+def sensitive_summary(column: SensitiveCounts, target: AttackTarget, smallest_cell: int | None = None) -> SensitiveRisk:
     """Return every measure of one sensitive column as plain data.
 
     Parameters
@@ -144,27 +281,42 @@ def sensitive_summary(
     smallest_cell : int, optional
         The result of `smallest_cell`.
     """
-    disclosed, sizes = column.scores.worst, column.counts.sizes
-    is_ordered = column.kind == "ordinal" or target.is_number
-    # the distance that fits the column: numbers that are attacked as categories have equal distances
-    distance = "ordered" if is_ordered else "equal"
-    diversity = diversity_summary(column)
+    disclosed, counts = column.scores.worst, column.counts
+    # diversity is that of known values; for the others a missing value is a value
+    valued = _with_value(counts, column.n_values)
+    l = int(class_measures.distinct(valued).min())
+    enhanced, holds = class_measures.enhanced_beta(counts)
+    equal = ordered = float(class_measures.equal_distance(counts).max())
+    has_order, is_ordered = column.kind != "categorical", column.kind == "ordinal" or target.is_number
+    if has_order:
+        ordered = float(class_measures.ordered_distance(counts).max())
     return {
         "kind": column.kind,
         "attacked_as": target.attacked_as,
-        **diversity,
-        "t": diversity[f"t_{distance}"],
-        "t_distance": distance,
-        "matching": matching(column.counts, column.by_code, target.tolerances) if column.is_number else None,
-        "rsd": total(disclosure.rsd(column)) / len(sizes),
-        "disclosure": disclosure_summary(disclosed, sizes, column.scores.by_score),
-        "exposed": disclosure.exposed(column, sizes),
+        "distinct_l": l,
+        "entropy_l": float(class_measures.entropy_l(valued).min()),
+        # at l = 1 the definition says nothing about a class: the sum is the whole of it
+        "recursive_c": float(class_measures.recursive_c(valued, l).max()) if l >= 2 else None,
+        "alpha": float(class_measures.largest_share(valued).max()),
+        "t_equal": equal,
+        "t_ordered": ordered if has_order else None,
+        # the distance that fits the column: numbers that are attacked as categories have equal distances
+        "t": ordered if is_ordered else equal,
+        "t_distance": "ordered" if is_ordered else "equal",
+        "basic_beta": float(class_measures.basic_beta(counts).max()),
+        "enhanced_beta": enhanced,
+        "enhanced_beta_holds": holds,
+        "delta": float(class_measures.delta_disclosure(counts).max()),
+        "delta_classes_lacking_a_value": class_measures.classes_lacking_values(counts),
+        "matching": matching(counts, column.by_code, target.tolerances) if column.is_number else None,
+        "rsd": total(disclosure.rsd(column)) / len(counts.sizes),
+        "disclosure": disclosure_summary(disclosed, counts.sizes, column.scores.by_score),
+        "exposed": disclosure.exposed(column, counts.sizes),
         "smallest_cell": smallest_cell,
-        "scatter": scatter(sizes, disclosed),
     }
 
 
-def score_vectors(column: Column) -> tuple[str, csr_array]:
+def score_vectors(column: Column) -> tuple[Score, csr_array]:
     """Return the name of a column's proper score, and a vector for each value; shape (n_values, width)."""
     if column.is_number:
         return "squared", csr_array(np.asarray(column.by_code[: column.n_values], np.float64)[:, None])
@@ -174,7 +326,9 @@ def score_vectors(column: Column) -> tuple[str, csr_array]:
     return "Brier", csr_array(identity(column.n_values, format="csr"))
 
 
-def of_true_values(groups: Groups, column: Column, released: Column, target: AttackTarget) -> dict[str, Any]:
+def of_true_values(
+    groups: Groups, column: Column, released: Column, target: AttackTarget
+) -> tuple[OriginalsDisclosure, dict[str, Matching]]:
     """Return what guarded groups tell of their members' true values.
 
     Parameters
@@ -187,10 +341,9 @@ def of_true_values(groups: Groups, column: Column, released: Column, target: Att
 
     Returns
     -------
-    dict
-        ``originals``: the share of the true values' public loss that forecasts by the released mean or
-        shares of each group remove, summarised over the groups. ``matching``, for numbers: as of `matching`,
-        for guesses that are chosen by the released values and hit the true ones.
+    OriginalsDisclosure
+    dict of str to Matching
+        As of `matching`, for guesses chosen by the released values that hit the true ones; empty for categories.
     """
     name, vectors = score_vectors(column)
     codes, values = shown_values(column, released)
@@ -214,19 +367,25 @@ def of_true_values(groups: Groups, column: Column, released: Column, target: Att
     gain -= people * ((forecast**2).sum(axis=1) - public @ public)
     against = mine @ np.maximum(loss, loss @ counts / n / 4)
     share = np.divide(np.maximum(gain, 0.0), against, out=np.zeros(len(gain)), where=against > 0)
-    out: dict[str, Any] = {"originals": {"score": name, **vars(disclosure.Disclosed.from_classes(share, groups.sizes))}}
+    summary = disclosure.Disclosed.from_classes(share, groups.sizes)
+    originals: OriginalsDisclosure = {
+        "score": name,
+        "mean_over_groups": summary.mean_over_groups,
+        "mean_over_records": summary.mean_over_records,
+        "worst": summary.worst,
+    }
     if not column.is_number:
-        return out
+        return originals, {}
     rows = np.flatnonzero(column.codes < n_values)
     truth = Counts.dense(np.append(counts, 0)[None])
-    out["matching"] = matching(truth, column.by_code, target.tolerances)
+    hits = matching(truth, column.by_code, target.tolerances)
     by_release = Counts.from_codes(groups, codes, released.n_values + 1)
     for tolerance in target.tolerances:
         guess = best_guesses(by_release, values, tolerance)[1][groups.labels[rows]]
-        row = out["matching"][tolerance.key]
+        row = hits[tolerance.key]
         row["release"] = float(tolerance.hits(guess, column.numbers[rows]).sum()) / n
         row["gain"] = relative(row["release"], row["public"])
-    return out
+    return originals, hits
 
 
 def smallest_cell(groups: Groups, column: Column, persons: Persons | None) -> int | None:
@@ -244,31 +403,6 @@ def smallest_cell(groups: Groups, column: Column, persons: Persons | None) -> in
     return int(replace(persons, homes=None).by_class(cells).different.min())
 
 
-def diversity_summary(column: SensitiveCounts) -> dict[str, Any]:
-    """Return l-diversity, t-closeness, beta-likeness and delta-disclosure, each for the worst class.
-
-    Diversity is that of known values; for the others a missing value is a value.
-    """
-    counts = column.counts
-    valued = _with_value(counts, column.n_values)
-    l = int(class_measures.distinct(valued).min())
-    enhanced, holds = class_measures.enhanced_beta(counts)
-    return {
-        "distinct_l": l,
-        "entropy_l": float(class_measures.entropy_l(valued).min()),
-        # at l = 1 the definition says nothing about a class: the sum is the whole of it
-        "recursive_c": float(class_measures.recursive_c(valued, l).max()) if l >= 2 else None,
-        "alpha": float(class_measures.largest_share(valued).max()),
-        "t_equal": float(class_measures.equal_distance(counts).max()),
-        "t_ordered": float(class_measures.ordered_distance(counts).max()) if column.kind != "categorical" else None,
-        "basic_beta": float(class_measures.basic_beta(counts).max()),
-        "enhanced_beta": enhanced,
-        "enhanced_beta_holds": holds,
-        "delta": float(class_measures.delta_disclosure(counts).max()),
-        "delta_classes_lacking_a_value": class_measures.classes_lacking_values(counts),
-    }
-
-
 def _with_value(counts: Counts, missing: int) -> Counts:
     """Return counts without missing values, whose code is given; a class without a known value keeps them, as one."""
     is_value = counts.values != missing
@@ -282,19 +416,16 @@ def twentieths(figure: Floats, sizes: Ints) -> list[float]:
     return (np.bincount(place, sizes, BINS) / max(int(sizes.sum()), 1)).tolist()
 
 
-def disclosure_summary(disclosed: Floats, sizes: Ints, by_score: Mapping[str, Floats]) -> dict[str, Any]:
-    """Return the means, median, worst case and distribution of the disclosure over the classes.
-
-    ``mean_over_groups`` counts every class once, ``mean_over_records`` weights them by size,
-    ``worst`` is the disclosure of the most exposed class, and ``scores`` the same for each
-    score that the column is judged by. ``shares`` is a histogram of the records by the
-    disclosure of their class, in twentieths.
-    """
+def disclosure_summary(disclosed: Floats, sizes: Ints, by_score: Mapping[str, Floats]) -> DisclosureSummary:
+    """Return the means, median, worst case and distribution of the disclosure over the classes."""
     order = np.argsort(disclosed, kind="stable")
     below = np.cumsum(sizes[order])
     middle = disclosed[order[np.searchsorted(below, below[-1] / 2)]] if len(disclosed) else 0.0
+    summary = disclosure.Disclosed.from_classes(disclosed, sizes)
     return {
-        **vars(disclosure.Disclosed.from_classes(disclosed, sizes)),
+        "mean_over_groups": summary.mean_over_groups,
+        "mean_over_records": summary.mean_over_records,
+        "worst": summary.worst,
         "median_over_records": float(middle),
         "shares": twentieths(disclosed, sizes),
         "scores": {name: float(each.max(initial=0.0)) for name, each in by_score.items()},
@@ -317,7 +448,7 @@ def best_guesses(counts: Counts, values: Floats, tolerance: Tolerance) -> tuple[
     return tolerance.best(starts, y[is_known], counts.counts[is_known])
 
 
-def matching(counts: Counts, values: Floats, tolerances: Sequence[Tolerance]) -> dict[str, Any]:
+def matching(counts: Counts, values: Floats, tolerances: Sequence[Tolerance]) -> dict[str, Matching]:
     """Return the share of records hit by the best guess for each class, and by the best public guess.
 
     For each class the intruder names the one number that lies within the
@@ -325,17 +456,16 @@ def matching(counts: Counts, values: Floats, tolerances: Sequence[Tolerance]) ->
     distribution is known, so one number is named for everybody. If the tolerance is a share of
     the value, only zero hits a zero, and negative values count by their size. Both figures are
     for the best possible guess, so a small class scores high even if an intruder would have to
-    be lucky.
+    be lucky. The gain is (release - public) / (1 - public).
 
     Returns
     -------
-    dict
-        One entry a tolerance, by its key, with ``means``, ``release``, ``public`` and
-        ``gain``: (release - public) / (1 - public).
+    dict of str to Matching
+        One entry a tolerance, by its key.
     """
     total = int(counts.counts[np.isfinite(values[counts.values])].sum())
     public = Counts.dense(np.bincount(counts.values, counts.counts, counts.n_values)[None])
-    out = {}
+    out: dict[str, Matching] = {}
     for tolerance in tolerances:
         hits, base = (int(best_guesses(c, values, tolerance)[0].sum()) for c in (counts, public))
         release, in_public = hits / max(total, 1), base / max(total, 1)
@@ -386,7 +516,7 @@ def household_risks(sides: TablePair, risk: Floats) -> tuple[Floats, Floats] | N
     return at_risk[np.bincount(homes, minlength=n) > 0], at_risk[homes]
 
 
-def _household_summary(risk: Floats, of_records: Floats) -> dict[str, float]:
+def _household_summary(risk: Floats, of_records: Floats) -> HouseholdRisk:
     """Return the number of households, their highest and average risk, and the numbers expected to be identified."""
     return {
         "households": len(risk),
@@ -521,7 +651,19 @@ def weights_of(pair: Pair, name: str) -> Floats:
     return check_weights(pair.original, name).numbers[pair.rows]
 
 
-def other_columns(released: Table, schema: Schema, changed: Collection[str] | None = None) -> dict[str, Any] | None:
+class OtherColumns(TypedDict):
+    """The share of released records that are unique by the columns without a role.
+
+    ``columns``: their names; ``by_quasi``: unique by the released quasi-identifiers, ``together``: by both.
+    """
+
+    columns: Sequence[str]
+    unique: Share
+    by_quasi: Share
+    together: Share
+
+
+def other_columns(released: Table, schema: Schema, changed: Collection[str] | None = None) -> OtherColumns | None:
     """Return the share of released records that are unique by the columns without a role.
 
     Parameters

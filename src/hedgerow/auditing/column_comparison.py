@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, NotRequired, TypedDict
 
 import numpy as np
 
@@ -12,10 +12,12 @@ from .. import facade
 from ..columns.column import Column
 from ..display import aligned, cell, notebook_html
 from ..errors import SchemaError, did_you_mean
+from ..json_types import OrNull
 from ..measures import Floats, Ints
 from ..notation import moment, number, percent
 from ..texts import refusal
 from ..validation import AXES, takes
+from .figure import Figure
 from .pairing import pair_up, released_column
 from .released_values import ReleasedColumn, unchanged
 from .subject import Subject, UnreadCells
@@ -32,7 +34,16 @@ POINTS = 1000
 _WHOLE = 2.0**53
 
 
-def histograms(pair: TablePair) -> dict[str, dict[str, Any]]:
+class Histogram(TypedDict):
+    """Shares of a column's records in a few bins, before and after."""
+
+    kind: Literal["numbers", "categories"]
+    labels: Sequence[str]
+    before: Sequence[OrNull[float]]
+    after: Sequence[OrNull[float]]
+
+
+def histograms(pair: TablePair) -> dict[str, Histogram]:
     """Return binned shares before and after protection: of quasi-identifiers, and of sensitive columns that changed."""
     both = zip(pair.unchanged.sensitive, pair.released_sensitive, strict=True)
     shares = ((column, sensitive_shares(column, released)) for column, released in both)
@@ -44,14 +55,14 @@ def histograms(pair: TablePair) -> dict[str, dict[str, Any]]:
     return {e.name: histogram(e) for e in pair.released_quasi} | changed
 
 
-def histogram(column: ReleasedColumn) -> dict[str, Any]:
+def histogram(column: ReleasedColumn) -> Histogram:
     """Return a column's shares before and after protection, in a few bins or by its most frequent categories."""
     if column.is_number:
         return _number_bins(column.whole, *value_shares(column))
     return _category_bins(column.whole, *category_shares(column))
 
 
-def _number_bins(column: Column, values: Floats, *shares: Floats) -> dict[str, Any]:
+def _number_bins(column: Column, values: Floats, *shares: Floats) -> Histogram:
     if not len(values):
         return {"kind": "numbers", "labels": [], "before": [], "after": []}
     # of a few people far off, as of incomes, only the number is shown
@@ -87,7 +98,7 @@ def _bins(column: Column, values: Floats) -> tuple[Floats, list[str]]:
     return edges, [a if a == b else f"{a} to {b}" for a, b in pairs]
 
 
-def _category_bins(column: Column, before: Floats, after: Floats) -> dict[str, Any]:
+def _category_bins(column: Column, before: Floats, after: Floats) -> Histogram:
     names = [*column.values, "(missing)", "(others)"][: len(before)]
     used = [i for i in range(len(names)) if before[i] > 0 or after[i] > 1e-12]
     most, rest = used, []
@@ -102,7 +113,17 @@ def _category_bins(column: Column, before: Floats, after: Floats) -> dict[str, A
     return {"kind": "categories", "labels": labels, "before": shares(before), "after": shares(after)}
 
 
-def scatter(sizes: Ints, disclosure: Floats) -> dict[str, Any]:
+class Scatter(TypedDict):
+    """Sizes and disclosure of groups, or counts of groups between edges of both if there are many."""
+
+    sizes: NotRequired[Sequence[int]]
+    disclosure: NotRequired[Sequence[float]]
+    size_edges: NotRequired[Sequence[float]]
+    disclosure_edges: NotRequired[Sequence[float]]
+    classes: NotRequired[Sequence[Sequence[int]]]
+
+
+def scatter(sizes: Ints, disclosure: Floats) -> Scatter:
     """Return the data of a scatter plot of class size and disclosure; binned counts above 1,000 classes."""
     if len(sizes) <= POINTS:
         order = np.lexsort((disclosure, sizes))
@@ -143,7 +164,7 @@ class Comparison:
     kind: str
     rows: tuple[tuple[str, Any, Any], ...]
     moved: float
-    shape: Mapping[str, Any]
+    shape: Histogram
 
     @takes(ax=AXES)
     def plot(self, *, ax: Axes | None = None) -> Axes:
@@ -189,7 +210,7 @@ def _text(value: Any, share: bool) -> str:
     return percent(value) if share else cell(float(f"{value:.4g}") if isinstance(value, float) else value)
 
 
-def moved_share(shape: Mapping[str, Any]) -> float:
+def moved_share(shape: Histogram) -> float:
     """Return the total variation: the share of records that would have to move to make both distributions equal."""
     return float(sum(abs(a - b) for a, b in zip(shape["before"], shape["after"], strict=True)) / 2)
 
@@ -261,3 +282,13 @@ def _number_rows(column: ReleasedColumn) -> tuple[tuple[str, Any, Any], ...]:
     before = float(original.counts()[-1]) / max(len(original.codes), 1)
     after = float(column.counts @ column.absent) / max(len(column.codes), 1)
     return (*rows, ("mean", *map(mean, both)), ("missing", before, after))
+
+
+FIGURES = (
+    Figure(
+        {"pictures.histograms": Mapping[str, Histogram]},
+        lambda task: histograms(task.sides.plain),
+        needs=("both tables",),
+        empty={},
+    ),
+)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import Annotated, Any, NotRequired, TypedDict
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from ..columns.column import Column
 from ..columns.table import Table
 from ..errors import HedgerowError, ParameterError
 from ..io.read import read
+from ..json_types import Length
 from ..measures import Floats, Ints
 from ..measures.disclosure import SLACK
 from ..measures.guarantees import Check
@@ -31,6 +32,7 @@ from ..schema import SCHEMA, Schema
 from ..texts import text
 from ..validation import METHOD, NAMES, PROGRESS, SEED, takes, whole
 from .design_matrix import OUTSIDE, shown_values, true_values
+from .figure import Figure
 from .learners import LEARNERS, MOST_CLASSES, TrainingSet, attackers, nearest_of
 from .non_members import Outside, Refit, check_control, left_out, refitting
 from .pairing import pair_up
@@ -41,6 +43,53 @@ from .table_pair import Asked, Pair, TablePair, evenly, spread
 MOST_ASKED = 5_000
 # fewest people in a cell of the tree that the worst tenth is looked for in
 CELL = 10
+
+
+class ExplainedShare(TypedDict):
+    """A share of the public squared error (categories: Brier score) that is taken off, with its 95% interval."""
+
+    explained: float
+    interval: Annotated[Sequence[float], Length(2)]
+    learner: NotRequired[str]
+
+
+class WorstTenth(TypedDict):
+    """What is explained of the tenth of the members who are best explained, and by which learner."""
+
+    explained: float
+    learner: str
+
+
+class InferredByLearner(TypedDict):
+    """What one learner explains of members and of strangers; ``advantage`` is the difference."""
+
+    members: ExplainedShare | None
+    strangers: ExplainedShare | None
+    advantage: ExplainedShare | None
+    worst_tenth: float
+
+
+class InferredColumn(TypedDict):
+    """What the best learner explains of a column, of members and of strangers, and what each learner does."""
+
+    members: ExplainedShare | None
+    strangers: ExplainedShare | None
+    advantage: ExplainedShare | None
+    worst_tenth: WorstTenth
+    learners: Mapping[str, InferredByLearner]
+
+
+class InferenceData(TypedDict):
+    """What attackers of the release (learners, and what groups say) infer about members and strangers."""
+
+    columns: Mapping[str, InferredColumn]
+    learners: Sequence[str]
+    asked: int
+    rows: int
+    classes: int
+    trained: int
+    folds: int
+    notes: Sequence[str]
 
 
 @dataclass(frozen=True)
@@ -89,7 +138,7 @@ class Inference:
         advantages = [c["advantage"]["explained"] for c in self.columns.values() if c["advantage"]]
         return max(advantages, default=None)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> InferenceData:
         """Return the result as a plain dict."""
         return plain(asdict(self))
 
@@ -446,7 +495,7 @@ def _resampled(base: Floats, random_state: int) -> Callable[[Floats], Floats]:
     return shares
 
 
-def _share(shares: Floats) -> dict[str, Any]:
+def _share(shares: Floats) -> ExplainedShare:
     """Return the share over all people, with the 95% interval of the shares in the bootstrap samples."""
     value = float(shares[0])
     if len(shares) < 2:
@@ -517,3 +566,14 @@ class InferenceBound:
         holds = inference.reached <= self.most + SLACK
         detail = text("inference", "bound", learners=", ".join(inference.learners))
         return Check("inference (measured)", self.most, inference.reached, holds, detail)
+
+
+FIGURES = (
+    Figure(
+        {"risk.inference": InferenceData | None},
+        lambda task: infer(
+            task.sides, task.refit, learners=task.learners, without=task.non_members, **task.drawing
+        ).to_dict(),
+        needs=("inference", "sensitive columns"),
+    ),
+)

@@ -2,19 +2,37 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, TypedDict
 
 import numpy as np
 
+from ..json_types import OrNull
 from ..measures import Floats, Ints
 from .design_matrix import design_known, design_released, feature_columns, indicators, known_rows, shown_values
+from .figure import Figure
 from .table_pair import Pair, evenly
 
 MAX_ROWS = 20_000
 LEAF, LEAF_SHARE = 10, 0.002
 
 
-def influence(pair: Pair) -> list[dict[str, Any]]:
+class InfluenceShares(TypedDict):
+    """A column's part of what a tree explains, and the part that is lost without the column."""
+
+    tree: OrNull[float]
+    without: OrNull[float]
+
+
+class Influence(TypedDict):
+    """One quasi-identifier's share of the disclosure, before and after the release."""
+
+    column: str
+    original: InfluenceShares
+    release: InfluenceShares
+
+
+def influence(pair: Pair) -> list[Influence]:
     """Return each quasi-identifier's share of the disclosure, before and after the release.
 
     A regression tree predicts all sensitive columns together, each scaled so
@@ -47,12 +65,15 @@ def influence(pair: Pair) -> list[dict[str, Any]]:
         # learnt from released cells, asked about true values: as an intruder would
         x = true if side is pair.unchanged else design_released(quasi, rows)
         shares[name] = _shares(x, true, taught, y, feature_columns(quasi), len(quasi))
-    out = []
-    for j, column in enumerate(pair.released_quasi):
-        entry: dict[str, Any] = {"column": column.name}
-        for name, (tree, without) in shares.items():
-            entry[name] = {"tree": float(tree[j]), "without": float(without[j])}
-        out.append(entry)
+
+    def of(side: str, j: int) -> InfluenceShares:
+        tree, without = shares[side]
+        return {"tree": float(tree[j]), "without": float(without[j])}
+
+    out: list[Influence] = [
+        {"column": column.name, "original": of("original", j), "release": of("release", j)}
+        for j, column in enumerate(pair.released_quasi)
+    ]
     return sorted(out, key=lambda e: (-e["release"]["tree"], e["column"]))
 
 
@@ -98,3 +119,14 @@ def _explained(x: Floats, true: Floats, taught: Floats, y: Floats) -> tuple[Any,
     guess = np.asarray(model.predict(true[1::2])).reshape(rest.shape)
     total = ((rest - y[::2].mean(axis=0)) ** 2).sum()
     return model, float(1 - ((rest - guess) ** 2).sum() / total) if total > 0 else 0.0
+
+
+FIGURES = (
+    Figure(
+        {"risk.influence": Sequence[Influence]},
+        lambda task: influence(task.sides),
+        needs=("pairs", "attacks"),
+        says="which columns give people away",
+        empty=[],
+    ),
+)

@@ -11,7 +11,7 @@ from functools import cached_property
 from importlib import metadata
 from itertools import groupby
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NotRequired, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,12 +25,12 @@ from ..measures import group
 from ..measures.guarantees import Check
 from ..measures.sizes import wildcard_sizes
 from ..plan import Plan
-from ..profiles import Profile
+from ..profiles import Profile, ProfileData
 from ..progress import Progress, Tell, telling
 from ..release import Release
-from ..release.warnings import extremes_in_words, rare_ends
+from ..release.warnings import ExtremeEnds, extremes_in_words, rare_ends
 from ..schema import SCHEMA, Schema
-from ..texts import read_toml, refusal, text
+from ..texts import refusal, text
 from ..validation import (
     DAY,
     FLAG,
@@ -46,31 +46,35 @@ from ..validation import (
     takes,
     whole,
 )
-from .attacks.composition import composition, other_releases
-from .attacks.copies import equal_rows, found_by_value, left_as_they_were
-from .attacks.downcoding import downcoding
-from .attacks.knows_method import knows_method
-from .attacks.linking import linkage_summary, linking, linking_attacks
-from .attacks.membership import membership
-from .attacks.most_exposed import Remake, check_counts, most_exposed, remaking
-from .attacks.regression import regression
-from .attacks.singling_out import predicate_singling_out, singling_out
-from .attacks.special_uniques import FRACTION, SpecialUniques, special_uniques, summary
+from . import column_comparison, inference, influence
+from .attacks import (
+    composition,
+    copies,
+    downcoding,
+    knows_method,
+    linking,
+    membership,
+    most_exposed,
+    regression,
+    singling_out,
+)
+from .attacks.linking import linking_attacks
+from .attacks.most_exposed import Remake, check_counts, remaking
+from .attacks.special_uniques import FRACTION, SpecialUniques, SpecialUniquesData, special_uniques, summary
 from .backend import check_room, holder
-from .class_risk import Population, journalist, other_columns, released_risk, weighted_sizes
-from .column_comparison import histograms
-from .inference import infer
-from .influence import influence
+from .class_risk import ClassRisk, OtherColumns, Population, journalist, other_columns, released_risk, weighted_sizes
+from .column_comparison import Scatter
+from .figure import ON_SAMPLE, Figure
 from .learners import LEARNERS, check_learners
 from .non_members import FOLDS, Outside, Refit, check_control, left_out, refitting, with_strangers
 from .pairing import pair_up, read_unpaired
 from .profile_result import FAILS, MEASURED, MEETS, Judged, check_met, judged, needs_attacks, unmet
 from .released_values import ReleasedColumn, unchanged
-from .result import Audit
+from .result import Audit, Pictures, TableData
 from .sample import Sample, released_part, sample_of
-from .single_records import PerPerson, example_records, per_person
+from .single_records import PerPerson, Shown, example_records, per_person
 from .single_table import COMPARED, alone
-from .spark_tables import copies, counted, is_clustered, put_there
+from .spark_tables import counted, is_clustered, local_copies, put_there
 from .subject import (
     Subject,
     Unpaired,
@@ -82,16 +86,12 @@ from .subject import (
     subject,
     with_decimals_of,
 )
+from .success import AttackData
 from .table_pair import Pair, TablePair
-from .utility.distributions import distribution_summary
-from .utility.loss import loss_summary
-from .utility.models import learning
-from .utility.queries import estimates, query_summary
+from .utility import distributions, loss, models, queries
 
 # how rows count whose quasi-identifiers are all suppressed
 SEPARATE, WILDCARD, STRICT = SUPPRESSED = ("separate", "wildcard", "strict")
-# what a sample of the records is chosen for
-ON_SAMPLE = ("attacks", "inference", "learning")
 S = TypeVar("S", bound=TablePair)
 
 
@@ -276,7 +276,7 @@ class Task(Generic[S]):
             return []
 
     @cached_property
-    def linked(self) -> list[dict[str, Any]]:
+    def linked(self) -> list[AttackData]:
         """Return the linking attacks on pairs, which are also what judges altered values."""
         assert isinstance(self.sides, Pair)
         return linking_attacks(self.sides, **self.attack_options)
@@ -297,38 +297,7 @@ class Task(Generic[S]):
         return {**self.seed, "progress": self.report}
 
 
-@dataclass(frozen=True)
-class Figure:
-    """One figure of an audit: its place in the audit, the function that measures it, and its requirements.
-
-    Parameters
-    ----------
-    gives : str
-        Its key in an audit, or several keys separated by commas if `of` returns several values.
-        Results for "attacks" are added to the earlier ones.
-    of : callable
-        Function that measures it for a `Task`.
-    needs : sequence of str
-        Requirements (`Task.there`); if one is not met, the figure is left out.
-    says : str
-        The step to report before it is measured.
-    parallel : bool
-        Whether it is measured at the same time as the next figure: numpy releases the interpreter lock
-        most of the time.
-    """
-
-    gives: str
-    of: Callable[[Any], Any]
-    needs: Sequence[str] = ()
-    says: str = ""
-    parallel: bool = False
-
-    def measured(self, task: Task[Any]) -> Any:
-        """Measure the figure for a task, on the sample if it needs attacks or learners."""
-        return self.of(task.on_sample if set(self.needs) & set(ON_SAMPLE) else task)
-
-
-def _before(task: Task[Any]) -> dict[str, Any]:
+def _before(task: Task[Any]) -> ClassRisk:
     behind, weights, whole = None, None, task.sides.plain.unchanged
     if task.is_compared:
         weights = task.options["weights"]
@@ -338,10 +307,10 @@ def _before(task: Task[Any]) -> dict[str, Any]:
         whole = replace(whole, released_quasi=tuple(map(unchanged, whole.quasi)))
     if task.population is None and weights in whole.original.names:
         behind = journalist(whole, None, weights)
-    return released_risk(whole, behind, task.options["threshold"], task.options["population_size"])
+    return released_risk(whole, behind, task.options["threshold"], task.options["population_size"])[0]
 
 
-def _after(task: Task[Any]) -> dict[str, Any]:
+def _after(task: Task[Any]) -> tuple[ClassRisk, dict[str, Scatter]]:
     sides, rows, matching, totals = task.in_groups, task.wholly_suppressed, None, None
     sizes = task.options["threshold"], task.options["population_size"]
     if sides.planned:
@@ -360,7 +329,7 @@ def _after(task: Task[Any]) -> dict[str, Any]:
     return released_risk(sides, population, *sizes, matching, totals)
 
 
-def _extremes(task: Task[TablePair]) -> dict[str, dict[str, int]]:
+def _extremes(task: Task[TablePair]) -> dict[str, ExtremeEnds]:
     """Count, for each column, the cells whose range ends at a value shared by fewer than k records."""
     extremes, sides = {}, task.sides.plain
     for column, released in zip(sides.quasi, sides.released_quasi, strict=True):
@@ -369,7 +338,7 @@ def _extremes(task: Task[TablePair]) -> dict[str, dict[str, int]]:
     return {name: extreme for name, extreme in extremes.items() if extreme["cells"]}
 
 
-def _special(task: Task[Any]) -> dict[str, Any]:
+def _special(task: Task[Any]) -> SpecialUniquesData:
     """Return the special uniques of release and original, with the sampling fraction that the weights imply."""
     plain, weights, before = task.sides.plain, task.options["weights"], None
     fraction = FRACTION
@@ -392,67 +361,55 @@ def _per_person(task: Task[Pair]) -> PerPerson:
     return per_person(task.sides, task.journalist, task.options["key"], special)
 
 
-# the function of each row of figures.toml
-_WORK: Mapping[str, Callable[[Any], Any]] = {
-    "per_person": _per_person,
-    "before": _before,
-    "after": _after,
-    "loss": lambda t: loss_summary(t.sides.plain, t.options["k"]),
-    "estimates": lambda t: estimates(t.sides, t.options["weights"]),
-    "distributions": lambda t: distribution_summary(t.sides.plain),
-    "queries": lambda t: query_summary(t.sides.plain, **t.seed),
-    "other_columns": lambda t: other_columns(t.what.table, t.what.schema, t.what.plan and t.what.plan.relations()),
-    # rows that are nobody's find nobody
-    "found": lambda t: None if t.what.is_private else found_by_value(t.sides, t.what.table, **t.seed),
-    "special_uniques": _special,
-    "linkage": lambda t: linkage_summary(t.sides, t.what.plan, t.linked, **t.seed),
-    "regression": lambda t: regression(t.sides, learners=t.learners, **t.attack_options),
-    "linked": lambda t: t.linked,
-    "linking": lambda t: linking(t.sides, **t.attack_options),
-    "predicates": lambda t: predicate_singling_out(t.sides, t.non_members, **t.seed),
-    "singling_out": lambda t: singling_out(t.sides, people=t.options["people"], **t.seed),
-    "downcoding": lambda t: downcoding(t.sides, **t.attack_options),
-    "membership": lambda t: membership(t.non_members, **t.attack_options),
-    "most_exposed": lambda t: most_exposed(
-        t.original, t.what.schema, t.remake, people=t.options["most_exposed"], runs=t.options["remakes"], **t.drawing
+# where the figures that are declared beside their function stand, in the order in which they are measured
+MODULES = (
+    loss,
+    queries,
+    distributions,
+    copies,
+    regression,
+    linking,
+    singling_out,
+    downcoding,
+    membership,
+    most_exposed,
+    influence,
+    knows_method,
+    composition,
+    inference,
+    models,
+    column_comparison,
+)
+FIGURES: tuple[Figure, ...] = (
+    Figure({"per_person": PerPerson | None}, _per_person, needs=("pairs", "per_person")),
+    Figure(
+        {"risk.original": ClassRisk | None},
+        _before,
+        needs=("an original",),
+        says="classes, disclosure and utility",
+        parallel=True,
     ),
-    "influence": lambda t: influence(t.sides),
-    "knows_method": lambda t: knows_method(t.sides, t.what.method, t.what.plan, **t.drawing),
-    "composition": lambda t: composition(
-        t.sides, other_releases(t.sides, t.others, t.options["key"]), k=t.options["k"]
+    Figure({"risk.release": ClassRisk, "pictures.scatters": Mapping[str, Scatter]}, _after, parallel=True),
+    *(figure for module in MODULES[:3] for figure in module.FIGURES),
+    Figure(
+        {"risk.other": OtherColumns | None},
+        lambda t: other_columns(t.what.table, t.what.schema, t.what.plan and t.what.plan.relations()),
     ),
-    "inference": lambda t: infer(t.sides, t.refit, learners=t.learners, without=t.non_members, **t.drawing).to_dict(),
-    "learning": lambda t: learning(t.sides, **t.drawing),
-    "extremes": _extremes,
-    "histograms": lambda t: histograms(t.sides.plain),
-    "example_records": lambda t: example_records(t.sides),
-    "equal": lambda t: equal_rows(t.sides, t.strangers),
-    "copied": lambda t: left_as_they_were(t.sides),
-    "missing": lambda t: [f"{COMPARED}: {t.why}"],
-}
-
-
-_ROWS = read_toml(__package__, "figures.toml")
-FIGURES = tuple(Figure(of=_WORK[name], **row) for name, row in _ROWS.items())
-
-
-# every place of an audit that a figure may give, in the order of the JSON
-PLACES = """
-risk.original risk.release risk.influence risk.knows_method risk.nearest risk.other risk.found risk.equal risk.copied
-risk.special_uniques risk.most_exposed risk.linkage risk.composition risk.inference utility.loss utility.estimates
-utility.distributions utility.queries utility.learning pictures.histograms table.extremes attacks per_person shown
-missing
-"""
+    Figure({"risk.special_uniques": SpecialUniquesData | None}, _special, needs=("special uniques",)),
+    *(figure for module in MODULES[3:] for figure in module.FIGURES),
+    Figure({"table.extremes": Mapping[str, ExtremeEnds]}, _extremes, needs=("both tables", "k"), empty={}),
+    Figure({"shown": Shown | None}, lambda t: example_records(t.sides), needs=("own rows",)),
+    Figure({"missing": Sequence[str]}, lambda t: [f"{COMPARED}: {t.why}"], needs=("one table",), empty=[]),
+)
 
 
 def figures_of(task: Task[Any]) -> dict[str, Any]:
     """Measure all figures and return them by place, empty if not measured."""
-    values: dict[str, Any] = dict.fromkeys(PLACES.split())
-    values |= {"risk.influence": [], "utility.learning": [], "attacks": [], "missing": []}
-    values |= {"pictures.histograms": {}, "table.extremes": {}}
+    values: dict[str, Any] = {"attacks": []}
+    for figure in FIGURES:
+        values |= {place: figure.empty for place in figure.gives if place != "attacks"}
     for figure, value in _measured(task):
-        places = figure.gives.split(", ")
-        for place, part in zip(places, value if len(places) > 1 else [value], strict=True):
+        for place, part in zip(figure.gives, value if len(figure.gives) > 1 else [value], strict=True):
             values[place] = values[place] + part if place == "attacks" else part
     return values
 
@@ -710,7 +667,7 @@ def audit(
             counted_pairs = counted(original, released, schema, plan, weights, memory)
         if counted_pairs is None:
             report("copying what is on a cluster")
-            original, released, schema, plan = copies(
+            original, released, schema, plan = local_copies(
                 original, released, schema, plan, memory, key is not None or paired is False
             )
         engine = "auto" if there is not None else engine  # the copies say what holds them
@@ -860,50 +817,50 @@ def _audit(task: Task[Any]) -> Audit:
     """Measure the figures of a task and return them as an `Audit`."""
     sides, plain, schema = task.sides, task.sides.plain, task.what.schema
     values = figures_of(task)
-    scatters = {}
-    # taken out of both sides, for the report draws the groups of the release alone
-    for side in filter(None, (values["risk.original"], values["risk.release"])):
-        scatters = {name: column.pop("scatter") for name, column in side["sensitive"].items()}
     extremes = values["table.extremes"]
     # a plan in whose groups rows were drawn, if nothing in the table shows them
     planned = task.in_groups.planned.n_groups if task.in_groups.planned else None
     # which rows were drawn for which group is known of pairs alone
     whose = text("note", "drawn_values" if task.there["pairs"] else "hidden_values")
+    table: TableData = {
+        "rows": plain.n_rows,
+        "original_rows": None if task.original is None else task.original.n_rows,
+        "strangers": 0 if task.strangers is None else task.strangers.n_rows,
+        "paired": task.there["pairs"],
+        "alone": not task.is_compared,
+        "suppressed": sides.suppressed if task.is_compared else None,
+        "wholly_suppressed": int(task.suppressed_rows.sum()),
+        "quasi": list(schema.quasi),
+        "sensitive": list(schema.sensitive),
+        "identifiers": list(schema.identifiers),
+        "yardstick": plain.risk_model,
+        "planned_groups": planned,
+        "sample": task.sampled.to_dict() if task.sampled else None,
+        "released_columns": plain.released.names,
+        "extremes": extremes,
+        "notes": [
+            *task.what.notes,
+            *plain.notes,
+            *([text("note", "planned", groups=planned, values=whose)] if planned else []),
+            *([task.sampled.note()] if task.sampled else []),
+            *([] if planned else _suppression(task)),
+            *(extremes_in_words(n, task.options["k"] or 0, e) for n, e in extremes.items()),
+        ],
+    }
+    if not task.is_compared and task.original is not None:
+        table["uncompared"] = task.why
+    if task.what.notes:
+        table["altered"] = list(task.what.notes)
+    if task.what.is_private:
+        table["epsilon"] = task.what.epsilon
     return Audit(
         promises=task.what.plan.promises if task.what.plan else (),
         redrawn=tuple(task.what.guard.relations()) if task.what.guard else (),
-        table={
-            "rows": plain.n_rows,
-            "original_rows": None if task.original is None else task.original.n_rows,
-            "strangers": 0 if task.strangers is None else task.strangers.n_rows,
-            "paired": task.there["pairs"],
-            "alone": not task.is_compared,
-            **({} if task.is_compared or task.original is None else {"uncompared": task.why}),
-            "suppressed": sides.suppressed if task.is_compared else None,
-            "wholly_suppressed": int(task.suppressed_rows.sum()),
-            "quasi": list(schema.quasi),
-            "sensitive": list(schema.sensitive),
-            "identifiers": list(schema.identifiers),
-            "yardstick": plain.risk_model,
-            "planned_groups": planned,
-            "sample": task.sampled.to_dict() if task.sampled else None,
-            "released_columns": plain.released.names,
-            "extremes": extremes,
-            "notes": [
-                *task.what.notes,
-                *plain.notes,
-                *([text("note", "planned", groups=planned, values=whose)] if planned else []),
-                *([task.sampled.note()] if task.sampled else []),
-                *([] if planned else _suppression(task)),
-                *(extremes_in_words(n, task.options["k"] or 0, e) for n, e in extremes.items()),
-            ],
-            **({"altered": list(task.what.notes)} if task.what.notes else {}),
-            **({"epsilon": task.what.epsilon} if task.what.is_private else {}),
-        },
+        table=table,
         risk=_section("risk", values),
         attacks=values["attacks"],
         utility=_section("utility", values),
-        pictures=_section("pictures", values) | {"scatters": scatters},
+        pictures=cast(Pictures, _section("pictures", values)),
         parameters=task.options,
         versions=versions(),
         per_person=values["per_person"],
@@ -922,12 +879,23 @@ def _suppression(task: Task[Any]) -> Iterator[str]:
         yield text("note", "suppressed_separate" if is_separate else "suppressed_strict", rows=n)
 
 
-def _section(name: str, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the figures of one section of an audit; linkage only if it was measured."""
+def figure_types(section: str) -> dict[str, Any]:
+    """Return the type of each figure in one section of an audit by its key."""
     return {
-        place.removeprefix(f"{name}."): value
-        for place, value in values.items()
-        if place.startswith(f"{name}.") and (place != "risk.linkage" or value is not None)
+        place.removeprefix(f"{section}."): kind if figure.is_listed else NotRequired[kind]
+        for figure in FIGURES
+        for place, kind in figure.gives.items()
+        if place.startswith(f"{section}.")
+    }
+
+
+def _section(name: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the figures of one section of an audit by their keys, without those that stand there only if measured."""
+    places = {place: figure for figure in FIGURES for place in figure.gives if place.startswith(f"{name}.")}
+    return {
+        place.removeprefix(f"{name}."): values[place]
+        for place, figure in places.items()
+        if figure.is_listed or values[place] is not None
     }
 
 
@@ -960,16 +928,14 @@ class ProfileCheck:
 
     def __init__(self, profile: Profile) -> None:
         self.profile = profile
-        self._measured: tuple[Any, Mapping[str, Any]] | None = None
+        self._measured: tuple[Any, ProfileData] | None = None
 
     @property
     def parameters(self) -> dict[str, Any]:
         """Return the parameters to store in the plan."""
         return {"profile": self.profile.name, "profile_date": self.profile.date}
 
-    def measure(
-        self, release: Release, audit: Audit | None = None, progress: Progress | None = None
-    ) -> Mapping[str, Any]:
+    def measure(self, release: Release, audit: Audit | None = None, progress: Progress | None = None) -> ProfileData:
         """Return a release's results on the profile's criteria, from `audit` or measured once per released table."""
         # a release that was drawn again has another table object, and is measured anew
         if audit is not None or self._measured is None or self._measured[0] is not release.released:

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from .. import facade
 from ..columns.table import Table
 from ..errors import PromiseError
-from ..profiles import Criterion, Profile
+from ..profiles import Criterion, CriterionData, Profile, ProfileData, ProfileHouseholds
+from ..profiles.profile import State
 from ..texts import text
 from .safe_harbor import Identifiers, identifiers_found
+from .success import AttackData
 
 # what is found of a criterion: "measured" where the profile names no threshold
-MEETS, FAILS, MEASURED, UNKNOWN = "meets", "does not meet", "measured", "not measured"
+MEETS: Final = "meets"
+FAILS: Final = "does not meet"
+MEASURED: Final = "measured"
+UNKNOWN: Final = "not measured"
 # a figure, or None, and what must be known of it
 Finding = tuple[float | None, str]
 # the attacks that answer a question
@@ -25,6 +30,9 @@ _GAINS = {
 }
 # the statistics for which attacks must be tried
 NEED_ATTACKS = frozenset({"attacks", *(f"gain:{name}" for name in _GAINS)})
+
+if TYPE_CHECKING:
+    from .result import AuditData
 
 
 @dataclass(frozen=True)
@@ -47,7 +55,7 @@ class Judged:
     ('does not meet', 5.0)
     """
 
-    data: Mapping[str, Any]
+    data: ProfileData
 
     @property
     def state(self) -> str:
@@ -57,7 +65,7 @@ class Judged:
         return str(self.data["state"])
 
     @property
-    def criteria(self) -> list[Mapping[str, Any]]:
+    def criteria(self) -> Sequence[CriterionData]:
         """Return the criteria, each with its figure and state."""
         return list(self.data["criteria"])
 
@@ -73,7 +81,7 @@ def needs_attacks(profile: Profile) -> bool:
     return bool(profile.statistics & NEED_ATTACKS)
 
 
-def judged(audit: Mapping[str, Any], released: Table, profile: Profile) -> dict[str, Any]:
+def judged(audit: AuditData, released: Table, profile: Profile) -> ProfileData:
     """Compare an audit with a profile, and return the result as a dict.
 
     Parameters
@@ -96,25 +104,29 @@ def judged(audit: Mapping[str, Any], released: Table, profile: Profile) -> dict[
         columns = identifiers_found(released, int(day[:4]) if day else None)
     rows = [_row(criterion, *_measured(criterion, audit, columns)) for criterion in profile.criteria]
     states = {row["state"] for row in rows}
-    state = FAILS if FAILS in states else UNKNOWN if UNKNOWN in states else MEETS
+    state: State = FAILS if FAILS in states else UNKNOWN if UNKNOWN in states else MEETS
     return {
-        **{name: getattr(profile, name) for name in ("name", "title", "source", "date", "note")},
+        "name": profile.name,
+        "title": profile.title,
+        "source": profile.source,
+        "date": profile.date,
+        "note": profile.note,
         "state": MEASURED if states == {MEASURED} else state,
         "households": households(audit),
         "criteria": rows,
     }
 
 
-def _row(criterion: Criterion, figure: float | None, detail: str) -> dict[str, Any]:
-    if figure is None:
-        state = UNKNOWN
-    elif not criterion.threshold:
-        state = MEASURED
-    else:
-        state = MEETS if criterion.is_met(figure) else FAILS
-    stated = ("name", "clause", "asks", "statistic", "threshold")
+def _row(criterion: Criterion, figure: float | None, detail: str) -> CriterionData:
+    state: State = UNKNOWN
+    if figure is not None:
+        state = (MEETS if criterion.is_met(figure) else FAILS) if criterion.threshold else MEASURED
     return {
-        **{name: getattr(criterion, name) for name in stated},
+        "name": criterion.name,
+        "clause": criterion.clause,
+        "asks": criterion.asks,
+        "statistic": criterion.statistic,
+        "threshold": criterion.threshold,
         "figure": figure,
         "state": state,
         "read": criterion.read,
@@ -123,7 +135,7 @@ def _row(criterion: Criterion, figure: float | None, detail: str) -> dict[str, A
     }
 
 
-def _measured(criterion: Criterion, audit: Mapping[str, Any], columns: Identifiers | None) -> Finding:
+def _measured(criterion: Criterion, audit: AuditData, columns: Identifiers | None) -> Finding:
     """Return the figure that answers a criterion (None if not measured), with a detail in words."""
     kind, _, what = criterion.statistic.partition(":")
     if kind == "columns" and columns is not None and what in columns.sure:
@@ -148,7 +160,7 @@ def _columns(holding: Mapping[str, str], unsure: Mapping[str, str]) -> Finding:
     return None, doubt
 
 
-def _k(audit: Mapping[str, Any]) -> Finding:
+def _k(audit: AuditData) -> Finding:
     if audit["table"]["yardstick"] != "classes":
         return None, text("criterion", "no_classes")
     classes = audit["risk"]["release"]["classes"]
@@ -157,7 +169,7 @@ def _k(audit: Mapping[str, Any]) -> Finding:
     return float(people or classes["k"]), counted + _of_households(audit)
 
 
-def _wildcard_k(audit: Mapping[str, Any]) -> Finding:
+def _wildcard_k(audit: AuditData) -> Finding:
     """Return k if suppressed cells match anything; if people are counted, return the strict k, which is no larger."""
     figure, counted = _k(audit)
     classes = audit["risk"]["release"]["classes"]
@@ -166,12 +178,12 @@ def _wildcard_k(audit: Mapping[str, Any]) -> Finding:
     return float(classes["wildcard_k"]), text("criterion", "wildcard")
 
 
-def _wildcard_risk(audit: Mapping[str, Any]) -> Finding:
+def _wildcard_risk(audit: AuditData) -> Finding:
     k, words = _wildcard_k(audit)
     return k and 1 / k, words
 
 
-def _smallest_cell(audit: Mapping[str, Any]) -> Finding:
+def _smallest_cell(audit: AuditData) -> Finding:
     if audit["table"]["yardstick"] != "classes":
         return None, text("criterion", "no_classes")
     counted, uncounted = _counted(audit), _uncounted(audit)
@@ -181,14 +193,14 @@ def _smallest_cell(audit: Mapping[str, Any]) -> Finding:
     return float(counted[least]), "; ".join(filter(None, (f"smallest in {least}: {counted[least]}", uncounted)))
 
 
-def _counted(audit: Mapping[str, Any]) -> dict[str, int]:
+def _counted(audit: AuditData) -> dict[str, int]:
     """Return the smallest cell of every sensitive column that has counted cells."""
     sensitive = audit["risk"]["release"]["sensitive"]
     cells = {name: column.get("smallest_cell") for name, column in sensitive.items()}
     return {name: cell for name, cell in cells.items() if cell is not None}
 
 
-def _uncounted(audit: Mapping[str, Any]) -> str:
+def _uncounted(audit: AuditData) -> str:
     """Return a sentence on the released columns whose cells are not counted, with the reason; "" if all are counted."""
     sensitive, table = audit["risk"]["release"]["sensitive"], audit["table"]
     many = ", ".join(name for name in sensitive if name not in _counted(audit))
@@ -200,7 +212,7 @@ def _uncounted(audit: Mapping[str, Any]) -> str:
     )
 
 
-def households(audit: Mapping[str, Any]) -> dict[str, Any] | None:
+def households(audit: AuditData) -> ProfileHouseholds | None:
     """Return k and the risks of households; None if no column identifies households."""
     risk = audit["risk"]["release"]
     household = risk["reidentification"].get("household")
@@ -214,7 +226,7 @@ def households(audit: Mapping[str, Any]) -> dict[str, Any] | None:
     }
 
 
-def _of_households(audit: Mapping[str, Any], which: str = "k", by: str = "") -> str:
+def _of_households(audit: AuditData, which: Literal["k", "highest", "average"] = "k", by: str = "") -> str:
     """Return a phrase with the household figure that corresponds to a figure of people; "" if there is none."""
     figures = households(audit)
     if figures is None or (by and figures["by"] != by):
@@ -224,11 +236,11 @@ def _of_households(audit: Mapping[str, Any], which: str = "k", by: str = "") -> 
     return text("criterion", "households_risk", risk=figures[which])
 
 
-def _risk(by: str, which: str) -> Callable[[Mapping[str, Any]], Finding]:
+def _risk(by: str, which: Literal["highest", "average"]) -> Callable[[AuditData], Finding]:
     """Return a function that reads one intruder's highest or average risk from an audit."""
     missing = "no_classes" if by == "prosecutor" else "no_population"
 
-    def measure(audit: Mapping[str, Any]) -> Finding:
+    def measure(audit: AuditData) -> Finding:
         risks = audit["risk"]["release"]["reidentification"].get(by)
         if audit["table"]["yardstick"] != "classes" or risks is None:
             return None, text("criterion", missing)
@@ -237,7 +249,7 @@ def _risk(by: str, which: str) -> Callable[[Mapping[str, Any]], Finding]:
     return measure
 
 
-def _attacks(audit: Mapping[str, Any]) -> Finding:
+def _attacks(audit: AuditData) -> Finding:
     tried = audit["attacks"]
     if not tried:
         return None, "no attack was tried"
@@ -256,7 +268,7 @@ def _gain(attacks: Any, kinds: tuple[str, ...]) -> Finding:
     return round(measured[surest], 10), f"surest of {len(measured)}: {surest}"
 
 
-def _least(attack: Mapping[str, Any]) -> float | None:
+def _least(attack: AttackData) -> float | None:
     """Return the lower end of the gain's 95% interval, relative to the control or else to a blind guess."""
     if attack["over_control_interval"] is not None:
         return float(attack["over_control_interval"][0])
@@ -266,7 +278,7 @@ def _least(attack: Mapping[str, Any]) -> float | None:
     return float((attack["interval"][0] - guess) / (1 - guess))
 
 
-_STATISTICS: Mapping[str, Callable[[Mapping[str, Any]], Finding]] = {
+_STATISTICS: Mapping[str, Callable[[AuditData], Finding]] = {
     "k": _k,
     "wildcard_k": _wildcard_k,
     "wildcard_risk_maximum": _wildcard_risk,
@@ -278,7 +290,7 @@ _STATISTICS: Mapping[str, Callable[[Mapping[str, Any]], Finding]] = {
 }
 
 
-def unmet(profile: Mapping[str, Any]) -> list[str]:
+def unmet(profile: ProfileData) -> list[str]:
     """Return one sentence for each criterion that a release does not meet."""
     return [
         text("criterion", "unmet", **(row | {"title": profile["title"]}))
@@ -287,7 +299,7 @@ def unmet(profile: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def check_met(profile: Mapping[str, Any] | None) -> None:
+def check_met(profile: ProfileData | None) -> None:
     """Raise PromiseError if a release does not meet the profile it was compared with."""
     if profile and (broken := unmet(profile)):
         raise PromiseError("; ".join(broken), hint="nothing was written: choose a stronger method, or another profile")

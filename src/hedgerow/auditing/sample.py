@@ -4,18 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TypedDict
 
 import numpy as np
 import pyarrow as pa
 
 from ..backends.randomize import hashes
 from ..columns.table import Table
+from ..json_types import Positive
 from ..key import Key
 from ..measures import Ints, group
 from ..texts import text
 from .released_values import of_rows
 from .table_pair import Pair, People, TablePair
+
+
+class SampleData(TypedDict):
+    """The records that attacks, learners and inference saw: how many of how many, whole groups, and by what rule."""
+
+    records: Positive
+    of: Positive
+    groups: Positive | None
+    rule: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +59,7 @@ class Sample:
         key = "sample_records" if self.groups is None else "sample_groups"
         return text("note", key, random_state=self.random_state)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> SampleData:
         """Return the sample's size and rule as a plain dict."""
         return {"records": self.pair.n_rows, "of": self.of, "groups": self.groups, "rule": self.rule}
 

@@ -66,7 +66,7 @@ def put_there(
     return original, released, plan, notes
 
 
-def copies(
+def local_copies(
     original: Any, released: Any, schema: Schema | None, plan: Plan | None, memory: Any = None, keyed: bool = False
 ) -> tuple[Any, Any, Schema | None, Plan | None]:
     """Copy tables from a cluster to this machine; return them with the schema and plan, if known.

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import fsum
 from statistics import fmean
-from typing import Any
+from typing import Annotated, Any, NotRequired, TypedDict
 
 import numpy as np
 import numpy.typing as npt
 
 from ..columns.column import Column
-from ..columns.roles import attacked_as
+from ..columns.roles import AttackedAs, attacked_as
+from ..json_types import Count, Interval, Length, OrNull, Positive, Share
 from ..kernels.measures import best_windows
 from ..measures import Floats
 from ..notation import percent
@@ -72,7 +73,7 @@ class AttackTarget:
         The tolerance that decides what counts as success.
     """
 
-    attacked_as: str
+    attacked_as: AttackedAs
     tolerances: tuple[Tolerance, ...] = (EXACT,)
     headline: Tolerance = EXACT
 
@@ -291,6 +292,70 @@ class Rates:
     controlled: bool = True
 
 
+class AttackMatching(TypedDict):
+    """An attack's success at one tolerance, on the release, its control, by public totals and on the original."""
+
+    release: Share | None
+    control: Share | None
+    public: Share | None
+    original: Share | None
+
+
+class AttackColumn(TypedDict):
+    """An attack's success on the coarsened cells of one column."""
+
+    cells: Positive
+    success: OrNull[Share]
+    control: OrNull[Share]
+    public_guess: OrNull[Share]
+    public_best: OrNull[Share]
+
+
+class FoundMembers(TypedDict):
+    """The share of members found at one rate of false alarms."""
+
+    share: OrNull[Share]
+    interval: Interval
+
+
+class AttackData(TypedDict):
+    """An attack with its success, baselines, control and intervals, and its success on the original.
+
+    ``success_means``: when it counts as successful; ``public_guess``, ``public_best``, ``random_row``: the success of
+    guesses that need no attack; ``over_control`` and ``over_public``: gains as shares of the largest possible
+    (`relative`). ``trained``: different released rows that a learner was trained on, among ``classes``. ``matching``:
+    by tolerance. ``cells``: coarsened cells whose finer value was named, ``columns``: the same by column.
+    ``strangers``: people asked about who are not in the table; ``found``: the share of members found, by the share of
+    strangers who are taken for members.
+    """
+
+    attack: str
+    learner: str
+    target: str
+    success_means: str
+    people: Count
+    success: OrNull[Share]
+    interval: Interval
+    control: Share | None
+    control_interval: Interval | None
+    public_guess: OrNull[Share]
+    public_best: OrNull[Share]
+    random_row: OrNull[Share]
+    original: Share | None
+    original_interval: Interval | None
+    over_control: float | None
+    over_control_interval: Annotated[Sequence[OrNull[float]], Length(2)] | None
+    over_public: OrNull[float]
+    attacked_as: NotRequired[AttackedAs]
+    trained: NotRequired[Count]
+    classes: NotRequired[Positive]
+    matching: NotRequired[Mapping[str, AttackMatching]]
+    cells: NotRequired[Positive]
+    columns: NotRequired[Mapping[str, AttackColumn]]
+    strangers: NotRequired[Count]
+    found: NotRequired[Mapping[str, FoundMembers]]
+
+
 def attack_record(
     attack: str,
     *,
@@ -301,7 +366,7 @@ def attack_record(
     public: float,
     best: float | None = None,
     random_row: float | None = None,
-) -> dict[str, Any]:
+) -> AttackData:
     """Return an attack as plain data, under the names that every attack shares.
 
     Parameters
@@ -316,6 +381,13 @@ def attack_record(
         guess, and a random released row; the last two equal the first by default.
     """
     success, control, original = rates.success, rates.control, rates.original
+
+    def share(rate: Rate | None) -> float | None:
+        return None if rate is None else rate.value
+
+    def interval(rate: Rate | None) -> list[float] | None:
+        return None if rate is None else rate.interval
+
     best = public if best is None else best
     random_row = public if random_row is None else random_row
     over = gained(success, control) if rates.controlled and control is not None else None
@@ -327,17 +399,14 @@ def attack_record(
         "people": success.n,
         "success": success.value,
         "interval": success.interval,
-        **_figures("control", control),
+        "control": share(control),
+        "control_interval": interval(control),
         "public_guess": public,
         "public_best": best,
         "random_row": random_row,
-        **_figures("original", original),
-        **_figures("over_control", over),
+        "original": share(original),
+        "original_interval": interval(original),
+        "over_control": share(over),
+        "over_control_interval": interval(over),
         "over_public": relative(success.value, max(best, random_row)),
     }
-
-
-def _figures(name: str, rate: Rate | None) -> dict[str, Any]:
-    """Return a share and its interval by name; None for a share that was not measured."""
-    value, interval = (None, None) if rate is None else (rate.value, rate.interval)
-    return {name: value, f"{name}_interval": interval}

@@ -158,7 +158,7 @@ def score(original: str, masked: str, options: Options) -> None:
     say(f"Records were paired by {words['paired'][scores.paired_by]}.")
     say()
 
-    figures = scores.to_dict()
+    figures: dict[str, Any] = {**scores.to_dict()}
     figures |= figures["loss"]
     figures |= {name: fmean(values) for name, values in figures.items() if name in SCALES}
     lines = [(name, f"{figures[key]:.2f}", what.format(columns=columns)) for key, (name, what) in words["rows"].items()]

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from itertools import pairwise
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -27,6 +27,9 @@ from ..texts import read_toml, refusal
 from .arrays import decoded, is_text, kind_of, value_type
 from .column import Column
 from .table import Table
+
+# how an attack guesses a value: exactly, or nearly right
+AttackedAs = Literal["category", "number", "date"]
 
 _WORDS = read_toml(__package__, "role_words.toml")
 DIRECT, KEYS, PERSONS, HOMES, NAMES, SENSITIVE, QUASI, FREE, WEIGHTS, CODES = (
@@ -98,13 +101,13 @@ class ColumnProfile:
     reason: str
     n_distinct: int
     n_missing: int
-    attacked_as: str = "category"
+    attacked_as: AttackedAs = "category"
     longest: int = 0
     markers: tuple[str, ...] = ()
     shape: tuple[int, ...] = ()
 
 
-def attacked_as(column: Column, schema: Schema) -> str:
+def attacked_as(column: Column, schema: Schema) -> AttackedAs:
     """Return how an attack would guess a column's values: as a category, a number or a date.
 
     Flags and codes are often written as numbers, and a guess that is only close is wrong. A column

@@ -20,10 +20,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import TypedDict
 
 import numpy as np
 
+from ..json_types import Count, Share
 from ..kernels import Floats, Ints
 from ..kernels.exact_sums import deviations, total
 from ..kernels.measures import brier_disclosures, number_disclosures
@@ -44,7 +45,22 @@ def column_disclosure(column: SensitiveCounts) -> Floats:
     return column.scores.worst
 
 
-def exposed(column: SensitiveCounts, sizes: Ints) -> dict[str, Any]:
+class Exposed(TypedDict):
+    """How many groups, and records in them, tell much of a column.
+
+    ``worst``: the most that one tells, 0 to 1. ``over_half``: tell more than half of the column.
+    ``single_valued``: everybody has the same value, which not everybody in the table has.
+    """
+
+    groups: Count
+    worst: Share
+    over_half: Count
+    over_half_records: Count
+    single_valued: Count
+    single_valued_records: Count
+
+
+def exposed(column: SensitiveCounts, sizes: Ints) -> Exposed:
     """Count the classes, and their records, that disclose over half of a column or have a single value.
 
     Parameters
@@ -63,10 +79,14 @@ def exposed(column: SensitiveCounts, sizes: Ints) -> dict[str, Any]:
     is_known = column.counts.values < column.n_values
     varies = np.bincount(column.counts.groups[is_known], minlength=len(sizes)) > 0
     varies &= np.count_nonzero(column.totals) > 1
-    return {"groups": len(sizes), "worst": float(disclosures.max(initial=0.0))} | {
-        name + what: int(each[which].sum())
-        for name, which in (("over_half", disclosures > LARGE + SLACK), ("single_valued", varies & (distinct == 1)))
-        for what, each in (("", np.ones_like(sizes)), ("_records", sizes))
+    over_half, single_valued = disclosures > LARGE + SLACK, varies & (distinct == 1)
+    return {
+        "groups": len(sizes),
+        "worst": float(disclosures.max(initial=0.0)),
+        "over_half": int(over_half.sum()),
+        "over_half_records": int(sizes[over_half].sum()),
+        "single_valued": int(single_valued.sum()),
+        "single_valued_records": int(sizes[single_valued].sum()),
     }
 
 

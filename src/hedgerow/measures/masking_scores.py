@@ -7,16 +7,17 @@ The measures apply to any masked file, made with Hedgerow or not.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Literal, NotRequired, TypedDict, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..columns.numbers import standardise
 from ..errors import ParameterError, UnsupportedError
+from ..json_types import OrNull, Percent, Positive
 from ..kernels import Floats
 from ..kernels.neighbours import build, count_patterns, count_ties, near_patterns, nearest_ties
 from ..kernels.threads import in_parts
@@ -245,6 +246,34 @@ def interval_disclosure(original: Floats, masked: Floats) -> Floats:
 MOST_LINKED = 20_000
 
 
+class ScoresData(TypedDict):
+    """Scores of masked numbers, in per cent.
+
+    ``paper``: the figures where records are linked by the papers' own standardisation alone (``distance``,
+    ``probabilistic``); ``dld`` and ``pld`` are the larger of it and of the original's ranks.
+    """
+
+    score: OrNull[float]
+    il: OrNull[float]
+    dr: OrNull[Percent]
+    dld: OrNull[Percent]
+    pld: OrNull[Percent]
+    id: OrNull[Percent]
+    columns: Sequence[str]
+    unchanged: NotRequired[Sequence[str]]
+    known: Positive
+    rows: int
+    linked: int
+    paired_by: NotRequired[Literal["release", "order", "columns", "nothing"]]
+    loss: Mapping[str, OrNull[float]]
+    distance: Sequence[OrNull[Percent]]
+    probabilistic: Sequence[OrNull[Percent]]
+    distance_ranks: NotRequired[Sequence[OrNull[Percent]]]
+    probabilistic_ranks: NotRequired[Sequence[OrNull[Percent]]]
+    paper: NotRequired[Mapping[str, OrNull[float]]]
+    interval: Sequence[OrNull[Percent]]
+
+
 @dataclass(frozen=True)
 class InformationLoss:
     """The five parts of information loss, in percent; each is 0 if nothing changed.
@@ -357,13 +386,13 @@ class Scores:
         """Return the score: the mean of information loss and disclosure risk."""
         return 0.5 * self.il + 0.5 * self.dr
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> ScoresData:
         """Return all scores and their parts as a plain dict."""
-        fields = asdict(self)
+        names = ("score", "il", "dr", "dld", "pld", "id")
+        fields = {name: getattr(self, name) for name in names} | asdict(self)
         fields["loss"]["total"] = self.il
-        measures = {name: getattr(self, name) for name in ("score", "il", "dr", "dld", "pld", "id")}
-        paper = {name: getattr(self.paper, name) for name in ("score", "dr", "dld", "pld")}
-        return {**measures, "paper": paper, **fields}
+        fields["paper"] = {name: getattr(self.paper, name) for name in ("score", "dr", "dld", "pld")}
+        return cast(ScoresData, fields)
 
 
 def information_loss(original: Floats, masked: Floats) -> InformationLoss:

@@ -2,18 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Literal, NotRequired, TypedDict
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import digamma, gammaln, hyp2f1
 
+from ..json_types import Amount, Count, OrNull, Share
 from ..kernels import Bools, Floats, Ints
 from .class_counts import Groups, group
 
+SizeBin = TypedDict("SizeBin", {"from": Count, "to": Count, "classes": Count, "records": Count})
 
-def summary(sizes: Ints) -> dict[str, Any]:
+
+class GroupSizes(TypedDict):
+    """Sizes of the classes of a table, in records.
+
+    ``smallest`` is k; every class counts once in the quartiles and the mean. ``uniques``: records that are alone in
+    their class; ``unique_share``: of all records. ``histogram``: classes and records by size, in bins that double.
+    """
+
+    groups: Count
+    smallest: Count
+    lower_quartile: Count
+    median: Count
+    mean: OrNull[float]
+    upper_quartile: Count
+    largest: Count
+    uniques: Count
+    unique_share: OrNull[float]
+    histogram: Sequence[SizeBin]
+
+
+def summary(sizes: Ints) -> GroupSizes:
     """Summarise the sizes of one or more classes as plain data.
 
     Returns
@@ -49,7 +71,7 @@ def summary(sizes: Ints) -> dict[str, Any]:
     }
 
 
-def _histogram(sizes: Ints) -> list[dict[str, int]]:
+def _histogram(sizes: Ints) -> list[SizeBin]:
     bins = np.floor(np.log2(sizes)).astype(np.int64)
     classes = np.bincount(bins)
     records = np.bincount(bins, sizes).astype(np.int64)
@@ -129,9 +151,30 @@ def wildcard_sizes(
     return out
 
 
+class IntruderRisk(TypedDict):
+    """The re-identification risk of the records under one intruder.
+
+    ``highest`` and ``average`` over the records; ``above``: the share of records above the threshold; ``expected``:
+    the sum of their risks, in people. The marketer has no single record in view, so only the last two.
+    """
+
+    highest: NotRequired[OrNull[Share]]
+    average: OrNull[Share]
+    above: NotRequired[OrNull[Share]]
+    expected: OrNull[Amount]
+
+
+class Intruders(TypedDict):
+    """The risk from each type of intruder; the journalist's if the population is known."""
+
+    prosecutor: IntruderRisk
+    journalist: NotRequired[IntruderRisk]
+    marketer: IntruderRisk
+
+
 def attackers(
     sizes: Ints, journalist: Floats | None = None, threshold: float = 0.2, people: Ints | None = None
-) -> dict[str, dict[str, float]]:
+) -> Intruders:
     """Return the re-identification risk from three types of intruder: prosecutor, journalist and marketer.
 
     Parameters
@@ -162,21 +205,24 @@ def attackers(
     K. El Emam, L. Arbuckle (2013), Anonymizing Health Data, ch. 2.
     """
     n, counted = sizes.sum(), sizes if people is None else people
-    # The prosecutor knows that the person is in the table, so only its own classes count.
-    models = {"prosecutor": 1.0 / counted}
-    if journalist is not None:
-        models["journalist"] = journalist
-    out = {}
-    for name, risk in models.items():
-        out[name] = {
+
+    def intruder(risk: Floats) -> IntruderRisk:
+        return {
             "highest": float(risk.max()),
             "average": float((risk * sizes).sum() / n),
             "above": float(sizes[risk > threshold].sum() / n),
             "expected": float((risk * sizes).sum()),
         }
-    reference = out.get("journalist", out["prosecutor"])
-    out["marketer"] = {"average": reference["average"], "expected": reference["expected"]}
-    return out
+
+    def marketer(reference: IntruderRisk) -> IntruderRisk:
+        return {"average": reference["average"], "expected": reference["expected"]}
+
+    # The prosecutor knows that the person is in the table, so only its own classes count.
+    by_prosecutor = intruder(1.0 / counted)
+    if journalist is None:
+        return {"prosecutor": by_prosecutor, "marketer": marketer(by_prosecutor)}
+    by_journalist = intruder(journalist)
+    return {"prosecutor": by_prosecutor, "journalist": by_journalist, "marketer": marketer(by_journalist)}
 
 
 _TERMS = 100
@@ -245,7 +291,36 @@ _STARTS = [(a, b) for a in (0.02, 0.2, 1.0, 5.0) for b in (0.02, 0.2, 0.5, 0.9)]
 _MEETS = 1e-8
 
 
-def population_uniques(sizes: Ints, population: float) -> dict[str, Any]:
+Model = Literal["pitman", "zayatz", "snb"]
+
+
+class UniquenessModels(TypedDict):
+    """People expected to be unique in the population, by each model; None if its equations have no solution."""
+
+    pitman: Amount | None
+    zayatz: Amount | None
+    snb: Amount | None
+
+
+class Uniqueness(TypedDict):
+    """How many people are unique in the population that a sample was drawn from.
+
+    ``population``: its people; ``fraction``: the share sampled; ``chosen``: the model that Dankar's rule takes;
+    ``uniques``: people expected to be unique, ``share``: of the population; ``sample_uniques_unique``: the share of
+    the sample's unique people who are unique in the population.
+    """
+
+    population: OrNull[Amount]
+    fraction: OrNull[Share]
+    sample_uniques: Count
+    models: UniquenessModels
+    chosen: Model | None
+    uniques: OrNull[Amount]
+    share: OrNull[Share]
+    sample_uniques_unique: Share | None
+
+
+def population_uniques(sizes: Ints, population: float) -> Uniqueness:
     """Estimate how many people are unique in the population that a sample was drawn from.
 
     Dankar's rule takes Pitman's model up to a sampling fraction of .1, and beyond it the smaller
@@ -283,9 +358,14 @@ def population_uniques(sizes: Ints, population: float) -> dict[str, Any]:
     n, uniques = int(sizes.sum()), int(count[size == 1].sum())
     population = float(max(population, n))
     if not uniques or n == population:  # nobody is, or everybody was counted
-        estimates: Mapping[str, float | None] = dict.fromkeys(MODELS, float(uniques))
+        everybody = float(uniques)
+        estimates: UniquenessModels = {"pitman": everybody, "zayatz": everybody, "snb": everybody}
     else:
-        estimates = {name: model(size, count, population) for name, model in MODELS.items()}
+        estimates = {
+            "pitman": pitman(size, count, population),
+            "zayatz": zayatz(size, count, population),
+            "snb": slide_negative_binomial(size, count, population),
+        }
     chosen = _chosen(estimates, n / population)
     estimate = estimates[chosen]
     assert estimate is not None
@@ -301,7 +381,7 @@ def population_uniques(sizes: Ints, population: float) -> dict[str, Any]:
     }
 
 
-def _chosen(estimates: Mapping[str, float | None], fraction: float) -> str:
+def _chosen(estimates: UniquenessModels, fraction: float) -> Model:
     """Return the model that Dankar's rule chooses, or Zayatz's (always solvable) if that has no solution."""
     if fraction <= _SMALL:
         return "pitman" if estimates["pitman"] is not None else "zayatz"
@@ -446,11 +526,3 @@ def _shlosser(size: Ints, count: Ints, f: float) -> float:
         factor /= (missed * ((1.0 + f) ** size - 1.0) * c).sum()
         unseen = (missed * c).sum() / (size * f * (1.0 - f) ** (size - 1.0) * c).sum()
         return float(c.sum() + c[size == 1].sum() * factor * unseen**2)
-
-
-# the models of the population, by name
-MODELS: Mapping[str, Callable[[Ints, Ints, float], float | None]] = {
-    "pitman": pitman,
-    "zayatz": zayatz,
-    "snb": slide_negative_binomial,
-}

@@ -1,5 +1,5 @@
 """The requirements of standards for a release: criteria with clause, date and threshold, as inert data."""
 
-from .profile import Criterion, Profile
+from .profile import Criterion, CriterionData, Profile, ProfileData, ProfileHouseholds
 
-__all__ = ["Criterion", "Profile"]
+__all__ = ["Criterion", "CriterionData", "Profile", "ProfileData", "ProfileHouseholds"]

@@ -3,20 +3,69 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
 from ..errors import ParameterError, did_you_mean
 from ..files import read_text
+from ..json_types import Length
 from ..texts import parsed_toml
 
 # how a threshold is known: from the source itself, a full reprint of it, or what others say of it
 READ = ("primary", "reprint", "secondary")
 # a figure that equals its threshold may miss it by rounding
 _SLACK = 1e-9
+
+
+class ProfileHouseholds(TypedDict):
+    """What the criteria ask of people, said of households, which no standard judges.
+
+    ``k``: households of the smallest group; ``by``: the intruder whose risk it is.
+    """
+
+    k: float
+    highest: float
+    average: float
+    by: Literal["prosecutor", "journalist"]
+
+
+Source = Literal["primary", "reprint", "secondary"]
+State = Literal["meets", "does not meet", "measured", "not measured"]
+
+
+class CriterionData(TypedDict):
+    """One criterion of a standard, and what was found.
+
+    ``threshold``: empty if the profile names none; ``read``: whether the threshold was read in the source itself;
+    ``ours``: the source names no threshold, and this one is Hedgerow's reading.
+    """
+
+    name: str
+    clause: str
+    asks: str
+    statistic: str
+    threshold: str
+    figure: float | None
+    state: State
+    read: Source
+    ours: bool
+    detail: str
+
+
+class ProfileData(TypedDict):
+    """What a standard asks of the release, and what was found; ``households``: None if nobody says who they are."""
+
+    name: str
+    title: str
+    source: str
+    date: str
+    note: str
+    state: State
+    households: NotRequired[ProfileHouseholds | None]
+    criteria: Annotated[Sequence[CriterionData], Length(1, or_more=True)]
 
 
 @dataclass(frozen=True)
@@ -47,7 +96,7 @@ class Criterion:
     statistic: str
     at_most: float | None = None
     at_least: float | None = None
-    read: str = "secondary"
+    read: Source = "secondary"
     ours: bool = False
 
     def __post_init__(self) -> None:

@@ -6,11 +6,10 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib import resources
 from importlib.metadata import version
 from operator import index
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, NotRequired, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,11 +18,111 @@ import hedgerow
 
 from ..columns.table import Table
 from ..errors import InputError, ParameterError
+from ..json_types import Count, Hash, OrNull, published
+from ..measures.sizes import GroupSizes
 from ..plan import Plan
+from ..profiles import ProfileData
 from ..schema import ROLES
 from .folder import PLAN, file_facts, is_table
+from .warnings import ExtremeEnds
 
 AUDIT_VERSION = 1
+
+
+class FileData(TypedDict):
+    """A file by its name, hash and size."""
+
+    name: str
+    sha256: Hash
+    bytes: Count
+
+
+class DisclosureMeans(TypedDict):
+    """The disclosure of a column's groups."""
+
+    mean_over_groups: OrNull[float]
+    mean_over_records: OrNull[float]
+    worst: OrNull[float]
+
+
+class DisclosureTotals(DisclosureMeans):
+    """The disclosure of the groups, over all sensitive columns and by column."""
+
+    columns: Mapping[str, DisclosureMeans]
+
+
+class CheckData(TypedDict):
+    """A promise as it was verified: `measures.guarantees.Check`."""
+
+    name: str
+    required: object
+    reached: object
+    holds: bool
+    detail: str
+
+
+class GuardedWeights(TypedDict):
+    """The sum of the sampling weights that were hidden; ``largest``: the most of its variance that one record holds."""
+
+    before: float
+    after: float
+    largest: float
+
+
+class Spread(TypedDict):
+    """The spread of a column: deviation, median, and the share of the sum that the largest values hold."""
+
+    deviation: float
+    median: float
+    top_share: OrNull[float]
+
+
+class GuardedColumn(TypedDict):
+    """How a column's values were hidden; ``largest``: the share of the variance that one person holds."""
+
+    values: int
+    withheld: int
+    before: Spread | None
+    after: Spread | None
+    largest: OrNull[float]
+
+
+class GuardData(TypedDict):
+    """How exact values were hidden; ``impossible``: rows with a pair of values that hardly anybody has."""
+
+    form: Literal["runs", "redraw", "rows"]
+    people: int
+    groups: int
+    drawn_again: int
+    impossible: int
+    weights: NotRequired[GuardedWeights]
+    columns: Mapping[str, GuardedColumn]
+
+
+class ReleaseData(TypedDict):
+    """What was promised and reached when a release was written; ``guard`` if exact values were hidden.
+
+    ``parameters``: of the method, as its plan keeps them.
+    """
+
+    hedgerow: str
+    libraries: Mapping[str, str]
+    parameters: Mapping[str, object]
+    columns: Mapping[str, Sequence[str]]
+    pseudonyms: Sequence[str]
+    file: FileData
+    plan: NotRequired[FileData]
+    method: str
+    rows: Count
+    groups: GroupSizes
+    people: int | None
+    disclosure: DisclosureTotals | None
+    extremes: Mapping[str, ExtremeEnds]
+    cautions: Sequence[str]
+    checks: Sequence[CheckData]
+    households: int | None
+    unbounded: Sequence[str]
+    guard: NotRequired[GuardData]
 
 
 def record(
@@ -64,6 +163,19 @@ def record(
 EVIDENCE_VERSION = 1
 _ATTACK_FIELDS = ("attack", "learner", "target", "people", "success", "interval", "control",
                   "over_control", "over_control_interval", "public_best")  # fmt: skip
+
+
+class EvidenceData(TypedDict):
+    """What an output checker needs to make the judgement of a profile again; ``files`` by role, as they were read."""
+
+    hedgerow_evidence: Literal[1]
+    profile: ProfileData
+    table: Mapping[str, object]
+    settings: Mapping[str, object]
+    attacks: Sequence[Mapping[str, object]]
+    not_measured: Sequence[str]
+    versions: Mapping[str, str]
+    files: Mapping[str, FileData]
 
 
 def evidence(audit: Mapping[str, Any], files: Mapping[str, Path | None]) -> str:
@@ -108,8 +220,7 @@ def evidence_schema() -> dict[str, Any]:
     >>> evidence_schema()["title"]
     'Hedgerow evidence'
     """
-    text = resources.files(__package__).joinpath("evidence.schema.json").read_text(encoding="utf-8")
-    return json.loads(text)
+    return published("Hedgerow evidence", EvidenceData)
 
 
 MAPPING_VERSION = 1

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 import pyarrow as pa
@@ -23,6 +23,7 @@ from ..columns.roles import describe_strata
 from ..columns.table import Table
 from ..hierarchy import TOP
 from ..io.text_cells import ISO_DATE, LOOKS_LIKE_DATE, all_match
+from ..json_types import Count
 from ..measures import Classes, Counts, Persons, disclosure, group
 from ..measures.class_measures import distinct
 from ..measures.classes import SensitiveCounts, distinct_values
@@ -305,7 +306,7 @@ def _by_chance(plan: Plan) -> Iterator[str]:
         yield _say("by_chance", k=k, cap=cap, instead=instead)
 
 
-def extremes(plan: Plan, original: Table, released: Table) -> dict[str, dict[str, int]]:
+def extremes(plan: Plan, original: Table, released: Table) -> dict[str, ExtremeEnds]:
     """Return the `rare_ends` of each column that has any, if the plan promises a k; otherwise nothing."""
     ks = [one.k for one in map(from_promise, plan.promises) if isinstance(one, KAnonymity)]
     by_column = {}
@@ -318,9 +319,16 @@ def extremes(plan: Plan, original: Table, released: Table) -> dict[str, dict[str
     return {name: figures for name, figures in by_column.items() if figures["cells"]}
 
 
+class ExtremeEnds(TypedDict):
+    """Cells whose range ends on a value that fewer than k records have, and the records that show them."""
+
+    cells: Count
+    records: Count
+
+
 def rare_ends(
     column: Column, k: int, labels: Sequence[Any], ends: Sequence[tuple[Any, Any]], counts: NDArray[np.int64]
-) -> dict[str, int]:
+) -> ExtremeEnds:
     """Count ranges that end on a value of fewer than k records, and the records that show such ranges.
 
     Parameters
@@ -347,7 +355,7 @@ def rare_ends(
     return {"cells": len(parts), "records": sum(int(counts[i]) for i in parts)}
 
 
-def extremes_in_words(name: str, k: int, figures: Mapping[str, int]) -> str:
+def extremes_in_words(name: str, k: int, figures: ExtremeEnds) -> str:
     """Return a column's `rare_ends` as a warning with advice."""
     return _say("rare_end" if figures["cells"] == 1 else "rare_ends", name=name, k=k, **figures)
 

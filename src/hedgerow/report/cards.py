@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import ceil
 from typing import Any
 
 from markupsafe import Markup
 
+from ..auditing.attacks.linking import Linkage, Reconstructed
+from ..auditing.result import AuditData, TableData
+from ..auditing.success import AttackData
+from ..auditing.utility.models import Learning
+from ..json_types import Figures
 from ..measures.guarantees import cap_of
 from ..methods.private import meaning
 from ..notation import figure, percent
@@ -62,7 +67,7 @@ def html(name: str, /, **parts: Any) -> Markup:
     return Markup(texts("cards")[name]).format(**parts)
 
 
-def cards(audit: Mapping[str, Any], plan: Plan | None, broken: bool) -> list[Card]:
+def cards(audit: AuditData, plan: Plan | None, broken: bool) -> list[Card]:
     """Return the two cards of the first screen: what an intruder can do, and what the table is still good for.
 
     Parameters
@@ -93,7 +98,7 @@ def cards(audit: Mapping[str, Any], plan: Plan | None, broken: bool) -> list[Car
     return [replace(card, tone=tone, notes=notes, facts=card.facts[:MOST_FACTS]), _use(audit, plan)]
 
 
-def _guessed_near(risk: Mapping[str, Any]) -> Iterator[str]:
+def _guessed_near(risk: Figures) -> Iterator[str]:
     """Yield a sentence on how many people's value is guessed to 10% from their group, and without the release."""
     columns = at(risk, "release", "sensitive") or {}
     near = {
@@ -112,7 +117,7 @@ def _private(epsilon: float) -> Card:
     return Card(html("private", **means), notes=[text("cards", "adds", **means)], facts=facts)
 
 
-def _grouped(audit: Mapping[str, Any], plan: Plan | None) -> Card:
+def _grouped(audit: AuditData, plan: Plan | None) -> Card:
     """Return the card for groups of equal cells: what the worst group reveals."""
     risk, after, grouped = audit["risk"], audit["risk"]["release"], audit["table"]["yardstick"] == "classes"
     people, sensitive, finding = after["classes"]["people"], after["sensitive"], after["reidentification"]["prosecutor"]
@@ -142,7 +147,7 @@ def _grouped(audit: Mapping[str, Any], plan: Plan | None) -> Card:
     return Card(answer, drawing, notes, facts)
 
 
-def _learned(risk: Mapping[str, Any], name: str) -> Iterator[tuple[str, str]]:
+def _learned(risk: Figures, name: str) -> Iterator[tuple[str, str]]:
     """Yield (figure, meaning) pairs on what learners infer about members and strangers, if that was measured."""
     inferred = at(risk["inference"], "columns", name)
     if inferred is None:
@@ -157,7 +162,7 @@ def _learned(risk: Mapping[str, Any], name: str) -> Iterator[tuple[str, str]]:
     yield f"{inferred['advantage']['explained']:+.3f}", text("cards", key, low=low, high=high)
 
 
-def _altered(audit: Mapping[str, Any], plan: Plan | None) -> Card:
+def _altered(audit: AuditData, plan: Plan | None) -> Card:
     """Return the card for altered records: the share linked or, if higher, the best guess in the worst group."""
     risk = audit["risk"]
     card = _linked(risk["linkage"], audit["table"], "linked_drawn" if plan and plan.in_rows else "linked")
@@ -173,7 +178,7 @@ def _altered(audit: Mapping[str, Any], plan: Plan | None) -> Card:
     return replace(card, facts=[*card.facts[:1], *_learned(risk, name), *card.facts[1:]])
 
 
-def _guessed(guess: Mapping[str, Any], name: str, plan: Plan | None, linked: str) -> Card:
+def _guessed(guess: Reconstructed, name: str, plan: Plan | None, linked: str) -> Card:
     """Return the card for a reader who reconstructs the groups' counts and guesses people's values from them."""
     column = guess["columns"][name]
     # a third has more digits than a reader compares
@@ -193,7 +198,7 @@ def _guessed(guess: Mapping[str, Any], name: str, plan: Plan | None, linked: str
     return Card(answer, drawing, [text("cards", "guessed_on_average", **groups, right=right), linked])
 
 
-def _linked(linkage: Mapping[str, Any], table: Mapping[str, Any], says: str) -> Card:
+def _linked(linkage: Linkage, table: TableData, says: str) -> Card:
     """Return the card with the share of people who are linked with their own record."""
     by_chance = max((a["public_best"] for a in linkage["attacks"]), default=0.0)
     n = len(table["quasi"])
@@ -208,25 +213,27 @@ def _linked(linkage: Mapping[str, Any], table: Mapping[str, Any], says: str) -> 
     ]
     each = "; ".join(f"{name} {percent(b)} before, {percent(a)} after" for name, b, a, _ in rows)
     drawing = bars(rows, text("bars", "linked"), text("bars", "linked_in_words", each=each), most=1.0)
-    scores, words = linkage["scores"], texts("scores")
+    scores: Figures | None = linkage["scores"]
+    words = texts("scores")
     facts = [(percent(scores[key] / 100, 0), what) for key, what in words.items()] if scores else []
     return Card(answer, drawing, facts=facts)
 
 
-def _unpaired(tried: Sequence[Any], most: Mapping[str, Any] | None) -> Card:
+def _unpaired(tried: Sequence[Any], most: AttackData | None) -> Card:
     """Return the card for released rows that cannot be paired with people of the original."""
     if most is None:
         why = text("cards", "untold", tried=len(tried)) if tried else "No attack was tried."
         return Card(Markup("<b>Not known. </b>{}").format(why))
     is_coin = most["attack"] == "membership"
     key, tile = ("over_coin", "over_coin_tile") if is_coin else ("over_control", "over_control_tile")
-    low, high = (percent(end, 0) for end in most["interval" if is_coin else "over_control_interval"])
-    shares = {share: percent(most[share], 0) for share in ("success", "control")}
+    ends = most["interval"] if is_coin else most["over_control_interval"] or ()
+    low, high = (percent(end, 0) for end in ends)
+    shares = {"success": percent(most["success"], 0), "control": percent(most["control"], 0)}
     facts = [(f"{low} to {high}", text("cards", tile))]
     return Card(html(key, attack=most["attack"], learner=most["learner"], **shares), facts=facts)
 
 
-def _use(audit: Mapping[str, Any], plan: Plan | None) -> Card:
+def _use(audit: AuditData, plan: Plan | None) -> Card:
     """Return the second card: how useful the table still is."""
     title, use = "What is it still good for?", audit["utility"]
     if audit["table"]["alone"]:
@@ -254,7 +261,7 @@ def _use(audit: Mapping[str, Any], plan: Plan | None) -> Card:
     return Card(answer, drawing, notes, [*_utility_facts(use, plan)], title, tone)
 
 
-def _row(learner: Mapping[str, Any]) -> tuple[str, float, float, float]:
+def _row(learner: Learning) -> tuple[str, float, float, float]:
     """Return a learner's name, its scores from the original and from the release, and the score without learning."""
     key = "accuracy" if "accuracy" in learner["release"] else "r2"
     name = {"gradient boosting": "boosting"}.get(learner["estimator"], learner["estimator"])
@@ -263,7 +270,7 @@ def _row(learner: Mapping[str, Any]) -> tuple[str, float, float, float]:
     return f"{name}, {learner['target']}", learner["original"][key], learner["release"][key], floor
 
 
-def _drawing(use: Mapping[str, Any], rows: Sequence[tuple[str, float, float, float]]) -> str:
+def _drawing(use: Figures, rows: Sequence[tuple[str, float, float, float]]) -> str:
     """Draw the scores of learners, or the detail that each column lost if no learner was trained."""
     if rows:
         rows = rows[:MOST_ROWS]
@@ -278,7 +285,7 @@ def _drawing(use: Mapping[str, Any], rows: Sequence[tuple[str, float, float, flo
     return bars([(name, None, column["ncp"], None) for name, column in by], *words, most=1.0)
 
 
-def _utility_facts(use: Mapping[str, Any], plan: Plan | None) -> Iterator[tuple[str, str]]:
+def _utility_facts(use: Figures, plan: Plan | None) -> Iterator[tuple[str, str]]:
     """Yield (figure, meaning) pairs: error of counts, most changed pair of columns, column that lost most detail."""
     counts = use["queries"]["range"]
     if counts["median"] is not None:

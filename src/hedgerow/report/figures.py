@@ -8,7 +8,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from ..auditing.attacks.composition import Composition, Remaining
+from ..auditing.attacks.linking import Linkage
+from ..auditing.attacks.special_uniques import SpecialUniquesData
+from ..auditing.inference import InferredColumn
+from ..auditing.result import AuditData, TableData
+from ..auditing.success import AttackData
+from ..auditing.utility.models import Learning
+from ..auditing.utility.queries import Estimates
+from ..json_types import Figures
+from ..measures.masking_scores import ScoresData
 from ..notation import figure, percent
+from ..profiles import ProfileData
 from ..texts import read_toml, text, texts
 
 # the function that writes a figure of each unit; people may be a mean, an estimate has five digits
@@ -26,14 +37,14 @@ def written(value: Any, unit: str = "number") -> str:
     return "-" if value is None else UNITS[unit](value)
 
 
-def at(side: Mapping[str, Any] | None, *path: str) -> Any:
+def at(side: Figures | None, *path: str) -> Any:
     """Return the figure at a path of keys; None if that side was not measured."""
     for key in path:
         side = None if side is None else side.get(key)
     return side
 
 
-def is_larger(table: Mapping[str, Any]) -> bool:
+def is_larger(table: TableData) -> bool:
     """Return whether the release has more rows than the original."""
     return table["original_rows"] is not None and bool(table["rows"] > table["original_rows"])
 
@@ -66,10 +77,7 @@ def definitions(group: str, **words: str) -> list[Definition]:
 
 
 def figure_rows(
-    definitions: Iterable[Definition],
-    before: Mapping[str, Any] | None,
-    after: Mapping[str, Any],
-    keep_missing: bool = False,
+    definitions: Iterable[Definition], before: Figures | None, after: Figures, keep_missing: bool = False
 ) -> Iterator[FigureRow]:
     """Yield one row per figure; a figure that the release lacks has a row only if `keep_missing`."""
     for name, path, unit, says in definitions:
@@ -78,7 +86,7 @@ def figure_rows(
             yield FigureRow(name, written(at(before, *path), unit), written(value, unit), says)
 
 
-def risk_rows(before: Mapping[str, Any] | None, after: Mapping[str, Any], *models: str) -> Iterator[FigureRow]:
+def risk_rows(before: Figures | None, after: Figures, *models: str) -> Iterator[FigureRow]:
     """Yield the re-identification risks: by groups, by intruder (default: all), and in the population."""
     rows = definitions("classes")
     intruders = texts("intruders")
@@ -102,9 +110,7 @@ def risk_rows(before: Mapping[str, Any] | None, after: Mapping[str, Any], *model
 _PAGE_ONLY = ("entropy_l", "recursive_c", "basic_beta", "enhanced_beta", "delta")
 
 
-def disclosure_rows(
-    before: Mapping[str, Any] | None, after: Mapping[str, Any], audience: str = "terminal"
-) -> Iterator[FigureRow]:
+def disclosure_rows(before: Figures | None, after: Figures, audience: str = "terminal") -> Iterator[FigureRow]:
     """Yield the figures on what the groups reveal about one sensitive column.
 
     The terminal gets the deciding figures, the steward's page all, the recipient's none of the worst group.
@@ -132,7 +138,7 @@ def disclosure_rows(
     yield from figure_rows(rows, before, after, keep_missing=True)
 
 
-def special_rows(special: Mapping[str, Any] | None) -> list[FigureRow]:
+def special_rows(special: SpecialUniquesData | None) -> list[FigureRow]:
     """Return the figures of special uniques; empty if they were not searched for."""
     if not special:
         return []
@@ -148,7 +154,7 @@ def special_rows(special: Mapping[str, Any] | None) -> list[FigureRow]:
     return [*figure_rows(definitions("special_uniques"), before, after), *sizes]
 
 
-def score_rows(scores: Mapping[str, Any] | None) -> list[tuple[str, str]]:
+def score_rows(scores: ScoresData | None) -> list[tuple[str, str]]:
     """Return the scores of numeric columns as (name, text) pairs."""
     return [(row.name, row.release) for row in figure_rows(definitions("scores"), None, scores or {})]
 
@@ -157,13 +163,13 @@ def score_rows(scores: Mapping[str, Any] | None) -> list[tuple[str, str]]:
 _THREE, SHORT, TOGETHER, STANDARD_HEADS = (texts("heads")[name] for name in ("three", "short", "together", "standard"))
 
 
-def three_heads(table: Mapping[str, Any]) -> list[str]:
+def three_heads(table: TableData) -> list[str]:
     """Return the headings of `three_numbers`, which say by which values groups were measured if rows were drawn."""
     values = texts("values")["drawn" if table["paired"] else "hidden"] if table["planned_groups"] else ""
     return [head.format(values=values) for head in _THREE]
 
 
-def three_numbers(audit: Mapping[str, Any]) -> list[tuple[str, str, str, str]]:
+def three_numbers(audit: AuditData) -> list[tuple[str, str, str, str]]:
     """Return each sensitive column's name and its figures of `three_heads`, as text.
 
     Groups have figures where equal cells show them, or where rows were drawn inside those of a plan.
@@ -177,22 +183,23 @@ def three_numbers(audit: Mapping[str, Any]) -> list[tuple[str, str, str, str]]:
     return rows
 
 
-def _inferred(column: Mapping[str, Any] | None) -> tuple[str, str]:
+def _inferred(column: InferredColumn | None) -> tuple[str, str]:
     """Return two texts: what learners infer of a column, and the member advantage with its interval."""
     if column is None:
         return "not measured", "not measured"
     members, worst, strangers = (at(column, who, "explained") for who in ("members", "worst_tenth", "strangers"))
     # nobody was left out, so what members add to strangers is unknown
-    if strangers is None:
+    advantage = column["advantage"]
+    if strangers is None or advantage is None:
         return f"{figure(members)}, {figure(worst)}, not measured", "not measured"
-    low, high = column["advantage"]["interval"]
+    low, high = advantage["interval"]
     return (
         f"{figure(members)}, {figure(worst)}, {figure(strangers)}",
-        f"{figure(column['advantage']['explained'])} [{figure(low)}, {figure(high)}]",
+        f"{figure(advantage['explained'])} [{figure(low)}, {figure(high)}]",
     )
 
 
-def together_rows(composition: Mapping[str, Any] | None) -> list[tuple[str, list[tuple[str, ...]]]]:
+def together_rows(composition: Composition | None) -> list[tuple[str, list[tuple[str, ...]]]]:
     """Return, per sensitive column, the figures of `TOGETHER` for each release and for all together, as text."""
     return [
         (name, [_together_row(one) for one in (*column["alone"], column["together"])])
@@ -200,7 +207,7 @@ def together_rows(composition: Mapping[str, Any] | None) -> list[tuple[str, list
     ]
 
 
-def _together_row(one: Mapping[str, Any]) -> tuple[str, ...]:
+def _together_row(one: Remaining) -> tuple[str, ...]:
     disclosed = one["disclosure"]
     return (
         one.get("release", "all of them together"),
@@ -212,10 +219,10 @@ def _together_row(one: Mapping[str, Any]) -> tuple[str, ...]:
     )
 
 
-def attack_rows(attacks: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def attack_rows(attacks: Sequence[AttackData]) -> list[dict[str, Any]]:
     """Return the attacks with the shares of people that each is right about as text; "-" if nobody was attacked."""
-    nobody = dict.fromkeys(("success", "interval", "control", "over_control", "over_control_interval"))
-    attacks = [attack if attack["people"] else {**attack, **nobody} for attack in attacks]
+    nobody: Any = dict.fromkeys(("success", "interval", "control", "over_control", "over_control_interval"))
+    attacks = [attack if attack["people"] else attack | nobody for attack in attacks]
     return [
         {
             **attack,
@@ -230,12 +237,12 @@ def attack_rows(attacks: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     ]
 
 
-def attack_names(attacks: Sequence[Mapping[str, Any]]) -> list[str]:
+def attack_names(attacks: Sequence[AttackData]) -> list[str]:
     """Return the names of the attacks that were tried, sorted, without their results."""
     return sorted({f"{attack['attack']} ({attack['learner']})" for attack in attacks})
 
 
-def blind_guess(attack: Mapping[str, Any]) -> float:
+def blind_guess(attack: AttackData) -> float:
     """Return the success of a blind guess: by public totals or by a random row, whichever is higher."""
     return float(max(attack["public_best"], attack["random_row"]))
 
@@ -245,12 +252,12 @@ def interval(ends: Sequence[float] | None, digits: int = 1) -> str:
     return "-" if ends is None else " to ".join(percent(end, digits) for end in ends)
 
 
-def _over_control(attack: Mapping[str, Any]) -> str:
+def _over_control(attack: AttackData) -> str:
     ends = attack["over_control_interval"]
     return percent(attack["over_control"]) + (f" ({interval(ends)})" if ends else "")
 
 
-def linkage_rows(linkage: Mapping[str, Any]) -> list[tuple[str, ...]]:
+def linkage_rows(linkage: Linkage) -> list[tuple[str, ...]]:
     """Return a row per linkage: its learner, and the share linked in the original, in the release and at random.
 
     The share in the release has its interval, for it is that of some people.
@@ -262,7 +269,7 @@ def linkage_rows(linkage: Mapping[str, Any]) -> list[tuple[str, ...]]:
     return rows
 
 
-def estimate_rows(estimates: Mapping[str, Any] | None) -> list[FigureRow]:
+def estimate_rows(estimates: Estimates | None) -> list[FigureRow]:
     """Return rows with the weighted estimates before and after protection."""
     if not estimates:
         return []
@@ -282,7 +289,7 @@ def estimate_rows(estimates: Mapping[str, Any] | None) -> list[FigureRow]:
     return rows
 
 
-def learning_rows(learning: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
+def learning_rows(learning: Sequence[Learning]) -> list[tuple[str, ...]]:
     """Return a row per error measure of a learner: target, learner, measure, release, original, constant guess."""
     return [
         (
@@ -298,7 +305,7 @@ def learning_rows(learning: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]
     ]
 
 
-def standard_verdict(profile: Mapping[str, Any] | None) -> list[str]:
+def standard_verdict(profile: ProfileData | None) -> list[str]:
     """Return the verdict on a standard as a sentence for the first screen; empty if none was named."""
     if not profile:
         return []
@@ -312,7 +319,7 @@ def standard_verdict(profile: Mapping[str, Any] | None) -> list[str]:
     return [f"{sentence} {text('summary', 'households', **homes, finder=texts('finders')[homes['by']])}"]
 
 
-def criterion_rows(profile: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
+def criterion_rows(profile: ProfileData) -> Iterator[tuple[str, ...]]:
     """Yield a row per criterion: the question, its clause, threshold, figure, state and notes."""
     for row in profile["criteria"]:
         # more digits than elsewhere: it is compared with a threshold
@@ -323,18 +330,18 @@ def criterion_rows(profile: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
             row["threshold"] or "none named",
             reached,
             row["state"],
-            "; ".join(part for part in (row["detail"], ground(row)) if part),
+            "; ".join(part for part in (row["detail"], ground(row["ours"], row["read"], row["threshold"])) if part),
         )
 
 
-def ground(row: Mapping[str, Any]) -> str:
+def ground(ours: bool, read: str, threshold: str) -> str:
     """Return words on how reliable a threshold is; empty if it was read in its source."""
-    if row["ours"]:
+    if ours:
         return "the source names no threshold, and this is Hedgerow's reading"
-    return str(texts("sources")[row["read"]]) if row["threshold"] else ""
+    return str(texts("sources")[read]) if threshold else ""
 
 
-def standard_lines(profile: Mapping[str, Any]) -> Iterator[str]:
+def standard_lines(profile: ProfileData) -> Iterator[str]:
     """Yield the results for a standard, as lines for the terminal."""
     yield from standard_verdict(profile)
     yield f"Source: {profile['source']}, {profile['date']}. {profile['note']}".rstrip()

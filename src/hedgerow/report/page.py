@@ -5,13 +5,14 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cache, partial
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup, escape
 
+from ..auditing.result import AuditData
 from ..measures.guarantees import cap_of
 from ..notation import figure, percent, words
 from ..plan import Guard, Partition, Plan
@@ -33,7 +34,7 @@ AUDIENCES = ("steward", "recipient")
 
 
 def render(
-    audit: Mapping[str, Any],
+    audit: AuditData,
     *,
     audience: str = "steward",
     plan: Plan | None = None,
@@ -120,7 +121,7 @@ def _people(examples: Any) -> dict[str, Any]:
     return {"examples": examples, "lookup": script, "lookup_hash": f"sha256-{digest}"}
 
 
-def _about(audit: Mapping[str, Any], plan: Plan | None, checks: Sequence[Any], steward: bool) -> str:
+def _about(audit: AuditData, plan: Plan | None, checks: Sequence[Any], steward: bool) -> str:
     """Return one line on what the page is about: its rows, columns, method and date."""
     table, date = audit["table"], audit["parameters"].get("date")
     parts = [text.rows_in_words(table), f"{len(table['released_columns'])} columns"]
@@ -136,7 +137,7 @@ def _about(audit: Mapping[str, Any], plan: Plan | None, checks: Sequence[Any], s
     return " · ".join([*parts, *(["private: for the steward and the auditor"] if steward else [])]) + "."
 
 
-def answers(audit: Mapping[str, Any], plan: Plan | None, checks: Sequence[Any]) -> tuple[list[Line], list[Card]]:
+def answers(audit: AuditData, plan: Plan | None, checks: Sequence[Any]) -> tuple[list[Line], list[Card]]:
     """Return the promises, one sentence each, and the two cards of the first screen."""
     promised = lines(audit, plan, checks)
     return promised, cards(audit, plan, any(state == "broken" for _, state in promised))
@@ -148,7 +149,7 @@ def _recoding(listed: Plan | None, guard: Guard | None) -> str:
     return "\n\n".join([*parts, in_words(guard)] if guard else parts)
 
 
-def _done(audit: Mapping[str, Any], plan: Plan | None, steward: bool) -> list[str]:
+def _done(audit: AuditData, plan: Plan | None, steward: bool) -> list[str]:
     """Return sentences on what was done; those for the recipient leave out the parameters."""
     if audit["table"].get("epsilon"):
         return ["It was made again from its public plan, plan.json, and the row key in it, and its rows are the same."]

@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..auditing.column_comparison import moved_share, scatter
+from ..auditing.column_comparison import Histogram, Scatter, moved_share, scatter
+from ..auditing.success import AttackData
 from ..errors import InputError
+from ..json_types import Figures
 from ..measures import disclosure
 from ..measures.guarantees import cap_of
 from ..notation import percent
@@ -123,12 +125,12 @@ def _plain_log(axis: Any) -> None:
     axis.set_minor_formatter(NullFormatter())
 
 
-def _histograms(risk: Mapping[str, Any]) -> list[Sequence[Mapping[str, int]]]:
+def _histograms(risk: Figures) -> list[Sequence[Mapping[str, int]]]:
     """Return the histograms of group sizes of the original (empty if there is none) and of the release."""
     return [risk[side]["classes"]["histogram"] if risk[side] else [] for side in ("original", "release")]
 
 
-def draw_sizes(axes: Axes, risk: Mapping[str, Any]) -> None:
+def draw_sizes(axes: Axes, risk: Figures) -> None:
     """Draw bars of the share of records by the size of their class, from the risk of an audit."""
     before, after = _histograms(risk)
     bins = sorted({(b["from"], b["to"]) for b in (*before, *after)})
@@ -150,7 +152,7 @@ def draw_sizes(axes: Axes, risk: Mapping[str, Any]) -> None:
     _legend(axes)
 
 
-def class_sizes(risk: Mapping[str, Any]) -> Picture:
+def class_sizes(risk: Figures) -> Picture:
     """Return a picture of the share of records by class size, for the original (if any) and the release."""
     with _figure(5.2, 2.6) as (axes, svg):
         draw_sizes(axes, risk)
@@ -161,7 +163,7 @@ def class_sizes(risk: Mapping[str, Any]) -> Picture:
     return Picture(svg[0], text("pictures", "sizes", before=alone, k=risk["release"]["classes"]["k"]))
 
 
-def draw_disclosure(axes: Axes, points: Mapping[str, Any], cap: float | None = None) -> tuple[int, float]:
+def draw_disclosure(axes: Axes, points: Scatter, cap: float | None = None) -> tuple[int, float]:
     """Draw classes by size and disclosure, with the cap; return their number and the worst disclosure."""
     from matplotlib.ticker import MaxNLocator
 
@@ -194,7 +196,7 @@ def draw_disclosure(axes: Axes, points: Mapping[str, Any], cap: float | None = N
     return n, worst
 
 
-def disclosure_scatter(name: str, points: Mapping[str, Any], cap: float | None = None) -> Picture:
+def disclosure_scatter(name: str, points: Scatter, cap: float | None = None) -> Picture:
     """Return a picture of class size against disclosure, with the cap; more than 1,000 classes are binned."""
     with _figure(5.2, 2.8) as (axes, svg):
         n, worst = draw_disclosure(axes, points, cap)
@@ -203,17 +205,18 @@ def disclosure_scatter(name: str, points: Mapping[str, Any], cap: float | None =
     return Picture(svg[0], text("pictures", "disclosure", name=name, n=n, place=place, worst=share))
 
 
-def draw_attacks(axes: Axes, attacks: Sequence[Mapping[str, Any]]) -> None:
+def draw_attacks(axes: Axes, attacks: Sequence[AttackData]) -> None:
     """Draw one line per attack: its success with interval, control, public guess and original."""
     # attacks on a column are named by learner and column, others by what they try
     about = {a["target"] for a in attacks if a["attack"] in ("regression", "inference")}
     names, attacks = [], [attack for attack in attacks if attack["people"]]
     for i, attack in enumerate(attacks):
-        parts = ("learner", "target") if attack["target"] in about else ("attack", "learner")
+        learner, target = attack["learner"], attack["target"]
+        name = f"{learner}: {target}" if target in about else f"{attack['attack']}: {learner}"
         # the same learner asks who took part twice: by what neighbours know, and by all
-        more = f", {attack['target']}" if attack["attack"] == "membership" else ""
+        more = f", {target}" if attack["attack"] == "membership" else ""
         # beyond this length a name takes a second line, for the axes need their width
-        names.append(fill(": ".join(attack[part] for part in parts) + more, 34, break_on_hyphens=False))
+        names.append(fill(name + more, 34, break_on_hyphens=False))
         # from top to bottom, as the table below has them
         y = len(attacks) - 1 - i
         low, high = attack["interval"]
@@ -247,7 +250,7 @@ def draw_attacks(axes: Axes, attacks: Sequence[Mapping[str, Any]]) -> None:
     _percent_axis(axes.xaxis)
 
 
-def attack_bars(attacks: Sequence[Mapping[str, Any]]) -> Picture:
+def attack_bars(attacks: Sequence[AttackData]) -> Picture:
     """Return a picture of the success of every attack next to its control, the public guess and the original."""
     with _figure(5.8, 0.9 + 0.42 * len(attacks), 0.3) as (axes, svg):
         draw_attacks(axes, attacks)
@@ -259,25 +262,25 @@ def attack_bars(attacks: Sequence[Mapping[str, Any]]) -> Picture:
     return Picture(svg[0], text("pictures", "attacks", n=len(attacks), **shares, **by))
 
 
-def before_after(name: str, shape: Mapping[str, Any]) -> Picture:
+def before_after(name: str, shape: Histogram) -> Picture:
     """Return a picture of one column's shares before and after; every category is named."""
     with _figure(*column_size(shape)) as (axes, svg):
         draw_column(axes, shape)
     return Picture(svg[0], text("pictures", "column", name=name, moved=percent(moved_share(shape), 0)))
 
 
-def column_size(shape: Mapping[str, Any]) -> tuple[float, float]:
+def column_size(shape: Histogram) -> tuple[float, float]:
     """Return the width and height of a column's picture in inches; each category takes one line."""
     return 4.4, 2.3 if shape["kind"] == "numbers" else 0.75 + 0.27 * len(shape["labels"])
 
 
-def draw_column(axes: Axes, shape: Mapping[str, Any]) -> None:
+def draw_column(axes: Axes, shape: Histogram) -> None:
     """Draw a column's shares before and after: bins of numbers, or two bars per category."""
     (_categories if shape["kind"] == "categories" else _numbers)(axes, shape)
     _legend(axes)
 
 
-def _numbers(axes: Axes, shape: Mapping[str, Any]) -> None:
+def _numbers(axes: Axes, shape: Histogram) -> None:
     """Draw the bins of a numeric column: the original as bars, the release as steps above them."""
     labels = shape["labels"]
     place = np.arange(len(labels))
@@ -294,7 +297,7 @@ def _numbers(axes: Axes, shape: Mapping[str, Any]) -> None:
     _percent_axis(axes.yaxis)
 
 
-def _categories(axes: Axes, shape: Mapping[str, Any]) -> None:
+def _categories(axes: Axes, shape: Histogram) -> None:
     """Draw two bars per category, the original above the release."""
     names = [_short(label) for label in shape["labels"]]
     place = np.arange(len(names))[::-1]  # from top to bottom
@@ -452,7 +455,7 @@ def plot_frontier(frontier: Mapping[str, Any], ax: Axes | None) -> Axes:
     return axes
 
 
-def plot_column(name: str, shape: Mapping[str, Any], ax: Axes | None) -> Axes:
+def plot_column(name: str, shape: Histogram, ax: Axes | None) -> Axes:
     """Draw the shares of a column before and after, and return the axes."""
     width, height = column_size(shape)
     with _on(ax, width + 1, height + 0.4) as axes:
@@ -482,7 +485,7 @@ def plot_release(release: Any, column: str | None, ax: Axes | None) -> Axes:
     return release.compare(column or release.plan.names("quasi")[0]).plot(ax=ax)
 
 
-def _groups(name: str, points: Mapping[str, Any], cap: float | None, ax: Axes | None) -> Axes:
+def _groups(name: str, points: Scatter, cap: float | None, ax: Axes | None) -> Axes:
     with _on(ax, 6.4, 3.4) as axes:
         draw_disclosure(axes, points, cap)
         axes.set_title(f"What groups give away about {name}", loc="left")

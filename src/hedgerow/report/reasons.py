@@ -8,9 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
+from math import inf
 from statistics import NormalDist
 from typing import Any
 
+from ..auditing.result import AuditData
+from ..auditing.success import AttackData
 from ..measures.guarantees import unbounded
 from ..notation import percent
 from ..plan import Plan
@@ -29,15 +32,15 @@ OFF = 0.5
 _CONFIDENCE = 0.95
 
 # an audit's data, and the plan of the release if there is one
-Reason = Callable[[Mapping[str, Any], Plan | None], Iterator[str]]
+Reason = Callable[[AuditData, Plan | None], Iterator[str]]
 
 
-def reasons(audit: Mapping[str, Any], plan: Plan | None) -> list[str]:
+def reasons(audit: AuditData, plan: Plan | None) -> list[str]:
     """Return what asks for care before sharing, each as a clause after "because", the weightiest first."""
     return list(dict.fromkeys(chain.from_iterable(reason(audit, plan) for reason in REASONS)))
 
 
-def _is_the_original(audit: Mapping[str, Any], plan: Plan | None) -> Iterator[str]:
+def _is_the_original(audit: AuditData, plan: Plan | None) -> Iterator[str]:
     """Yield a clause if no value was changed, and people are alone with their quasi-identifiers."""
     distributions, k = at(audit, "utility", "distributions"), at(audit, "risk", "release", "classes", "k")
     distances = distributions["columns"].values() if distributions else ()
@@ -46,13 +49,13 @@ def _is_the_original(audit: Mapping[str, Any], plan: Plan | None) -> Iterator[st
         yield text("verdict", "original")
 
 
-def _is_not_compared(audit: Mapping[str, Any], plan: Plan | None) -> Iterator[str]:
+def _is_not_compared(audit: AuditData, plan: Plan | None) -> Iterator[str]:
     """Yield a clause if the original was given, and the release could not be compared with it."""
     if why := audit["table"].get("uncompared"):
         yield text("verdict", "uncompared", why=why)
 
 
-def _contains_rows(audit: Mapping[str, Any], plan: Plan | None) -> Iterator[str]:
+def _contains_rows(audit: AuditData, plan: Plan | None) -> Iterator[str]:
     """Yield a clause if a foreign file contains more of the people's rows than chance gives."""
     equal = at(audit, "risk", "equal")
     # an older audit has no such figure
@@ -64,7 +67,7 @@ def _contains_rows(audit: Mapping[str, Any], plan: Plan | None) -> Iterator[str]
             yield text("verdict", "rows", copied=equal["copied"], people=audit["table"]["original_rows"], **shares)
 
 
-def _contains_extremes(audit: Mapping[str, Any], plan: Plan | None) -> Iterator[str]:
+def _contains_extremes(audit: AuditData, plan: Plan | None) -> Iterator[str]:
     """Yield a clause for each end of a number whose outermost values stand in the file more often than others."""
     ends = at(audit, "risk", "copied", "extremes") or {}
     for end, figures in ends.items():
@@ -73,19 +76,19 @@ def _contains_extremes(audit: Mapping[str, Any], plan: Plan | None) -> Iterator[
             yield text("verdict", "outermost", end=end, people=figures["people"], **shares)
 
 
-def _has_more_decimals(audit: Mapping[str, Any], plan: Plan | None) -> Iterator[str]:
+def _has_more_decimals(audit: AuditData, plan: Plan | None) -> Iterator[str]:
     """Yield a clause on numbers with more decimals than those of the original."""
     for name, digits in (at(audit, "risk", "copied", "decimals") or {}).items():
         yield text("verdict", "decimals", name=name, **digits)
 
 
-def _has_unknown_values(audit: Mapping[str, Any], plan: Plan | None) -> Iterator[str]:
+def _has_unknown_values(audit: AuditData, plan: Plan | None) -> Iterator[str]:
     """Yield a clause on values that the original does not have."""
     for name, rows in (at(audit, "risk", "copied", "unknown") or {}).items():
         yield text("verdict", "unknown", name=name, rows=rows)
 
 
-def _finds_by_values(audit: Mapping[str, Any], plan: Plan | None) -> Iterator[str]:
+def _finds_by_values(audit: AuditData, plan: Plan | None) -> Iterator[str]:
     """Yield a clause if released values of sensitive columns find more people than strangers or chance."""
     by_value = audit.get("risk", {}).get("found") or {"columns": {}, "together": None}
     # one column alone finds more than all of them where others were altered
@@ -100,20 +103,25 @@ def _finds_by_values(audit: Mapping[str, Any], plan: Plan | None) -> Iterator[st
         yield text("verdict", guarded, columns=columns, share=percent(rate["found"], 0), chance=chance, who=who)
 
 
-def surest_attack(attacks: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
+def surest_attack(attacks: Sequence[AttackData]) -> AttackData | None:
     """Return the attack with the highest lower confidence limit of its gain over the control, or None.
 
     Of the membership attacks only the one that was chosen on other people counts.
     """
     controlled = [a for a in _counted(attacks) if a["over_control"] is not None]
-    return max(controlled, key=lambda a: a["over_control_interval"][0], default=None)
+    return max(controlled, key=_least_gain, default=None)
 
 
-def _counted(attacks: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+def _least_gain(attack: AttackData) -> float:
+    ends = attack["over_control_interval"]
+    return ends[0] if ends else -inf
+
+
+def _counted(attacks: Sequence[AttackData]) -> list[AttackData]:
     return [a for a in attacks if a["attack"] != "membership" or a["learner"] == "strongest"]
 
 
-def _is_attacked(audit: Mapping[str, Any], plan: Plan | None) -> Iterator[str]:
+def _is_attacked(audit: AuditData, plan: Plan | None) -> Iterator[str]:
     """Yield a clause on the attack that most surely takes something from members; no cap bounds it.
 
     Its interval is widened for the number of attacks that were tried (Bonferroni): of forty, one lies above its control
@@ -121,21 +129,21 @@ def _is_attacked(audit: Mapping[str, Any], plan: Plan | None) -> Iterator[str]:
     """
     attacks = audit.get("attacks", ())
     most = surest_attack(attacks)
-    if most is None:
+    if most is None or (gain := most["over_control"]) is None:
         return
     one, all_of_them = (NormalDist().inv_cdf(1 - (1 - _CONFIDENCE) / 2 / n) for n in (1, len(_counted(attacks))))
-    gain, low = most["over_control"], most["over_control_interval"][0]
+    low = _least_gain(most)
     by_value = (most["attack"], most["learner"]) == ("predicate singling out", "group and value")
     if gain - (gain - low) * all_of_them / one <= 0 or (by_value and any(_finds_by_values(audit, plan))):
         return
-    shares = {share: percent(most[share], 0) for share in ("success", "control")}
+    shares = {"success": percent(most["success"], 0), "control": percent(most["control"], 0)}
     columns = " or ".join(audit["table"]["sensitive"])
     named = {"membership": "attack_membership", "singling out": "attack_described"}
     key = "attack_value" if by_value else named.get(most["attack"], "attack")
     yield text("verdict", key, **{**most, **shares}, tried=len(attacks), columns=columns)
 
 
-def _has_equal_rows(audit: Mapping[str, Any], plan: Plan | None) -> Iterator[str]:
+def _has_equal_rows(audit: AuditData, plan: Plan | None) -> Iterator[str]:
     """Yield a clause if people who are alone with their row find an equal one more often than strangers do."""
     equal = at(audit, "risk", "equal")
     # that no row of a plan was copied was verified, so that chance alone, which is estimated, is no reason
@@ -145,7 +153,7 @@ def _has_equal_rows(audit: Mapping[str, Any], plan: Plan | None) -> Iterator[str
         yield text("verdict", "equal", share=percent(equal["members"], 0))
 
 
-def _was_left_unchanged(audit: Mapping[str, Any], plan: Plan | None) -> Iterator[str]:
+def _was_left_unchanged(audit: AuditData, plan: Plan | None) -> Iterator[str]:
     """Yield a clause on quasi-identifiers that a method of altered values left as they were."""
     # a grouping may leave a column as it is and still protect
     altered = plan is not None and plan.risk_model == "linkage"
@@ -153,19 +161,19 @@ def _was_left_unchanged(audit: Mapping[str, Any], plan: Plan | None) -> Iterator
     yield from unbounded((), {}, records=0, unchanged=unchanged)
 
 
-def _goes_beyond_promises(audit: Mapping[str, Any], plan: Plan | None) -> Iterator[str]:
+def _goes_beyond_promises(audit: AuditData, plan: Plan | None) -> Iterator[str]:
     """Yield what groups give away or lose that no promise bounds (`Audit.unbounded`)."""
     yield from audit.get("unbounded", ())
 
 
-def _ends_at_rare_values(audit: Mapping[str, Any], plan: Plan | None) -> Iterator[str]:
+def _ends_at_rare_values(audit: AuditData, plan: Plan | None) -> Iterator[str]:
     """Yield a clause on ranges that end at a value which fewer than k records have."""
     k = promised_k(plan.promises if plan else ()) or at(audit, "parameters", "k") or 0
     for name, ends in audit["table"].get("extremes", {}).items():
         yield extremes_in_words(name, k, ends)
 
 
-def _counts_are_off(audit: Mapping[str, Any], plan: Plan | None) -> Iterator[str]:
+def _counts_are_off(audit: AuditData, plan: Plan | None) -> Iterator[str]:
     """Yield a clause if half of all counts of people by two columns are far off."""
     counts = at(audit, "utility", "queries", "range") or {"median": None}
     if (counts["median"] or 0) > OFF:

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
 
+from ..auditing.attacks.composition import Composition
+from ..auditing.attacks.copies import EqualRows, FoundByValue
+from ..auditing.attacks.knows_method import KnowsMethod
+from ..auditing.attacks.linking import Nearest, Reconstructed
+from ..auditing.attacks.special_uniques import SpecialUniquesData
+from ..auditing.result import AuditData, TableData
+from ..auditing.success import AttackData
+from ..auditing.utility.queries import Estimates
 from ..display import Rows, aligned, fitted, notebook_html
+from ..json_types import Figures
 from ..measures.guarantees import BEYOND
 from ..methods.private import meaning
 from ..notation import figure, number, percent
@@ -36,7 +44,7 @@ from .figures import (
 WIDE = 54
 
 
-def summary(audit: Mapping[str, Any]) -> str:
+def summary(audit: AuditData) -> str:
     """Return the key figures of `Audit.to_dict()` as text, original and release side by side."""
     table, risk = audit["table"], audit["risk"]
     lines = [f"{rows_in_words(table)}; quasi-identifiers: " + ", ".join(table["quasi"])]
@@ -54,13 +62,14 @@ def summary(audit: Mapping[str, Any]) -> str:
         *_estimates(audit["utility"].get("estimates")),
     ]
     lines += ["", *notes]
-    lines += ["", *standard_lines(audit["profile"])] if audit.get("profile") else []
+    if (profile := audit.get("profile")) is not None:
+        lines += ["", *standard_lines(profile)]
     # without an original the first says that; the page has all of them
     lines += [f"Not measured: {line}" for line in audit["not_measured"][: int(table["alone"])]]
     return "\n".join(lines).rstrip()
 
 
-def audit_face(audit: Mapping[str, Any]) -> str:
+def audit_face(audit: AuditData) -> str:
     """Return `Audit.to_dict()` as HTML for a notebook: shares and counts, no value of a person."""
     table, risk, attacks = audit["table"], audit["risk"], audit["attacks"]
     risk_model = table["yardstick"]
@@ -87,7 +96,7 @@ def audit_face(audit: Mapping[str, Any]) -> str:
     return notebook_html(f"Audit: {rows_in_words(table)}", lines, *tables, notes=table["notes"])
 
 
-def rows_in_words(table: Mapping[str, Any]) -> str:
+def rows_in_words(table: TableData) -> str:
     """Return a phrase on the rows that are compared: how many, and whether they are paired."""
     if table["paired"]:
         return f"{table['rows']:,} rows, {table['suppressed']:,} left out"
@@ -95,8 +104,7 @@ def rows_in_words(table: Mapping[str, Any]) -> str:
         original = "no original" if table["original_rows"] is None else "nothing, though an original was given"
         return f"{table['rows']:,} released rows, compared with {original}"
     strangers = f"{table['strangers']:,} people took no part" if table["strangers"] else "no control was given"
-    rows, original = table["rows"], table["original_rows"]
-    return text("summary", "unpaired_rows", rows=rows, original=original, strangers=strangers)
+    return text("summary", "unpaired_rows", rows=table["rows"], original=table["original_rows"], strangers=strangers)
 
 
 def _aligned_figures(rows: Iterable[FigureRow], head: str = "", *, name: int = WIDE, each: int = 12) -> Iterator[str]:
@@ -106,7 +114,7 @@ def _aligned_figures(rows: Iterable[FigureRow], head: str = "", *, name: int = W
         yield f"{row.name:{name}}{row.original:>{each}}{row.release:>{each}}"
 
 
-def _unpaired(audit: Mapping[str, Any]) -> Iterator[str]:
+def _unpaired(audit: AuditData) -> Iterator[str]:
     if audit["table"]["alone"]:  # whose note says why
         return
     if epsilon := audit["table"].get("epsilon"):
@@ -116,7 +124,7 @@ def _unpaired(audit: Mapping[str, Any]) -> Iterator[str]:
         yield text("summary", "compared" if audit["attacks"] else "untried")
 
 
-def _classes(audit: Mapping[str, Any]) -> Iterator[str]:
+def _classes(audit: AuditData) -> Iterator[str]:
     """Yield lines on the risk by equivalence classes and on each sensitive column."""
     release, before = audit["risk"]["release"], audit["risk"]["original"]
     yield from _aligned_figures(risk_rows(before, release, "prosecutor", "journalist"), "Risk")
@@ -126,7 +134,7 @@ def _classes(audit: Mapping[str, Any]) -> Iterator[str]:
         yield from _aligned_figures(row._replace(name=f"  {row.name}") for row in rows)
 
 
-def others(audit: Mapping[str, Any], digits: int = 1) -> Iterator[str]:
+def others(audit: AuditData, digits: int = 1) -> Iterator[str]:
     """Yield sentences on whose row is found by values, equals a released one, or who stands out and is found."""
     risk = audit["risk"]
     if risk.get("found"):
@@ -147,7 +155,7 @@ def others(audit: Mapping[str, Any], digits: int = 1) -> Iterator[str]:
         yield text("summary", "other_columns", columns=columns, many=many, together=together)
 
 
-def equal_in_words(equal: Mapping[str, Any] | None, table: Mapping[str, Any], digits: int = 1) -> Iterator[str]:
+def equal_in_words(equal: EqualRows | None, table: TableData, digits: int = 1) -> Iterator[str]:
     """Yield a sentence on the released rows that equal a person's, if that was measured."""
     if equal:
         who = {"equal_members": equal["members"], "equal_strangers": equal["strangers"]}
@@ -160,7 +168,7 @@ def equal_in_words(equal: Mapping[str, Any] | None, table: Mapping[str, Any], di
         yield text("summary", "equal", share=percent(equal["rows"], digits), comparison=comparison)
 
 
-def found_in_words(found_record: Mapping[str, Any] | None, table: Mapping[str, Any], digits: int = 1) -> str:
+def found_in_words(found_record: FoundByValue | None, table: TableData, digits: int = 1) -> str:
     """Return a sentence on the share of people whose row is found by values that an acquaintance may know."""
     if not found_record:
         return ""
@@ -182,7 +190,7 @@ def found_in_words(found_record: Mapping[str, Any] | None, table: Mapping[str, A
     return text("summary", key, columns=names, share=share, control=control_text, alone=alone, row=row)
 
 
-def _linkage(audit: Mapping[str, Any]) -> Iterator[str]:
+def _linkage(audit: AuditData) -> Iterator[str]:
     """Yield lines on the risk of altered records: how many are linked with their originals."""
     linkage = audit["risk"]["linkage"]
     yield "Values were altered: records are judged by how well they are linked with their originals."
@@ -198,7 +206,7 @@ def _linkage(audit: Mapping[str, Any]) -> Iterator[str]:
     yield from guesses(linkage.get("reconstructed"))
 
 
-def guesses(reconstructed: Mapping[str, Any] | None) -> Iterator[str]:
+def guesses(reconstructed: Reconstructed | None) -> Iterator[str]:
     """Yield sentences on how often a reader who reconstructs a randomized release's counts guesses right."""
     for name, column in (reconstructed["columns"] if reconstructed else {}).items():
         assert reconstructed is not None
@@ -209,7 +217,7 @@ def guesses(reconstructed: Mapping[str, Any] | None) -> Iterator[str]:
         yield text("summary", "reconstructed", name=name, exactly=exactly, **shares, **groups)
 
 
-def _special(special: Mapping[str, Any] | None) -> Iterator[str]:
+def _special(special: SpecialUniquesData | None) -> Iterator[str]:
     """Yield lines on special uniques: how many records a few columns single out, and which columns these are."""
     if not special:
         return
@@ -220,7 +228,7 @@ def _special(special: Mapping[str, Any] | None) -> Iterator[str]:
         yield f"Part of the release's scores by column: {shares}."
 
 
-def _disclosed(audit: Mapping[str, Any]) -> Iterator[str]:
+def _disclosed(audit: AuditData) -> Iterator[str]:
     """Yield lines on disclosure by groups, inference by learners, and the member advantage."""
     risk = audit["risk"]
     if rows := three_numbers(audit):
@@ -233,7 +241,7 @@ def _disclosed(audit: Mapping[str, Any]) -> Iterator[str]:
     yield from refusals_in_words(risk.get("knows_method"))
 
 
-def refusals_in_words(refusals: Mapping[str, Any] | None) -> Iterator[str]:
+def refusals_in_words(refusals: KnowsMethod | None) -> Iterator[str]:
     """Yield sentences on what an intruder who knows which finer groups the method refused learns from that."""
     if not refusals:
         return
@@ -256,7 +264,7 @@ def refusals_in_words(refusals: Mapping[str, Any] | None) -> Iterator[str]:
     yield text("summary", "refused", **figures, **counts, sampled=sampled, cap=number(refusals["cap"]))
 
 
-def _together(composition: Mapping[str, Any] | None) -> Iterator[str]:
+def _together(composition: Composition | None) -> Iterator[str]:
     """Yield lines on what several releases reveal about a person's values, each on its own and all combined."""
     if composition:
         yield ""
@@ -268,7 +276,7 @@ def _together(composition: Mapping[str, Any] | None) -> Iterator[str]:
         yield from ("", "No two of the releases share a person and a sensitive column.")
 
 
-def _attacks(audit: Mapping[str, Any]) -> Iterator[str]:
+def _attacks(audit: AuditData) -> Iterator[str]:
     attacks = audit["attacks"]
     if not attacks:
         return
@@ -287,7 +295,7 @@ def _attacks(audit: Mapping[str, Any]) -> Iterator[str]:
     yield from attacks_in_words(attacks)
 
 
-def attacks_in_words(attacks: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+def attacks_in_words(attacks: Sequence[AttackData]) -> Iterator[str]:
     """Yield sentences on linking, on who is joined from two files, and on members found with few strangers."""
     linked = next((a for a in attacks if a["attack"] == "linking"), None)
     if linked and linked["learner"] == "best match":
@@ -308,7 +316,7 @@ def attacks_in_words(attacks: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     yield text("summary", "members_found", alarms=rate, share=share, interval=ends, target=best["target"])
 
 
-def nearest_in_words(nearest: Mapping[str, Any]) -> Iterator[str]:
+def nearest_in_words(nearest: Nearest) -> Iterator[str]:
     """Yield sentences on how near the nearest released record is, and why that says little."""
     if nearest["closer"] is not None:
         closer = percent(nearest["closer"])
@@ -316,7 +324,7 @@ def nearest_in_words(nearest: Mapping[str, Any]) -> Iterator[str]:
         yield nearest["warning"]
 
 
-def _utility(utility: Mapping[str, Any], is_drawn: bool) -> Iterator[str]:
+def _utility(utility: Figures, is_drawn: bool) -> Iterator[str]:
     if utility["loss"] is None:
         return
     yield from ("", "Utility")
@@ -331,7 +339,7 @@ def _utility(utility: Mapping[str, Any], is_drawn: bool) -> Iterator[str]:
         yield f"{learner:44}{reached}"
 
 
-def _estimates(estimates: Mapping[str, Any] | None) -> Iterator[str]:
+def _estimates(estimates: Estimates | None) -> Iterator[str]:
     """Yield lines with the weighted estimates of a survey, before and after."""
     if estimates:
         yield ""

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from ..auditing.result import AuditData
+from ..json_types import Figures
 from ..measures.disclosure import SLACK
 from ..measures.guarantees import Check, cap_of, from_promise
 from ..notation import figure, number, percent, words
 from ..plan import Plan
+from ..profiles import ProfileData
 from ..release.guard_words import promise_in_words
 from ..texts import text, texts
 from .figures import at
@@ -40,7 +43,7 @@ class Verdict(NamedTuple):
 
 
 def verdict(
-    audit: Mapping[str, Any], plan: Plan | None, checks: Sequence[Any], loud: Sequence[str], **thresholds: Any
+    audit: AuditData, plan: Plan | None, checks: Sequence[Any], loud: Sequence[str], **thresholds: Any
 ) -> dict[str, Any]:
     """Return the verdict shown by terminal, report and studio, from the thresholds and the `reasons.reasons` for care.
 
@@ -65,7 +68,7 @@ def verdict(
     if state == "care" and untried:
         says += text("share_or_not", {"linked": "care_linked", "untried": "care_untried"}[untried])
     if is_tried and sample and not against:
-        says += text("share_or_not", "on_sample", **{part: sample[part] for part in ("records", "of")})
+        says += text("share_or_not", "on_sample", records=sample["records"], of=sample["of"])
     if is_tried and not against and audit["parameters"]["people"] < min(FEW_PEOPLE, audit["table"]["rows"]):
         says += text("share_or_not", "on_few", people=audit["parameters"]["people"])
     met = [f"{name} (asked {limit}, reached {reached})" for name, limit, reached, meets in judged if meets]
@@ -82,7 +85,7 @@ def _unjudged(plan: Plan | None, checks: Sequence[Any], judged: Sequence[Verdict
 
 
 def verdicts(
-    audit: Mapping[str, Any],
+    audit: AuditData,
     plan: Plan | None,
     checks: Sequence[Any],
     k: int | None = None,
@@ -125,7 +128,7 @@ def _promise_verdicts(plan: Plan | None, checks: Sequence[Mapping[str, Any]]) ->
         yield Verdict(check["name"], limit, figure(check["reached"]), bool(check["holds"]))
 
 
-def _standard(profile: Mapping[str, Any] | None) -> Iterator[Verdict]:
+def _standard(profile: ProfileData | None) -> Iterator[Verdict]:
     """Yield the verdict on a standard, from the criteria that have a threshold."""
     criteria = profile["criteria"] if profile else ()
     # what a standard only asks to be measured is neither met nor missed
@@ -149,9 +152,7 @@ def _method_verdicts(checks: Sequence[Mapping[str, Any]]) -> Iterator[Verdict]:
             yield Verdict(check["name"], limit, figure(reached), holds)
 
 
-def _measured(
-    audit: Mapping[str, Any], k: int | None, max_disclosure: float | None, plan: Plan | None
-) -> Iterator[Verdict]:
+def _measured(audit: AuditData, k: int | None, max_disclosure: float | None, plan: Plan | None) -> Iterator[Verdict]:
     """Yield verdicts on `k` and `max_disclosure`, or else on those of a plan; none if the audit judges no groups."""
     table = audit["table"]
     if epsilon := table.get("epsilon"):
@@ -187,7 +188,7 @@ OVER = "disclosure risk over its cap"
 Line = tuple[str, str]
 
 
-def lines(audit: Mapping[str, Any], plan: Plan | None, checks: Sequence[Any]) -> list[Line]:
+def lines(audit: AuditData, plan: Plan | None, checks: Sequence[Any]) -> list[Line]:
     """Return the promises of a release as plain sentences, each with its state.
 
     Parameters
@@ -255,7 +256,7 @@ def _of_file(plan: Plan | None, checks: Sequence[Mapping[str, Any]]) -> Iterator
         yield " ".join(holding), "kept"
 
 
-def _open(audit: Mapping[str, Any], plan: Plan | None, checks: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+def _open(audit: AuditData, plan: Plan | None, checks: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """Yield sentences on what a reader might believe is promised but is not, with what was measured of it."""
     kinds = {promise["kind"] for promise in plan.promises} if plan is not None else set()
     risk, table = audit["risk"], audit["table"]
@@ -282,7 +283,7 @@ def _open(audit: Mapping[str, Any], plan: Plan | None, checks: Sequence[Mapping[
         yield f"Not measured: {line}."
 
 
-def _guessed(risk: Mapping[str, Any]) -> str:
+def _guessed(risk: Figures) -> str:
     """Return sentences on how often a guess about a whole group is right; empty if not measured."""
     guess = (risk.get("linkage") or {}).get("reconstructed")
     return "".join(

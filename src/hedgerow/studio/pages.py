@@ -13,7 +13,7 @@ from ..errors import HedgerowError
 from ..files import SUFFIXES
 from ..methods.private import depth_of, meaning
 from ..notation import figure, percent
-from ..profiles import Profile
+from ..profiles import Profile, ProfileData
 from ..report.figures import STANDARD_HEADS, criterion_rows, ground, standard_verdict
 from ..report.svg import bars, choices
 from ..report.tables import stacked, templates
@@ -198,12 +198,12 @@ def _standard(name: str) -> Any:
         profile = Profile.load(name)
     except HedgerowError as error:  # its file was moved or changed since
         return standard | {"fault": in_sentences(error.message, error.hint)}
-    criteria = [(c.asks, c.clause, c.threshold or "none named", ground(vars(c) | {"threshold": c.threshold}))
+    criteria = [(c.asks, c.clause, c.threshold or "none named", ground(c.ours, c.read, c.threshold))
                 for c in profile.criteria]  # fmt: skip
     return standard | {"profile": profile, "criteria": criteria}
 
 
-def _judged(result: Mapping[str, Any] | None) -> Any:
+def _judged(result: ProfileData | None) -> Any:
     """Return a standard's criteria with the values a release reached; None if no standard was chosen."""
     if not result:
         return None

@@ -62,7 +62,7 @@ def verdict_lines(release: Release | PrivateRelease, measured: Audit | None) -> 
     return [judged["says"], *(f"- also: {text}" for text in judged["reasons"])]
 
 
-def _unaudited(release: Release | PrivateRelease) -> dict[str, Any]:
+def _unaudited(release: Release | PrivateRelease) -> Any:
     """Return what a verdict needs of a release that was not audited, from the release's own figures."""
     figures, clauses = release.summary(), list[str]()
     if not isinstance(release, PrivateRelease):

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from math import fsum
-from typing import Any
+from typing import Annotated, Any, NotRequired, TypedDict
 
 import numpy as np
 import numpy.typing as npt
@@ -16,13 +16,15 @@ from ...columns.column import Column
 from ...columns.table import Table
 from ...errors import InputError
 from ...io.read import read
+from ...json_types import Count, OrNull, Positive, Range, Share
 from ...measures import Bools, Counts, Floats, Groups, Ints, SensitiveCounts
 from ...release import Release
 from ...texts import refusal
 from ..backend import Holder
+from ..figure import Figure
 from ..pairing import pair_up
 from ..subject import of_release, plan_of, subject, with_decimals_of
-from ..success import Rates, attack_record, rate_of
+from ..success import AttackData, Rates, attack_record, rate_of
 from ..table_pair import Pair, People, by_name, evenly
 from ..whole_rows import rows_alike
 
@@ -141,9 +143,49 @@ def _rows_in(part: Table, whole: Table, name: str) -> Ints:
     return rows
 
 
+class RemainingDisclosure(TypedDict):
+    """How much the remaining people's values give away of a person's: the mean, and the worst person."""
+
+    mean: OrNull[float]
+    worst: OrNull[float]
+
+
+class Remaining(TypedDict):
+    """What is left of each person, on average, by one release or by all together.
+
+    ``records`` and ``values`` that remain possible; shares of people: with fewer than k records left, ``named``: one
+    record is left, ``certain``: one value is left.
+    """
+
+    release: NotRequired[str]
+    people: Count
+    records: OrNull[float]
+    fewer_than_k: OrNull[Share]
+    values: OrNull[float]
+    named: OrNull[Share]
+    certain: OrNull[Share]
+    disclosure: RemainingDisclosure | None
+
+
+class ComposedColumn(TypedDict):
+    """What several releases say of one sensitive column: all together, and each alone."""
+
+    people: Positive
+    together: Remaining
+    alone: Sequence[Remaining]
+
+
+class Composition(TypedDict):
+    """What several releases of the same people tell together."""
+
+    releases: Annotated[int, Range(2)]
+    k: Positive
+    columns: Mapping[str, ComposedColumn]
+
+
 def composition(
     pair: Pair, others: Sequence[ReleaseGroups], *, k: int | None = None
-) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+) -> tuple[Composition, list[AttackData]]:
     """Measure what an intruder learns by intersecting each person's groups over several releases.
 
     The intruder knows the quasi-identifiers of a person who is in the releases, finds the
@@ -186,7 +228,7 @@ def composition(
 
 def _column(
     pair: Pair, column: Column, releases: Sequence[ReleaseGroups], k: int
-) -> tuple[dict[str, Any], dict[str, Any]] | None:
+) -> tuple[ComposedColumn, AttackData] | None:
     """Return one column's figures and attack; None if no two releases have a person in common."""
     groups = [
         _Groups.from_release(t, _value_shown(pair, t.sensitive[column.name]), column, pair.rows) for t in releases
@@ -209,7 +251,7 @@ def _column(
     *singly, together = (
         {name: np.concatenate([part[name] for part in several]) for name in several[0]} for several in per_release
     )
-    alone = [{"release": t.name, **_summary(one, k)} for t, one in zip(releases, singly, strict=True)]
+    alone: list[Remaining] = [{"release": t.name, **_summary(one, k)} for t, one in zip(releases, singly, strict=True)]
     before = pair.unchanged.classes
     same = before.labels[pair.rows[chosen]]
     distinct = Counts.from_codes(before, public.codes, public.n_values + 1)
@@ -345,7 +387,7 @@ def _by_person(remaining: _Remaining, public: Column, truth: Ints) -> dict[str, 
     }
 
 
-def _summary(people: Mapping[str, npt.NDArray[Any]], k: int) -> dict[str, Any]:
+def _summary(people: Mapping[str, npt.NDArray[Any]], k: int) -> Remaining:
     """Summarise the figures of `_by_person` over the people who are in the release."""
     members = {name: figure[people["is_member"]] for name, figure in people.items()}
     disclosure = people["disclosure"][np.isfinite(people["disclosure"])]
@@ -378,3 +420,15 @@ def _disclosure(who: Ints, values: Ints, counts: Ints, public: Column, n_people:
     scored = SensitiveCounts(public.name, public.kind, public.values, by_person, public.exact, public.events)
     out[people] = scored.scores.worst
     return out
+
+
+FIGURES = (
+    Figure(
+        {"risk.composition": Composition | None, "attacks": Sequence[AttackData]},
+        lambda task: composition(
+            task.sides, other_releases(task.sides, task.others, task.options["key"]), k=task.options["k"]
+        ),
+        needs=("pairs", "other releases"),
+        says="what the releases tell together",
+    ),
+)

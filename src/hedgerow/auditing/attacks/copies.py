@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from statistics import NormalDist
-from typing import Any
+from typing import Annotated, Any, Literal, TypedDict
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import bdtrc, gammaln, pdtrc
 
 from ...columns.table import Table
+from ...json_types import Count, Length, OrNull, Positive, Share
 from ...measures import Floats, Ints, group
 from ..design_matrix import Known
+from ..figure import Figure
 from ..record_distance import Reach
 from ..released_values import ReleasedColumn
 from ..success import Rate, rate_of, wilson
@@ -52,39 +54,47 @@ def _log_choices(n: int, some: npt.NDArray[Any] | int) -> Floats:
     return np.where(np.asarray(some) > n, -np.inf, log)
 
 
-def equal_rows(sides: TablePair, strangers: Table | None) -> dict[str, Any]:
-    """Count the released rows that equal a member's, and how many people whose row is alone equal a released row.
+class EqualRows(TypedDict):
+    """Released rows that equal people's, if the released rows are nobody's.
 
-    Returns
-    -------
-    dict
-        ``rows``: the share of released rows that are a member's in all measured columns; ``copied``: the number of
-        people who have a released row each that equals theirs. Of the people whose row nobody else of their
-        table has, ``members`` and ``strangers`` are the shares who equal a released row. ``chance``: the share
-        of members that a fresh sample would give (`found_again`), in a larger file at most. ``p_value``: how
-        likely ``members`` is by what strangers find, or by the larger of this chance and their share.
+    ``rows``: the share of released rows that are a member's in all measured columns; ``copied``: the number of
+    people who have a released row each that equals theirs. Of the people whose row nobody else of their
+    table has, ``members`` and ``strangers`` are the shares who equal a released row. ``chance``: the share
+    of members that a fresh sample would give (`found_again`), in a larger file at most. ``p_value``: how
+    likely ``members`` is by what strangers find, or by the larger of this chance and their share.
     """
+
+    rows: OrNull[Share]
+    copied: Count
+    members: Share | None
+    strangers: Share | None
+    chance: Share | None
+    p_value: OrNull[Share]
+
+
+def equal_rows(sides: TablePair, strangers: Table | None) -> EqualRows:
+    """Count the released rows that equal a member's, and how many people whose row is alone equal a released row."""
     names = {*sides.schema.quasi, *sides.schema.sensitive}
     counts, released = _row_counts(sides.original, sides.released, names)
     hits, alone = _found_alone(counts, released)
-    out: dict[str, Any] = {
-        "rows": float(released[counts > 0].sum() / max(int(released.sum()), 1)),
-        "copied": int(np.minimum(counts, released).sum()),
-        "members": _share(hits, alone),
-        "strangers": None,
-        "chance": None,
-    }
     chance, error = found_again(counts, released)
-    out["chance"], p_value, least = (chance if alone else None), 1.0, chance
+    by_strangers, p_value, least = None, 1.0, chance
     if strangers is not None:
         others = _found_alone(*_row_counts(strangers, sides.released, names))
-        out["strangers"], p_value = _share(*others), surprise(hits, alone, *others)
-        least = max(chance, out["strangers"] or 0.0)
+        by_strangers, p_value = _share(*others), surprise(hits, alone, *others)
+        least = max(chance, by_strangers or 0.0)
     # a few strangers must not hide what chance alone shows
     share = hits / max(alone, 1)
     deviation = (error**2 + share * (1 - share) / max(alone, 1)) ** 0.5
     by_chance = NormalDist().cdf(-(share - least) / deviation) if share > least else 1.0
-    return out | {"p_value": min(p_value, by_chance)}
+    return {
+        "rows": float(released[counts > 0].sum() / max(int(released.sum()), 1)),
+        "copied": int(np.minimum(counts, released).sum()),
+        "members": _share(hits, alone),
+        "strangers": by_strangers,
+        "chance": chance if alone else None,
+        "p_value": min(p_value, by_chance),
+    }
 
 
 def found_again(counts: Ints, released: Ints) -> tuple[float, float]:
@@ -141,6 +151,37 @@ def _found_alone(people: Ints, released: Ints) -> tuple[int, int]:
 
 def _share(hits: int, n: int) -> float | None:
     return hits / n if n else None
+
+
+class CopiedExtremes(TypedDict):
+    """How many of a column's outermost people, whose value nobody else has, are found in the file.
+
+    ``found``: the share of them, ``others``: of all other such people; ``p_value``: how likely that is by chance.
+    """
+
+    people: Positive
+    found: OrNull[Share]
+    others: Share | None
+    p_value: OrNull[Share]
+
+
+class CopiedDecimals(TypedDict):
+    """The most decimals of a column's numbers, where the release has more."""
+
+    original: Count
+    released: Count
+
+
+class CopiedValues(TypedDict):
+    """Signs that single values were copied into a file whose rows are not paired.
+
+    ``unknown``: rows with cells that no original value explains, where they are more than other people's rare
+    values would be. Only columns that show a sign are named.
+    """
+
+    extremes: Mapping[str, CopiedExtremes]
+    decimals: Mapping[str, CopiedDecimals]
+    unknown: Mapping[str, Positive]
 
 
 def left_as_they_were(sides: TablePair) -> dict[str, Any]:
@@ -234,7 +275,33 @@ def _is_strange(column: ReleasedColumn, rows: int) -> bool:
 LOOKED_UP = 5_000
 
 
-def found_by_value(sides: TablePair, released: Table, random_state: int = 0) -> dict[str, Any] | None:
+class FoundColumn(TypedDict):
+    """The share of people whose released row is found by their value of a column: it alone may have the value.
+
+    ``control``: the same of strangers, of members without their own row, or by chance (`FoundByValue`).
+    """
+
+    role: Literal["sensitive", "other"]
+    found: Share
+    interval: Annotated[Sequence[Share], Length(2)]
+    control: Share | None
+
+
+Control = Literal["strangers", "other members", "other rows"]
+
+
+class FoundByValue(TypedDict):
+    """People whose released row is found by their value of a sensitive or other column.
+
+    ``together``: by all sensitive values; ``against``: whom the control is.
+    """
+
+    columns: Mapping[str, FoundColumn]
+    together: FoundColumn | None
+    against: Control
+
+
+def found_by_value(sides: TablePair, released: Table, random_state: int = 0) -> FoundByValue | None:
     """Measure whose released row is found by the values of other columns than the quasi-identifiers.
 
     A row is found if it alone may have the person's value: equal values, or a range or set that covers it.
@@ -250,19 +317,17 @@ def found_by_value(sides: TablePair, released: Table, random_state: int = 0) -> 
 
     Returns
     -------
-    dict or None
-        ``columns``: by name its ``role``, the share of people ``found`` with its ``interval``, and the same share as a
-        ``control``; ``together``: the same for all sensitive columns. The control, named by
-        ``against``, is the share of strangers whose value fits one row, else that of members after their
-        own row is left out; if rows are not paired, that of released rows (or of people, if it is larger) whose value
-        exactly one other has, which is what somebody without a row would find. None without such columns.
+    FoundByValue or None
+        None without such columns. The control is the share of strangers whose value fits one row, else that of
+        members after their own row is left out; if rows are not paired, that of released rows (or of people, if it is
+        larger) whose value exactly one other has, which is what somebody without a row would find.
     """
     cells, schema = sides.sensitive_cells, sides.schema
     people = sides.people if cells else ()
     picked = [each.some(LOOKED_UP, random_state) for each in people]
     fitting = [_fitting(sides, each, rows) for each, rows in zip(people, picked, strict=True)]
     names = [*(column.name for column in cells), "together"]
-    columns = {}
+    columns: dict[str, FoundColumn] = {}
     for j, name in enumerate(names if cells else ()):
         counts, fits_own = fitting[0][:, j].T
         is_found = (counts == 1) & ((fits_own == 1) | (not sides.is_paired))
@@ -284,7 +349,7 @@ def found_by_value(sides: TablePair, released: Table, random_state: int = 0) -> 
         columns[name] = _found_record("other", wilson(int((counts == 1).sum()), n), 2 * int((counts == 2).sum()) / n)
     if not columns:
         return None
-    against = "strangers" if len(people) > 1 else "other members" if sides.is_paired else "other rows"
+    against: Control = "strangers" if len(people) > 1 else "other members" if sides.is_paired else "other rows"
     return {"columns": columns, "together": together, "against": against}
 
 
@@ -317,5 +382,19 @@ def _with_one_other(codes: Sequence[npt.NDArray[Any]]) -> float:
     return 2 * int((sizes == 2).sum()) / max(int(sizes.sum()), 1)
 
 
-def _found_record(role: str, rate: Rate, control: float | None) -> dict[str, Any]:
+def _found_record(role: Literal["sensitive", "other"], rate: Rate, control: float | None) -> FoundColumn:
     return {"role": role, "found": rate.value, "interval": rate.interval, "control": control}
+
+
+FIGURES = (
+    Figure(
+        {"risk.found": FoundByValue | None},
+        # rows that are nobody's find nobody
+        lambda task: None if task.what.is_private else found_by_value(task.sides, task.what.table, **task.seed),
+        needs=("both tables",),
+    ),
+    Figure(
+        {"risk.equal": EqualRows | None}, lambda task: equal_rows(task.sides, task.strangers), needs=("nobody's rows",)
+    ),
+    Figure({"risk.copied": CopiedValues | None}, lambda task: left_as_they_were(task.sides), needs=("a foreign file",)),
+)

@@ -15,9 +15,10 @@ from scipy.sparse import csr_array
 from ...columns.column import Column
 from ...measures import Floats, Ints, group
 from ...progress import Tell, telling
+from ..figure import Figure
 from ..learners import quiet
 from ..released_values import ReleasedColumn
-from ..success import Rates, attack_record, wilson
+from ..success import AttackColumn, AttackData, Rates, attack_record, wilson
 from ..table_pair import Pair, by_name, evenly, spread
 
 # released classes that dependence is learnt from, spread evenly over their sorted cells
@@ -33,7 +34,7 @@ _BLOCK = 64
 
 def downcoding(
     pair: Pair, *, people: int = 500, random_state: int = 0, progress: Tell = telling(None)
-) -> list[dict[str, Any]]:
+) -> list[AttackData]:
     """Guess the finer value behind every coarsened cell of the attacked people, from the release alone.
 
     The intruder knows the values that a column may have, from a hierarchy or elsewhere, but not
@@ -221,9 +222,10 @@ class _Intruder:
             out += np.nan_to_num(gain, nan=0.0, neginf=-30.0, posinf=30.0)[place]
         return out
 
-    def record(self, learner: str, names: Mapping[int, Ints], people: Ints) -> dict[str, Any]:
+    def record(self, learner: str, names: Mapping[int, Ints], people: Ints) -> AttackData:
         """Return the attack as plain data, over all columns together and by column."""
-        touched, by_column = np.zeros(len(people), np.bool_), {}
+        touched = np.zeros(len(people), np.bool_)
+        by_column: dict[str, AttackColumn] = {}
         total, sums = 0, np.zeros(5)
         for j, named in names.items():
             column = self.columns[j]
@@ -231,14 +233,19 @@ class _Intruder:
             right, n = self._compared(j, people[coarse], named[coarse]), int(coarse.sum())
             touched |= coarse
             sums, total = sums + right, total + n
-            *figures, _ = (right / n).tolist()
-            names_of = ("success", "control", "public_guess", "public_best")
-            by_column[column.name] = {"cells": n, **dict(zip(names_of, figures, strict=True))}
+            success, control, guess, best, _ = (right / n).tolist()
+            by_column[column.name] = {
+                "cells": n,
+                "success": success,
+                "control": control,
+                "public_guess": guess,
+                "public_best": best,
+            }
         # a person's cells count as one attempt: they are no independent evidence
         attempts = int(touched.sum())
         shares = [*(sums / total).tolist(), 1.0]
         rates = [wilson(min(share, 1.0) * attempts, attempts) for share in shares]
-        return attack_record(
+        record = attack_record(
             "downcoding",
             learner=learner,
             target="coarsened cells",
@@ -247,7 +254,8 @@ class _Intruder:
             public=shares[2],
             best=shares[3],
             random_row=shares[4],
-        ) | {"cells": total, "columns": by_column}
+        )
+        return {**record, "cells": total, "columns": by_column}
 
     def _compared(self, j: int, people: Ints, named: Ints) -> Floats:
         """Count the cells that the attack, the control, both public guesses and a random draw get right; shape (5,)."""
@@ -468,3 +476,12 @@ def _covered(column: ReleasedColumn, step: Ints, n_steps: int) -> csr_array:
     covered.sum_duplicates()
     covered.sort_indices()
     return covered
+
+
+FIGURES = (
+    Figure(
+        {"attacks": Sequence[AttackData]},
+        lambda task: downcoding(task.sides, **task.attack_options),
+        needs=("own rows", "attacks"),
+    ),
+)

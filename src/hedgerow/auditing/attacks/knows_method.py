@@ -40,14 +40,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from math import comb, prod
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypedDict
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import stdtrit  # scipy.stats takes longer to load
 
 from ...columns.column import Column
-from ...kernels import Floats, Ints
+from ...json_types import Count, Interval, OrNull, Positive, Share
+from ...kernels import Bools, Floats, Ints
 from ...kernels.joins import Limits, Refusal, distances, measure, shake
 from ...kernels.threads import streamed
 from ...measures import Classes, group
@@ -58,6 +59,7 @@ from ...methods.refusals import Refused
 from ...plan import Plan
 from ...progress import Tell
 from ...trees.responses import Responses
+from ..figure import Figure
 from ..table_pair import Pair, spread
 
 # most tables of values by kind of member that are enumerated
@@ -339,9 +341,52 @@ def _sampled(code: Ints, refusal: Refusal, seed: Sequence[int]) -> tuple[Floats,
     return runs, weights
 
 
+class AboveCap(TypedDict):
+    """How many of those asked about are above the cap, by the two ends of every part's 95% interval."""
+
+    asked: Count
+    at_least: Count
+    at_most: Count
+
+
+class RefusedGroups(TypedDict):
+    """Finer groups that the method refused: all, those asked about, those enumerated in full.
+
+    ``lost``: no assignment that agrees was met.
+    """
+
+    refused: Count
+    asked: Count
+    enumerated: Count
+    lost: Count
+
+
+class WorstPart(TypedDict):
+    """The part of a refused group that most surely gives most away.
+
+    Its interval holds for all parts at once; ``shown`` is what its group gives away by itself.
+    """
+
+    disclosure: OrNull[Share]
+    interval: Interval
+    people: Positive
+    shown: OrNull[Share]
+    group: Positive
+
+
+class KnowsMethod(TypedDict):
+    """What somebody who knows the method and everybody's quasi-identifiers concludes about refused groups."""
+
+    cap: OrNull[Share]
+    groups: RefusedGroups
+    parts: AboveCap
+    people: AboveCap
+    worst: WorstPart | None
+
+
 def knows_method(
     pair: Pair, method: Method, plan: Plan, *, random_state: int = 0, progress: Tell | None = None
-) -> dict[str, Any] | None:
+) -> KnowsMethod | None:
     """Measure what a fitted method's refusals disclose to an intruder who knows the method.
 
     Parameters
@@ -404,7 +449,9 @@ def knows_method(
             "enumerated": sum(each.exact for each in posteriors),
             "lost": int(sum(agreed[number] is None for number in rest)),
         },
-        **_summed_up(posteriors, cap),
+        "parts": _above(posteriors, cap, len),
+        "people": _above(posteriors, cap, lambda sides: int(sides.any(axis=0).sum())),
+        "worst": _worst(posteriors),
     }
 
 
@@ -416,20 +463,23 @@ def _is_class(refused: Refused, pair: Pair) -> bool:
     return len(labels) == 1 and pair.classes.sizes[labels[0]] == len(refused.rows)
 
 
-def _summed_up(posteriors: list[Posterior], cap: float) -> dict[str, Any]:
-    """Count the parts and people above the cap, and return the part that most surely gives most away."""
-    counts: dict[str, dict[str, int]] = {"parts": {}, "people": {}}
-    over: dict[str, Callable[[Posterior], npt.NDArray[np.bool_]]] = {
-        "asked": lambda each: each.low >= 0,
-        "at_least": lambda each: each.low > cap + ROUNDING,
-        "at_most": lambda each: each.high > cap + ROUNDING,
+def _above(posteriors: list[Posterior], cap: float, count: Callable[[Bools], int]) -> AboveCap:
+    """Count the parts of refused groups that are above the cap, or the people in them."""
+
+    def over(where: Callable[[Posterior], Bools]) -> int:
+        return sum(count(each.sides[where(each)]) for each in posteriors)
+
+    return {
+        "asked": over(lambda each: each.low >= 0),
+        "at_least": over(lambda each: each.low > cap + ROUNDING),
+        "at_most": over(lambda each: each.high > cap + ROUNDING),
     }
-    for name, is_over in over.items():
-        sides = [each.sides[is_over(each)] for each in posteriors]
-        counts["parts"][name] = sum(map(len, sides))
-        counts["people"][name] = sum(int(some.any(axis=0).sum()) for some in sides)
+
+
+def _worst(posteriors: list[Posterior]) -> WorstPart | None:
+    """Return the part that most surely gives most away."""
     if not posteriors:
-        return {**counts, "worst": None}
+        return None
     # The worst is chosen among all sampled parts, so its interval must hold for all of them at once.
     sampled = sum(len(each.sides) for each in posteriors if not each.exact)
     wide = float(stdtrit(RUNS - 1, 1 - 0.025 / max(sampled, 1))) / STUDENT
@@ -438,12 +488,19 @@ def _summed_up(posteriors: list[Posterior], cap: float) -> dict[str, Any]:
     most, part = posteriors[at], int(lows[at].argmax())
     high = most.disclosure[part] + wide * (most.high[part] - most.disclosure[part])
     return {
-        **counts,
-        "worst": {
-            "disclosure": float(most.disclosure[part]),
-            "interval": [float(lows[at][part]), min(float(high), 1.0)],
-            "people": int(most.sides[part].sum()),
-            "shown": most.of_group,
-            "group": len(most.rows),
-        },
+        "disclosure": float(most.disclosure[part]),
+        "interval": [float(lows[at][part]), min(float(high), 1.0)],
+        "people": int(most.sides[part].sum()),
+        "shown": most.of_group,
+        "group": len(most.rows),
     }
+
+
+FIGURES = (
+    Figure(
+        {"risk.knows_method": KnowsMethod | None},
+        lambda task: knows_method(task.sides, task.what.method, task.what.plan, **task.drawing),
+        needs=("pairs", "a fitted method"),
+        says="what the method refused",
+    ),
+)

@@ -2,34 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Annotated, NotRequired, TypedDict
 
 import numpy as np
 import numpy.typing as npt
 
 from ...backends.randomize import original_codes
 from ...columns.column import Column
+from ...json_types import Amount, Length, Positive, Share
 from ...kernels.neighbours import count_patterns
 from ...measures import Counts, Floats, Groups, Ints, class_measures, group
 from ...measures.agreement import MOST_COLUMNS, bits_of, estimate_agreement, pattern_weights
-from ...measures.masking_scores import Scores, score_arrays
+from ...measures.masking_scores import Scores, ScoresData, score_arrays
 from ...methods.response.caps import DESCRIBED
 from ...plan import Plan, Randomize
 from ...progress import Tell, telling
 from ...texts import text
 from ..class_risk import best_guesses, twentieths
 from ..design_matrix import Known, known_rows
+from ..figure import Figure
 from ..learners import by_person
 from ..record_distance import NEAR, Reach
 from ..released_values import ReleasedColumn
-from ..success import AttackTarget, Rates, area, attack_record, rate_of
+from ..success import AttackData, AttackTarget, Rates, area, attack_record, rate_of
 from ..table_pair import Pair, People, TablePair, by_name, spread
 
 
 def linking_attacks(
     pair: Pair, *, people: int = 500, random_state: int = 0, progress: Tell = telling(None)
-) -> list[dict[str, Any]]:
+) -> list[AttackData]:
     """Attack by linking people with released records on the quasi-identifiers, by distance and probability.
 
     Parameters
@@ -174,9 +176,30 @@ def match(tables: TablePair, people: People, rows: Ints) -> Floats:
     return np.array(by_person(match_one, n, n * len(first))).reshape(n, 4).T
 
 
+class Distances(TypedDict):
+    """Distances to the nearest released record: their 10% quantile and median, and the share that is none."""
+
+    closest_tenth: Amount
+    median: Amount
+    none: Amount
+
+
+class Nearest(TypedDict):
+    """How near the nearest released record lies to members and to strangers; read ``warning``.
+
+    ``closer``: how often a member is closer than a stranger.
+    """
+
+    members: Distances | None
+    strangers: Distances | None
+    closer: Share | None
+    interval: Annotated[Sequence[float], Length(2)] | None
+    warning: str
+
+
 def linking(
     sides: TablePair, *, people: int = 500, random_state: int = 0, progress: Tell = telling(None)
-) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+) -> tuple[list[AttackData], Nearest]:
     """Attack by linking people with released records, if rows are not paired; see `match`.
 
     There are two attacks. "best match": the intruder picks the released record nearest to the person's
@@ -244,18 +267,22 @@ def _rates(success: Sequence[Floats], original: Floats) -> Rates:
     return Rates(rate_of(success[0]), control, rate_of(original))
 
 
-def _nearness(nearest: Sequence[Floats]) -> dict[str, Any]:
+def _nearness(nearest: Sequence[Floats]) -> Nearest:
     """Return quantiles of the distance to the nearest record, and how often members are closer than strangers."""
-    out: dict[str, Any] = dict.fromkeys(("members", "strangers", "closer", "interval"))
-    out["members"] = _quantiles(nearest[0])
+    strangers, closer = None, None
     if len(nearest) > 1:
         near, far = (-np.round(distances / NEAR) for distances in nearest)
-        closer = area([(near, far)])
-        out |= {"strangers": _quantiles(nearest[1]), "closer": closer.value, "interval": closer.interval}
-    return out | {"warning": text("note", "nearness")}
+        strangers, closer = _quantiles(nearest[1]), area([(near, far)])
+    return {
+        "members": _quantiles(nearest[0]),
+        "strangers": strangers,
+        "closer": None if closer is None else closer.value,
+        "interval": None if closer is None else closer.interval,
+        "warning": text("note", "nearness"),
+    }
 
 
-def _quantiles(distances: Floats) -> dict[str, float]:
+def _quantiles(distances: Floats) -> Distances:
     return {
         "closest_tenth": float(np.quantile(distances, 0.1)),
         "median": float(np.median(distances)),
@@ -269,22 +296,49 @@ COLUMNS = 20
 RECORDS = 5_000
 
 
-def linkage_summary(pair: Pair, plan: Plan | None, attacks: list[dict[str, Any]], random_state: int) -> dict[str, Any]:
+class ReconstructedColumn(TypedDict):
+    """How often the best guess of a reader of reconstructed counts is right.
+
+    ``means``: when a guess counts; ``worst``: the share in the worst group, ``right``: over all records; ``shares``:
+    the records by the share in their group, in 20 bins.
+    """
+
+    means: str
+    worst: Share
+    right: Share
+    shares: Sequence[Share]
+
+
+class Reconstructed(TypedDict):
+    """What a reader of randomized columns guesses about the groups of at least ``least`` records."""
+
+    least: Positive
+    groups: Positive
+    records: Positive
+    columns: Mapping[str, ReconstructedColumn]
+
+
+class Linkage(TypedDict):
+    """How well altered records are linked with their originals by the quasi-identifiers.
+
+    ``attacks``: distance-based and probabilistic linkage of some people; ``highest``: the larger success.
+    ``scores``: linkage of all records by the numeric quasi-identifiers, interval disclosure and information loss
+    (Domingo-Ferrer & Torra), in per cent; None if no two records are complete, or rows were drawn.
+    ``reconstructed``: None if no plan says how columns were randomized, or no group is large enough.
+    """
+
+    attacks: Sequence[AttackData]
+    highest: Share
+    scores: ScoresData | None
+    reconstructed: NotRequired[Reconstructed | None]
+
+
+def linkage_summary(pair: Pair, plan: Plan | None, attacks: list[AttackData], random_state: int) -> Linkage:
     """Measure how many altered records can be linked with their originals by the quasi-identifiers.
 
     If cells are not true, classes of equal cells say nothing about risk. Instead, an
     intruder who knows all quasi-identifiers of a person names the nearest released
     record.
-
-    Returns
-    -------
-    dict
-        ``attacks``: distance-based and probabilistic linkage of some people, as
-        `linking_attacks` gives them; ``highest`` is the larger success.
-        ``scores``: linkage of all records by the numeric quasi-identifiers, interval
-        disclosure and information loss (Domingo-Ferrer & Torra), in percent; None
-        if no two records are complete, or rows were drawn. ``reconstructed``: how well a reader of randomized columns
-        guesses about a group, by `reconstructed`; None if no plan says how they were drawn.
     """
     # which compare a record with its own, and no drawn row is a person's
     scores = None if plan is not None and plan.in_rows else numeric_scores(pair, random_state)
@@ -314,7 +368,7 @@ def numeric_scores(pair: Pair, random_state: int) -> Scores | None:
     )
 
 
-def reconstructed(pair: Pair, recoding: Randomize) -> dict[str, Any] | None:
+def reconstructed(pair: Pair, recoding: Randomize) -> Reconstructed | None:
     """Measure how often the best guess for each group is right, if a reader reconstructs its true counts.
 
     Randomized response publishes its chances so that counts can be reconstructed. A reader who does
@@ -324,12 +378,8 @@ def reconstructed(pair: Pair, recoding: Randomize) -> dict[str, Any] | None:
 
     Returns
     -------
-    dict, or None
-        ``least``: the smallest group size that is measured; ``groups``, ``records``: the number of
-        groups of at least this size, and of their records; ``columns``: for each sensitive column, in
-        words when a guess counts as right (``means``), the share of right guesses in the ``worst``
-        group and over all these records (``right``), and ``shares``, a histogram of the records by the
-        share in their group, with 20 bins. None if there are no such groups or no sensitive columns.
+    Reconstructed or None
+        None if there are no groups that are large enough, or no sensitive columns.
     """
     randomized = {column.name: column for column in recoding.columns}
     codes = [
@@ -341,7 +391,7 @@ def reconstructed(pair: Pair, recoding: Randomize) -> dict[str, Any] | None:
     if not large.any() or not pair.sensitive:
         return None
     sizes = groups.sizes[large]
-    columns = {}
+    columns: dict[str, ReconstructedColumn] = {}
     for column in pair.sensitive:
         target = pair.targets[column.name]
         share = _right(groups, column, target)[large]
@@ -361,3 +411,20 @@ def _right(groups: Groups, column: Column, target: AttackTarget) -> Floats:
         return class_measures.largest_share(counts)
     hits, _ = best_guesses(counts, np.append(column.doubles, np.nan), target.headline)
     return np.asarray(hits / groups.sizes, np.float64)
+
+
+FIGURES = (
+    Figure(
+        {"risk.linkage": Linkage},
+        lambda task: linkage_summary(task.sides, task.what.plan, task.linked, **task.seed),
+        needs=("pairs", "altered values"),
+        says="linking altered records with their originals",
+        is_listed=False,
+    ),
+    Figure({"attacks": Sequence[AttackData]}, lambda task: task.linked, needs=("pairs", "attacks")),
+    Figure(
+        {"attacks": Sequence[AttackData], "risk.nearest": Nearest | None},
+        lambda task: linking(task.sides, **task.attack_options),
+        needs=("no pairs", "attacks"),
+    ),
+)

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import chain
 from statistics import fmean
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,11 +14,12 @@ from ...columns.column import Column
 from ...measures import Floats, Groups, Ints, group
 from ...progress import Tell, telling
 from ..design_matrix import Known
+from ..figure import Figure
 from ..non_members import Outside
 from ..pairing import same
 from ..record_distance import Reach, bound
 from ..released_values import ReleasedColumn
-from ..success import Rate, Rates, area, attack_record, wilson
+from ..success import AttackData, FoundMembers, Rate, Rates, area, attack_record, wilson
 from ..table_pair import People, TablePair, by_name, spread
 
 # false-alarm rates (shares of strangers taken for members) at which the share of members found is given
@@ -48,7 +49,7 @@ Factor = tuple[tuple[float, tuple[tuple[int, float], ...]], ...]
 
 def membership(
     outside: Sequence[Outside], *, people: int = 500, random_state: int = 0, progress: Tell = telling(None)
-) -> list[dict[str, Any]]:
+) -> list[AttackData]:
     """Attack by membership inference: use the release to tell people in the table from people who are not.
 
     The intruder knows a person's quasi-identifiers, perhaps also the sensitive values, and has data on
@@ -463,7 +464,7 @@ def _strongest(scores: Mapping[Attack, Sequence[MemberScores]]) -> list[MemberSc
     return [*halves[0][best[1]], *halves[1][best[0]]]
 
 
-def _record(attack: Attack, scores: Sequence[MemberScores], before: Sequence[MemberScores]) -> dict[str, Any]:
+def _record(attack: Attack, scores: Sequence[MemberScores], before: Sequence[MemberScores]) -> AttackData:
     """Return an attack as plain data, from its scores on releases and on their originals."""
     knows, learner = attack
     success, sizes = area(scores), [(len(s.members), len(s.strangers)) for s in scores]
@@ -490,7 +491,7 @@ def _record(attack: Attack, scores: Sequence[MemberScores], before: Sequence[Mem
     }
 
 
-def _found_at(scores: Sequence[MemberScores], alarms: float, members: int, strangers: int) -> dict[str, Any]:
+def _found_at(scores: Sequence[MemberScores], alarms: float, members: int, strangers: int) -> FoundMembers:
     """Return the share of members found at a false-alarm rate, with an interval for the error of both rates."""
     reach = wilson(alarms * strangers, strangers)
     value, low, high = (_caught(scores, a) for a in (alarms, reach.low, reach.high))
@@ -509,3 +510,12 @@ def _caught(scores: Sequence[MemberScores], alarms: float) -> float:
         part = np.divide(alarms - above, upto - above, out=np.zeros(len(above)), where=tied)
         caught += np.where(tied, np.clip(part, 0, 1), above <= alarms).tolist()
     return fmean(caught)
+
+
+FIGURES = (
+    Figure(
+        {"attacks": Sequence[AttackData]},
+        lambda task: membership(task.non_members, **task.attack_options),
+        needs=("attacks",),
+    ),
+)

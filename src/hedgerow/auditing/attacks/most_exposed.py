@@ -24,7 +24,7 @@ import tempfile
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, TypedDict
 
 import numpy as np
 from scipy.spatial import KDTree
@@ -34,9 +34,11 @@ from ...columns.column import Column
 from ...columns.table import Table
 from ...errors import InputError, ParameterError, UnsupportedError
 from ...io.write import write_table
+from ...json_types import Amount, Interval, OrNull, Range, Share
 from ...measures import Bools, Floats, Ints
 from ...progress import Tell, telling, with_context
 from ...schema import Schema
+from ..figure import Figure
 from ..non_members import fitted_again
 from ..pairing import read_unpaired
 from ..subject import Subject, subject
@@ -63,6 +65,29 @@ ALARMS = 0.01
 PRIOR = 2.0
 
 
+class FoundExposed(TypedDict):
+    """What guesses of who is in show of who is.
+
+    ``auc``: how often a release with the person scores
+    above one without; ``found``: the share found where 1% of those without are taken for members; ``epsilon``: a
+    promise of less is broken; ``worst``: auc of the person found best.
+    """
+
+    auc: OrNull[Share]
+    auc_interval: Interval
+    found: OrNull[Share]
+    found_interval: Interval
+    epsilon: Amount
+    worst: OrNull[Share]
+
+
+class MostExposed(FoundExposed):
+    """What an attacker with shadow models finds about the most exposed people, in ``runs`` releases made again."""
+
+    people: Annotated[int, Range(4)]
+    runs: Annotated[int, Range(20)]
+
+
 def most_exposed(
     table: Table,
     schema: Schema,
@@ -72,7 +97,7 @@ def most_exposed(
     runs: int = 100,
     random_state: int = 0,
     progress: Tell = telling(None),
-) -> dict[str, Any]:
+) -> MostExposed:
     """Attack the most exposed people of a table in releases with and without them.
 
     Parameters
@@ -157,7 +182,7 @@ def most_exposed(
     guess = np.zeros((runs, people))
     for part in range(PARTS):
         guess[parts == part] = guesses(scores, is_in, parts, part)
-    return {"people": people, "runs": runs} | summary(guess, is_in)
+    return {"people": people, "runs": runs, **summary(guess, is_in)}
 
 
 def check_counts(people: int, runs: int) -> None:
@@ -253,7 +278,7 @@ def guesses(scores: Floats, is_in: Bools, parts: Ints, target: int) -> Floats:
     return np.asarray(sum(np.log(p / (1 - p)) for p in chances)).reshape(-1, scores.shape[1])
 
 
-def summary(guess: Floats, is_in: Bools) -> dict[str, Any]:
+def summary(guess: Floats, is_in: Bools) -> FoundExposed:
     """Return what guesses (runs, people) that a person is in show of who is."""
 
     def auc(guess: Floats, is_in: Bools) -> float:
@@ -401,3 +426,19 @@ class ByCommand:
                     hint="{in} stands for the CSV file that it reads, {out} for the one that it writes",
                 )
             return subject(target, self.schema, None)
+
+
+FIGURES = (
+    Figure(
+        {"risk.most_exposed": MostExposed | None},
+        lambda task: most_exposed(
+            task.original,
+            task.what.schema,
+            task.remake,
+            people=task.options["most_exposed"],
+            runs=task.options["remakes"],
+            **task.drawing,
+        ),
+        needs=("remakes",),
+    ),
+)

@@ -19,9 +19,10 @@ from ...columns.column import Column
 from ...measures import Counts, Floats, Ints
 from ...progress import Tell, telling
 from ..design_matrix import OUTSIDE, shown_values, true_values
+from ..figure import Figure
 from ..learners import LEARNERS, TRAINED, TrainingSet, nearest_of, same_for_all
 from ..non_members import FOLDS
-from ..success import AttackTarget, Rates, attack_record, rate_of
+from ..success import AttackData, AttackTarget, Rates, Tolerance, attack_record, rate_of
 from ..table_pair import Asked, TablePair, by_name, spread
 
 
@@ -32,7 +33,7 @@ def regression(
     people: int = 500,
     random_state: int = 0,
     progress: Tell = telling(None),
-) -> list[dict[str, Any]]:
+) -> list[AttackData]:
     """Attack every sensitive column with every learner.
 
     "nearest" searches all released rows. The others are trained on at most 20,000 distinct rows, each
@@ -68,7 +69,7 @@ def regression(
 
 def _on_column(
     sides: TablePair, j: int, learners: Sequence[str], most: int, random_state: int, progress: Tell
-) -> list[dict[str, Any]]:
+) -> list[AttackData]:
     """Attack one column with every learner; return an empty list if no value is known or none is released."""
     # by name: no result depends on the order in which columns are declared
     quasi, column = by_name(sides.released_quasi), sides.sensitive[j]
@@ -196,7 +197,7 @@ def _row(
     hits: Mapping[str, Mapping[str, Floats]],
     best: float,
     random_row: float,
-) -> dict[str, Any]:
+) -> AttackData:
     """Return the attack on a column as plain data; figures of a source without hits are None."""
     rates = {source: rate_of(each[aim.headline.key]) for source, each in hits.items()}
     row = attack_record(
@@ -211,9 +212,26 @@ def _row(
     )
     row["attacked_as"] = aim.attacked_as
     if aim.is_number:
-        sources = ("release", "control", "public", "original")
+
+        def mean(source: str, tolerance: Tolerance) -> float | None:
+            return float(hits[source][tolerance.key].mean()) if source in hits else None
+
         row["matching"] = {
-            t.key: {source: float(hits[source][t.key].mean()) if source in hits else None for source in sources}
+            t.key: {
+                "release": mean("release", t),
+                "control": mean("control", t),
+                "public": mean("public", t),
+                "original": mean("original", t),
+            }
             for t in aim.tolerances
         }
     return row
+
+
+FIGURES = (
+    Figure(
+        {"attacks": Sequence[AttackData]},
+        lambda task: regression(task.sides, learners=task.learners, **task.attack_options),
+        needs=("attacks",),
+    ),
+)

@@ -12,9 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from ...measures import Bools, Counts, Floats, Ints, group
+from ..figure import Figure
 from ..non_members import Outside
 from ..released_values import ReleasedColumn, unchanged
-from ..success import Rate, Rates, attack_record, rate_of, wilson
+from ..success import AttackData, Rate, Rates, attack_record, rate_of, wilson
 from ..table_pair import People, TablePair, by_name
 from .downcoding import FinerSteps
 
@@ -98,7 +99,7 @@ def _chosen(generator: np.random.Generator, n: int, fewest: int = 1) -> list[int
 
 def predicate_singling_out(
     sides: TablePair, outside: Sequence[Outside] = (), *, random_state: int = 0
-) -> list[dict[str, Any]]:
+) -> list[AttackData]:
     """Attack by predicate singling out: describe one person by a predicate that few people should fit.
 
     A description isolates a person when the true values of exactly one record of the release
@@ -287,7 +288,7 @@ def _masses(column: ReleasedColumn) -> Floats:
     return np.asarray(finer.cover @ (totals / max(totals.sum(), 1)))
 
 
-def singling_out(tables: TablePair, *, people: int = 500, random_state: int = 0) -> list[dict[str, Any]]:
+def singling_out(tables: TablePair, *, people: int = 500, random_state: int = 0) -> list[AttackData]:
     """Attack by singling out: test whether descriptions that fit one released row fit exactly one person.
 
     Three intruders: "one column" describes by a value that occurs once or an end of a
@@ -463,3 +464,19 @@ class _Rows:
         if not column.is_number or not np.isfinite(column.lo[cell]) or column.anything[cell]:
             return "is"
         return "at least" if column.middle[cell] > self._medians[j] else "at most"
+
+
+FIGURES = (
+    Figure(
+        {"attacks": Sequence[AttackData]},
+        lambda task: predicate_singling_out(task.sides, task.non_members, **task.seed),
+        needs=("pairs", "attacks"),
+        says="predicate singling out",
+    ),
+    Figure(
+        {"attacks": Sequence[AttackData]},
+        lambda task: singling_out(task.sides, people=task.options["people"], **task.seed),
+        needs=("no pairs", "attacks"),
+        says="singling out",
+    ),
+)

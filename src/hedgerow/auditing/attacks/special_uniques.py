@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import comb, factorial
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 import numpy.typing as npt
 
 from ...errors import ParameterError
+from ...json_types import Count, Positive, Share
 from ...measures import Bools, Floats, Ints, group
 from ...progress import Progress, telling
 
@@ -186,7 +187,32 @@ def special_uniques(
     return SpecialUniques(tuple(names), counts, parts / scores[:, None], single, 2 * twice)
 
 
-def summary(uniques: SpecialUniques, fraction: float = FRACTION) -> dict[str, Any]:
+class SpecialUniquesSummary(TypedDict):
+    """The special uniques of one table.
+
+    ``records`` that have one, ``by_size`` how many; SUDA scores over all records; ``intrusion``: the share of unique
+    pairs that are unique in the population; the highest DIS-SUDA; ``by_column``: each column's part of the scores.
+    """
+
+    records: Count
+    by_size: Sequence[int]
+    mean_score: float
+    highest_score: float
+    intrusion: Share
+    highest_dis: Share
+    by_column: Mapping[str, float]
+
+
+class SpecialUniquesData(TypedDict):
+    """Minimal sample uniques of at most ``size`` quasi-identifiers (SUDA2), at the sampling ``fraction``."""
+
+    size: Positive
+    fraction: float
+    original: SpecialUniquesSummary | None
+    release: SpecialUniquesSummary
+
+
+def summary(uniques: SpecialUniques, fraction: float = FRACTION) -> SpecialUniquesSummary:
     """Summarise the special uniques of a table as plain data for the audit.
 
     Parameters

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
-from typing import Any
+from typing import Any, NotRequired, TypedDict
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +14,9 @@ from scipy.sparse import csr_array, identity
 from scipy.special import entr
 
 from ...columns.column import Column
+from ...json_types import OrNull, Share
 from ...measures import Floats
+from ..figure import Figure
 from ..released_values import ReleasedColumn
 from ..table_pair import TablePair
 
@@ -55,7 +57,7 @@ def value_shares(column: ReleasedColumn) -> tuple[Floats, Floats, Floats]:
     return (points[order], before[order] / max(before.sum(), 1.0), after[order] / max(after.sum(), 1.0))
 
 
-def number_distances(values: Floats, before: Floats, after: Floats) -> dict[str, float]:
+def number_distances(values: Floats, before: Floats, after: Floats) -> ColumnDistances:
     """Return the total variation, Kolmogorov-Smirnov and Wasserstein distance of two distributions.
 
     Wasserstein's is divided by the range of the values, so all three are in [0, 1].
@@ -76,7 +78,7 @@ def _total_variation(before: Floats, after: Floats) -> float:
     return round(float(np.abs(after - before).sum() / 2), 12)
 
 
-def column_distances(column: ReleasedColumn) -> dict[str, float]:
+def column_distances(column: ReleasedColumn) -> ColumnDistances:
     """Return the distances of one released quasi-identifier from the original column."""
     if column.is_number:
         return number_distances(*value_shares(column))
@@ -89,7 +91,7 @@ def category_shares(column: ReleasedColumn) -> tuple[Floats, Floats]:
     return before, column.counts @ column.shares / max(len(column.codes), 1)
 
 
-def sensitive_distances(before: Column, after: Column) -> dict[str, float]:
+def sensitive_distances(before: Column, after: Column) -> ColumnDistances:
     """Return the distances of one released sensitive column from the original one."""
     values, *shares = sensitive_shares(before, after)
     if before.is_number:
@@ -242,14 +244,14 @@ def _variable(column: Column) -> Variable:
     return Variable.from_codes(column.name, column.codes, values)
 
 
-def dependences(before: Sequence[Variable], after: Sequence[Variable]) -> dict[str, Any]:
+def dependences(before: Sequence[Variable], after: Sequence[Variable]) -> Dependences:
     """Return the dependence of each pair of columns before and after, and the mean and largest change."""
-    pairs = []
+    pairs: list[DependencePair] = []
     for i, j in combinations(range(len(before)), 2):
         one, two = dependence(before[i], before[j]), dependence(after[i], after[j])
         if one is not None and two is not None:
             pairs.append({"columns": [before[i].name, before[j].name], "before": one, "after": two})
-    gaps = [abs(p["before"] - p["after"]) for p in pairs]  # type: ignore[operator]
+    gaps = [abs(p["before"] - p["after"]) for p in pairs]
     return {
         "mean_difference": float(np.mean(gaps)) if gaps else None,
         "largest_difference": float(max(gaps)) if gaps else None,
@@ -257,7 +259,39 @@ def dependences(before: Sequence[Variable], after: Sequence[Variable]) -> dict[s
     }
 
 
-def distribution_summary(pair: TablePair) -> dict[str, Any]:
+class ColumnDistances(TypedDict):
+    """Distances of a column's distributions before and after; the last two for numbers, 0 to 1."""
+
+    total_variation: OrNull[Share]
+    total_variation_of_runs: NotRequired[OrNull[Share]]
+    kolmogorov_smirnov: NotRequired[OrNull[Share]]
+    wasserstein: NotRequired[OrNull[Share]]
+
+
+class DependencePair(TypedDict):
+    """How strongly two columns depend on each other, before and after."""
+
+    columns: Sequence[str]
+    before: OrNull[Share]
+    after: OrNull[Share]
+
+
+class Dependences(TypedDict):
+    """The dependences of all pairs of columns, and the mean and largest change."""
+
+    mean_difference: float | None
+    largest_difference: float | None
+    pairs: Sequence[DependencePair]
+
+
+class Distributions(TypedDict):
+    """Each measured column's distances from the whole original, and the pairwise dependences."""
+
+    columns: Mapping[str, ColumnDistances]
+    dependence: Dependences
+
+
+def distribution_summary(pair: TablePair) -> Distributions:
     """Return each measured column's distances from the whole original, and the pairwise dependences."""
     columns = {e.name: column_distances(e) for e in pair.released_quasi}
     whole = pair.unchanged
@@ -269,3 +303,13 @@ def distribution_summary(pair: TablePair) -> dict[str, Any]:
             runs = sensitive_distances(released_codes, b)
             columns[a.name]["total_variation_of_runs"] = runs["total_variation"]
     return {"columns": columns, "dependence": dependences(*variables(pair))}
+
+
+FIGURES = (
+    Figure(
+        {"utility.distributions": Distributions | None},
+        lambda task: distribution_summary(task.sides.plain),
+        needs=("both tables",),
+        parallel=True,
+    ),
+)

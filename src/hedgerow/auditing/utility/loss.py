@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import TypedDict
 
 import numpy as np
 
+from ...json_types import Share
 from ...measures import Floats
+from ..figure import Figure
 from ..released_values import ReleasedColumn
 from ..table_pair import Pair, TablePair
 from .distributions import places_inside
@@ -117,7 +120,7 @@ def entropy_loss(pair: Pair, column: ReleasedColumn) -> float:
     return float(lost / bits) if bits > 0 else 0.0
 
 
-def changed_cells(pair: Pair, column: ReleasedColumn) -> dict[str, float]:
+def changed_cells(pair: Pair, column: ReleasedColumn) -> tuple[float, float]:
     """Return the share of a column's cells that were changed, and the share that were suppressed.
 
     A row that was left out counts as both.
@@ -134,38 +137,78 @@ def changed_cells(pair: Pair, column: ReleasedColumn) -> dict[str, float]:
     same |= (original.codes == original.n_values) & column.empty[cells]
     same &= ~column.anything[cells]
     hidden = float(column.anything[cells].sum())
-    return {"changed": 1 - float(same.sum()) / n, "suppressed": (hidden + pair.suppressed) / n}
+    return 1 - float(same.sum()) / n, (hidden + pair.suppressed) / n
 
 
-# every loss, and those that are means of a figure of the columns
-LOSSES = (
-    "ncp", "discernibility", "average_class_size", "c_avg", "entropy_loss", "cells_changed", "cells_suppressed",
-    "rows_suppressed",
-)  # fmt: skip
-_MEANS = {"ncp": "ncp", "entropy_loss": "entropy_loss", "cells_changed": "changed", "cells_suppressed": "suppressed"}
+class ColumnLoss(TypedDict):
+    """Information lost of one quasi-identifier; ``changed`` and ``suppressed`` are shares of its cells."""
+
+    ncp: Share | None
+    entropy_loss: float | None
+    changed: Share | None
+    suppressed: Share | None
 
 
-def loss_summary(sides: TablePair, k: int | None = None) -> dict[str, Any]:
-    """Return every information loss of the release; if rows are not paired, only average class sizes.
+class Loss(TypedDict):
+    """Information lost by the release; only average class sizes if rows are not paired.
 
-    ``average_class_size`` is records over classes, ``c_avg`` the same over `k` (LeFevre et al. 2006,
+    ``average_class_size`` is records over classes, ``c_avg`` the same over k (LeFevre et al. 2006,
     Mondrian; 1 is the best partition possible).
     """
-    out: dict[str, Any] = dict.fromkeys(LOSSES)
-    columns: dict[str, Any] = {column.name: dict.fromkeys(_MEANS.values()) for column in sides.released_quasi}
-    if isinstance(sides, Pair):
-        penalties = certainty_penalty(sides)
-        for column in sides.released_quasi:
-            columns[column.name] = {
-                "ncp": penalties[column.name],
-                "entropy_loss": entropy_loss(sides, column),
-                **changed_cells(sides, column),
-            }
-        for name, figure in _MEANS.items():
-            out[name] = float(np.mean([losses[figure] for losses in columns.values()]))
-        out["discernibility"] = discernibility(sides)
-        out["rows_suppressed"] = sides.suppressed / sides.original.n_rows
-    if sides.is_paired or sides.risk_model == "classes":
-        size = sides.n_rows / sides.classes.n_groups
-        out |= {"average_class_size": size, "c_avg": size / k if k else None}
-    return out | {"columns": columns}
+
+    ncp: Share | None
+    discernibility: Share | None
+    average_class_size: float | None
+    c_avg: float | None
+    entropy_loss: float | None
+    cells_changed: Share | None
+    cells_suppressed: Share | None
+    rows_suppressed: Share | None
+    columns: Mapping[str, ColumnLoss]
+
+
+def loss_summary(sides: TablePair, k: int | None = None) -> Loss:
+    """Return every information loss of the release; if rows are not paired, only average class sizes."""
+    size = sides.n_rows / sides.classes.n_groups if sides.is_paired or sides.risk_model == "classes" else None
+    losses: Loss = {
+        "ncp": None,
+        "discernibility": None,
+        "average_class_size": size,
+        "c_avg": size / k if size is not None and k else None,
+        "entropy_loss": None,
+        "cells_changed": None,
+        "cells_suppressed": None,
+        "rows_suppressed": None,
+        "columns": {},
+    }
+    unknown: ColumnLoss = {"ncp": None, "entropy_loss": None, "changed": None, "suppressed": None}
+    if not isinstance(sides, Pair):
+        return {**losses, "columns": {column.name: unknown for column in sides.released_quasi}}
+    penalties, columns = certainty_penalty(sides), dict[str, ColumnLoss]()
+    by_column = []
+    for column in sides.released_quasi:
+        changed, suppressed = changed_cells(sides, column)
+        ncp, entropy = penalties[column.name], entropy_loss(sides, column)
+        by_column.append((ncp, entropy, changed, suppressed))
+        columns[column.name] = {"ncp": ncp, "entropy_loss": entropy, "changed": changed, "suppressed": suppressed}
+    ncp, entropy, changed, suppressed = np.mean(np.reshape(by_column, (-1, 4)), axis=0).tolist()
+    return {
+        **losses,
+        "ncp": ncp,
+        "discernibility": discernibility(sides),
+        "entropy_loss": entropy,
+        "cells_changed": changed,
+        "cells_suppressed": suppressed,
+        "rows_suppressed": sides.suppressed / sides.original.n_rows,
+        "columns": columns,
+    }
+
+
+FIGURES = (
+    Figure(
+        {"utility.loss": Loss | None},
+        lambda task: loss_summary(task.sides.plain, task.options["k"]),
+        needs=("both tables",),
+        parallel=True,
+    ),
+)

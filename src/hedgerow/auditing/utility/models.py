@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, TypedDict
 
 import numpy as np
 import numpy.typing as npt
 
 from ...columns.column import Column
 from ...errors import InputError, ParameterError
+from ...json_types import Count, OrNull
 from ...measures import Floats, Ints
 from ...progress import Tell, telling
 from ..design_matrix import design_known, design_released, shown_values, true_values
+from ..figure import Figure
 from ..learners import estimator, quiet
 from ..table_pair import Pair, TablePair, evenly
 
@@ -39,9 +42,20 @@ def default_estimators(number: bool, random_state: int) -> dict[str, Any]:
     }
 
 
+class Learning(TypedDict):
+    """The errors of one estimator of a column, learned from the release, the original, or a constant guess."""
+
+    target: str
+    estimator: str
+    folds: Count
+    release: Mapping[str, OrNull[float]]
+    original: Mapping[str, OrNull[float]]
+    constant: Mapping[str, OrNull[float]]
+
+
 def learning(
     sides: TablePair, *, folds: int = 3, random_state: int = 0, progress: Tell = telling(None)
-) -> list[dict[str, Any]]:
+) -> list[Learning]:
     """Compare learning from a released file with learning from the original, by cross-validation.
 
     For every sensitive column: learn from the released training folds, predict
@@ -182,19 +196,37 @@ def errors(truth: Floats, guess: Floats) -> dict[str, float | None]:
     }
 
 
-def _summary(column: Column, name: str, parts: list[dict[str, Any]]) -> dict[str, Any]:
+def _summary(column: Column, name: str, parts: list[dict[str, npt.NDArray[Any]]]) -> Learning:
     """Return the errors of one estimator, averaged over the folds."""
-    out: dict[str, Any] = {"target": column.name, "estimator": name, "folds": len(parts)}
-    for source in ("release", "original", "constant"):
+
+    def of(source: str) -> dict[str, float]:
         by_fold = [
             errors(p["truth"], p[source]) if column.is_number else {"accuracy": float((p["truth"] == p[source]).mean())}
             for p in parts
             if len(p["truth"])
         ]
-        out[source] = {key: _mean([f[key] for f in by_fold]) for key in (by_fold[0] if by_fold else {})}
-    return out
+        return {key: _mean([f[key] for f in by_fold]) for key in (by_fold[0] if by_fold else {})}
+
+    return {
+        "target": column.name,
+        "estimator": name,
+        "folds": len(parts),
+        "release": of("release"),
+        "original": of("original"),
+        "constant": of("constant"),
+    }
 
 
-def _mean(values: list[Any]) -> float | None:
+def _mean(values: list[Any]) -> Any:
     present = [v for v in values if v is not None]
     return float(np.mean(present)) if present else None
+
+
+FIGURES = (
+    Figure(
+        {"utility.learning": Sequence[Learning]},
+        lambda task: learning(task.sides, **task.drawing),
+        needs=("learning", "sensitive columns"),
+        empty=[],
+    ),
+)

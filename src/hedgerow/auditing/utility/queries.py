@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, Literal, NotRequired, TypedDict
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtri
 
 from ...columns.column import Column
+from ...json_types import Count, OrNull, Share
 from ...measures import Counts, Floats, Groups
+from ..figure import Figure
 from ..released_values import ReleasedColumn
 from ..success import AttackTarget
 from ..table_pair import Pair, TablePair
@@ -54,7 +56,71 @@ def _overlap(column: ReleasedColumn, chosen: npt.NDArray[np.bool_]) -> Floats:
     return np.where(end > first, share, at_middle)
 
 
-def range_queries(pair: TablePair, *, n_queries: int = 100, random_state: int = 0) -> dict[str, Any]:
+class SurveyErrors(TypedDict):
+    """The errors that chance would make of a second survey of as many people."""
+
+    median: float
+    p90: float
+
+
+class RangeErrors(TypedDict):
+    """Relative errors of random count queries: |estimate - truth| / max(truth, FLOOR * n).
+
+    ``new_survey``: what chance would make of a second survey of n people: if c of them fit a query in the
+    one, the two differ by a normal variable of variance 2 c (1 - c / n).
+    """
+
+    mean: OrNull[float]
+    median: OrNull[float]
+    p90: OrNull[float]
+    new_survey: SurveyErrors
+    queries: Count
+
+
+class GroupErrors(TypedDict):
+    """Relative errors of averages by group: their mean, and by the pair of columns."""
+
+    mean: float | None
+    by: Mapping[str, OrNull[float]]
+
+
+class QueryErrors(TypedDict):
+    """The errors of `range_queries` and of `group_queries`."""
+
+    range: RangeErrors
+    group_by: GroupErrors
+
+
+class BeforeAfter(TypedDict):
+    """A number by the original and by the release."""
+
+    original: float | None
+    release: float | None
+
+
+class ColumnEstimate(TypedDict):
+    """The weighted total and mean of a number, or the largest change of any category's share.
+
+    ``codes``: whether attacks take the numbers for codes.
+    """
+
+    kind: Literal["number", "categories"]
+    codes: NotRequired[bool]
+    total: NotRequired[BeforeAfter]
+    mean: NotRequired[BeforeAfter]
+    largest_change: NotRequired[OrNull[Share]]
+
+
+class Estimates(TypedDict):
+    """Weighted population estimates from the original, and from the release as a recipient reads it."""
+
+    weight: str
+    people: BeforeAfter
+    columns: Mapping[str, ColumnEstimate]
+    group_by: GroupErrors
+
+
+def range_queries(pair: TablePair, *, n_queries: int = 100, random_state: int = 0) -> RangeErrors:
     """Measure the relative errors of random count queries: "how many people have ... and ...".
 
     Parameters
@@ -68,16 +134,12 @@ def range_queries(pair: TablePair, *, n_queries: int = 100, random_state: int = 
 
     Returns
     -------
-    dict
-        ``mean``, ``median``, ``p90`` of the relative errors
-        |estimate - truth| / max(truth, FLOOR * n), and ``queries``. ``new_survey`` has the ``median`` and
-        ``p90`` of what chance would make of a second survey of n people: if c of them fit a query in the
-        one, the two differ by a normal variable of variance 2 c (1 - c / n).
+    RangeErrors
     """
     generator = np.random.default_rng(random_state)
     usable = [j for j, e in enumerate(pair.released_quasi) if e.original.n_values > 1]
     if not usable:
-        nothing = {"median": 0.0, "p90": 0.0}
+        nothing: SurveyErrors = {"median": 0.0, "p90": 0.0}
         return {"mean": 0.0, **nothing, "new_survey": nothing, "queries": 0}
 
     # counted once for each choice of columns: queries of the same columns differ by their conditions alone
@@ -99,7 +161,7 @@ def range_queries(pair: TablePair, *, n_queries: int = 100, random_state: int = 
     return {"mean": float(np.mean(errors)), **_spread(np.asarray(errors)), "new_survey": survey, "queries": n_queries}
 
 
-def _spread(errors: Floats) -> dict[str, float]:
+def _spread(errors: Floats) -> SurveyErrors:
     return {"median": float(np.median(errors)), "p90": float(np.quantile(errors, 0.9))}
 
 
@@ -117,7 +179,7 @@ def _fitting(joint: Counts, shares: Sequence[npt.NDArray[Any]]) -> float:
     return float(total.sum())
 
 
-def group_queries(pair: TablePair, before: Floats | None = None, after: Floats | None = None) -> dict[str, Any]:
+def group_queries(pair: TablePair, before: Floats | None = None, after: Floats | None = None) -> GroupErrors:
     """Measure the relative errors of queries "the average ... by ..." for each number and quasi-identifier.
 
     `before` and `after` are the weights of the original's and of the released rows; 1 by default.
@@ -169,12 +231,12 @@ def _parts(column: ReleasedColumn) -> list[npt.NDArray[np.bool_]]:
     return [np.append(part == p, False) for p in np.unique(part)[:200]]
 
 
-def query_summary(pair: TablePair, *, random_state: int = 0) -> dict[str, Any]:
+def query_summary(pair: TablePair, *, random_state: int = 0) -> QueryErrors:
     """Return the errors of `range_queries` and of `group_queries`."""
     return {"range": range_queries(pair, random_state=random_state), "group_by": group_queries(pair)}
 
 
-def estimates(pair: Pair, weights: str) -> dict[str, Any] | None:
+def estimates(pair: Pair, weights: str) -> Estimates | None:
     """Return weighted population estimates from the original, and from the release as a recipient reads it.
 
     Parameters
@@ -199,7 +261,7 @@ def estimates(pair: Pair, weights: str) -> dict[str, Any] | None:
     after = released_weights(pair, weights)
     if after is None:
         return None
-    columns: dict[str, dict[str, Any]] = {}
+    columns: dict[str, ColumnEstimate] = {}
     for original, released in zip(pair.unchanged.sensitive, pair.released_sensitive, strict=True):
         name, m = original.name, original.n_values + 1
         if original.is_number and released.is_number:
@@ -244,18 +306,41 @@ def _expected(column: ReleasedColumn) -> Floats:
     return np.where(np.isfinite(column.lo), np.where(end > first, mean, column.middle), np.nan)
 
 
-def _numbers(before: tuple[Floats, Floats], after: tuple[Floats, Floats], target: AttackTarget) -> dict[str, Any]:
+def _numbers(before: tuple[Floats, Floats], after: tuple[Floats, Floats], target: AttackTarget) -> ColumnEstimate:
     """Return the weighted total and mean of numbers, before and after, and whether attacks take them for codes."""
-    out: dict[str, Any] = {"kind": "number", "codes": not target.is_number, "total": {}, "mean": {}}
-    for side, (y, w) in (("original", before), ("release", after)):
+
+    def of(y: Floats, w: Floats) -> tuple[float, float | None]:
         present = np.isfinite(y)
         total, people = float((w[present] * y[present]).sum()), float(w[present].sum())
-        out["total"][side], out["mean"][side] = total, total / people if people else None
-    return out
+        return total, total / people if people else None
+
+    (total, mean), (released_total, released_mean) = of(*before), of(*after)
+    return {
+        "kind": "number",
+        "codes": not target.is_number,
+        "total": {"original": total, "release": released_total},
+        "mean": {"original": mean, "release": released_mean},
+    }
 
 
-def _shares(original: Column, before: Floats, mass: npt.NDArray[Any], after: Floats) -> dict[str, Any]:
+def _shares(original: Column, before: Floats, mass: npt.NDArray[Any], after: Floats) -> ColumnEstimate:
     """Return the largest change of a category's weighted share; `mass` is the released weight of each category."""
     shares = np.bincount(original.codes, before, original.n_values + 1) / before.sum()
     changes = np.abs(mass / after.sum() - shares)
     return {"kind": "categories", "largest_change": float(changes.max(initial=0.0))}
+
+
+FIGURES = (
+    Figure(
+        {"utility.queries": QueryErrors | None},
+        lambda task: query_summary(task.sides.plain, **task.seed),
+        needs=("both tables",),
+        parallel=True,
+    ),
+    Figure(
+        {"utility.estimates": Estimates | None},
+        lambda task: estimates(task.sides, task.options["weights"]),
+        needs=("pairs", "weights"),
+        parallel=True,
+    ),
+)
