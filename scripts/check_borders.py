@@ -16,6 +16,7 @@ ORDER = (
     "files",
     "progress",
     "kernels",
+    "json_types",
     "notation",
     "hierarchy",
     "display",

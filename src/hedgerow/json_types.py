@@ -94,7 +94,7 @@ def json_schema(kind: Any) -> dict[str, Any]:
     {'type': ['number', 'null'], 'minimum': 0, 'maximum': 1}
     """
     records: dict[str, Any] = {}
-    schema = _of(kind, records)
+    schema = _schema(kind, records)
     return {**schema, "$defs": records} if records else schema
 
 
@@ -116,16 +116,16 @@ def published(title: str, kind: Any, **sections: Mapping[str, Any]) -> dict[str,
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": title, **schema, "$defs": records}
 
 
-def _of(kind: Any, records: dict[str, Any]) -> dict[str, Any]:
+def _schema(kind: Any, records: dict[str, Any]) -> dict[str, Any]:
     """Return the schema of a type, and add the records that it names."""
     origin, parts = get_origin(kind), get_args(kind)
     if origin is Annotated:
-        schema = _of(parts[0], records)
+        schema = _schema(parts[0], records)
         for limit in parts[1:]:
             schema |= {"type": [schema["type"], "null"]} if limit == _NULL else limit.keywords()
         return schema
     if origin in (Union, UnionType):
-        return _any_of([_of(part, records) for part in parts])
+        return _any_schema([_schema(part, records) for part in parts])
     if origin is Literal:
         return {"enum": list(parts)}
     if is_typeddict(kind):
@@ -138,12 +138,12 @@ def _of(kind: Any, records: dict[str, Any]) -> dict[str, Any]:
     if origin is None:
         return {}  # anything
     if issubclass(origin, Mapping):
-        values = {} if parts[1] in (object, Any) else {"additionalProperties": _of(parts[1], records)}
+        values = {} if parts[1] in (object, Any) else {"additionalProperties": _schema(parts[1], records)}
         return {"type": "object", **values}
-    return {"type": "array", "items": _of(parts[0], records)}
+    return {"type": "array", "items": _schema(parts[0], records)}
 
 
-def _any_of(schemas: list[dict[str, Any]]) -> dict[str, Any]:
+def _any_schema(schemas: list[dict[str, Any]]) -> dict[str, Any]:
     """Return the schema of what has one of several types; of a type or null it is that type's with two names."""
     kinds = [schema.get("type") for schema in schemas]
     if len(schemas) == 2 and kinds[1] == "null" and isinstance(kinds[0], str):
@@ -161,7 +161,7 @@ def _object(fields: Mapping[str, Any], records: dict[str, Any]) -> dict[str, Any
     optional = {name for name, field in fields.items() if get_origin(field) is NotRequired}
     return {
         "type": "object",
-        "properties": {n: _of(get_args(f)[0] if n in optional else f, records) for n, f in fields.items()},
+        "properties": {n: _schema(get_args(f)[0] if n in optional else f, records) for n, f in fields.items()},
         "required": [name for name in fields if name not in optional],
         "additionalProperties": False,
     }

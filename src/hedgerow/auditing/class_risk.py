@@ -121,7 +121,7 @@ Score = Literal["squared", "ranked", "Brier"]
 
 
 class OriginalsDisclosure(TypedDict):
-    """How much of the true values' public loss forecasts by guarded groups remove, by their proper score."""
+    """The share of the true values' public loss that forecasts by guarded groups remove, by their proper score."""
 
     score: Score
     mean_over_groups: Share
@@ -130,7 +130,7 @@ class OriginalsDisclosure(TypedDict):
 
 
 class SensitiveRisk(TypedDict):
-    """What the classes tell of one sensitive column.
+    """The disclosure of one sensitive column by the classes.
 
     ``attacked_as``: how an attack names a value: exactly, or nearly right. ``t``: by the distance that fits the column.
     ``matching``: best guesses of a number by tolerance. ``smallest_cell``: records, or people, of the smallest class by

@@ -54,14 +54,14 @@ class ExplainedShare(TypedDict):
 
 
 class WorstTenth(TypedDict):
-    """What is explained of the tenth of the members who are best explained, and by which learner."""
+    """The share explained of the tenth of the members who are best explained, and the learner that explains it."""
 
     explained: float
     learner: str
 
 
 class InferredByLearner(TypedDict):
-    """What one learner explains of members and of strangers; ``advantage`` is the difference."""
+    """The shares that one learner explains of members and of strangers; ``advantage`` is the difference."""
 
     members: ExplainedShare | None
     strangers: ExplainedShare | None
@@ -70,7 +70,7 @@ class InferredByLearner(TypedDict):
 
 
 class InferredColumn(TypedDict):
-    """What the best learner explains of a column, of members and of strangers, and what each learner does."""
+    """The shares of a column that the best learner explains of members and of strangers, and those of each learner."""
 
     members: ExplainedShare | None
     strangers: ExplainedShare | None
@@ -80,7 +80,7 @@ class InferredColumn(TypedDict):
 
 
 class InferenceData(TypedDict):
-    """What attackers of the release (learners, and what groups say) infer about members and strangers."""
+    """Inference about members and strangers by learners, and by what groups say."""
 
     columns: Mapping[str, InferredColumn]
     learners: Sequence[str]

@@ -66,12 +66,12 @@ def influence(pair: Pair) -> list[Influence]:
         x = true if side is pair.unchanged else design_released(quasi, rows)
         shares[name] = _shares(x, true, taught, y, feature_columns(quasi), len(quasi))
 
-    def of(side: str, j: int) -> InfluenceShares:
+    def shares_of(side: str, j: int) -> InfluenceShares:
         tree, without = shares[side]
         return {"tree": float(tree[j]), "without": float(without[j])}
 
     out: list[Influence] = [
-        {"column": column.name, "original": of("original", j), "release": of("release", j)}
+        {"column": column.name, "original": shares_of("original", j), "release": shares_of("release", j)}
         for j, column in enumerate(pair.released_quasi)
     ]
     return sorted(out, key=lambda e: (-e["release"]["tree"], e["column"]))

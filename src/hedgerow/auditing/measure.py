@@ -61,6 +61,7 @@ from .attacks import (
 from .attacks.linking import linking_attacks
 from .attacks.most_exposed import Remake, check_counts, remaking
 from .attacks.special_uniques import FRACTION, SpecialUniques, SpecialUniquesData, special_uniques, summary
+from .audit_data import Pictures, TableData
 from .backend import check_room, holder
 from .class_risk import ClassRisk, OtherColumns, Population, journalist, other_columns, released_risk, weighted_sizes
 from .column_comparison import Scatter
@@ -70,7 +71,7 @@ from .non_members import FOLDS, Outside, Refit, check_control, left_out, refitti
 from .pairing import pair_up, read_unpaired
 from .profile_result import FAILS, MEASURED, MEETS, Judged, check_met, judged, needs_attacks, unmet
 from .released_values import ReleasedColumn, unchanged
-from .result import Audit, Pictures, TableData
+from .result import Audit
 from .sample import Sample, released_part, sample_of
 from .single_records import PerPerson, Shown, example_records, per_person
 from .single_table import COMPARED, alone

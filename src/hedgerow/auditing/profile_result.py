@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import Any, Final, Literal
 
 from .. import facade
 from ..columns.table import Table
@@ -12,6 +12,7 @@ from ..errors import PromiseError
 from ..profiles import Criterion, CriterionData, Profile, ProfileData, ProfileHouseholds
 from ..profiles.profile import State
 from ..texts import text
+from .audit_data import AuditData
 from .safe_harbor import Identifiers, identifiers_found
 from .success import AttackData
 
@@ -30,9 +31,6 @@ _GAINS = {
 }
 # the statistics for which attacks must be tried
 NEED_ATTACKS = frozenset({"attacks", *(f"gain:{name}" for name in _GAINS)})
-
-if TYPE_CHECKING:
-    from .result import AuditData
 
 
 @dataclass(frozen=True)

@@ -7,23 +7,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired, TypedDict, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from .. import facade
 from ..files import write_private
-from ..json_types import Count, Figures, OrNull, Positive, Range, published
+from ..json_types import Figures, published
 from ..measures.disclosure import SLACK
 from ..measures.guarantees import Check, Disclosure, grouped, unbounded
 from ..notation import figure, plain
 from ..plan import Plan
 from ..profiles import ProfileData
-from ..release.records import ReleaseData
-from ..release.warnings import ExtremeEnds
 from ..texts import read_toml, texts
 from ..validation import AXES, NUMBER, PATH, TEXT, TEXTS, many, one_of, takes
-from .column_comparison import Histogram, Scatter
+from .audit_data import AuditData, Measure, Pictures, TableData
 from .profile_result import unmet
-from .sample import SampleData
 from .success import AttackData
 
 if TYPE_CHECKING:
@@ -39,80 +36,6 @@ def _measures() -> Mapping[str, Measure]:
         whole_row = {"name": name, "title": "", "better": "lower", "low": 0, "high": 1, **row}
         measures[name] = {key: None if value in (-inf, inf) else value for key, value in whole_row.items()}
     return measures
-
-
-class Measure(TypedDict):
-    """What a number of an audit means: its title, formula and range, and which way is better."""
-
-    name: str
-    title: str
-    better: Literal["higher", "lower"]
-    low: OrNull[float]
-    high: OrNull[float]
-    formula: str
-
-
-class TableData(TypedDict):
-    """Rows, columns, roles, suppressed rows and notes.
-
-    ``paired``: released rows were compared with original ones; else ``suppressed`` is None. ``strangers``: people who
-    took no part. ``alone``: the release was compared with no original, although one may be there (``uncompared``: why
-    not). ``wholly_suppressed``: released rows whose quasi-identifiers are all suppressed; ``parameters.suppressed``
-    says how they count. ``planned_groups``: rows were drawn in so many groups of a plan, and figures of groups are
-    theirs. ``sample``: the records that attacks, learners and inference saw, if these were not all. ``altered``: why
-    the table is not what its plan made. ``epsilon``: what taking part costs a person under differential privacy;
-    None if the table or its plan was altered.
-    """
-
-    rows: Count
-    suppressed: Count | None
-    wholly_suppressed: Count
-    quasi: Sequence[str]
-    sensitive: Sequence[str]
-    identifiers: Sequence[str]
-    released_columns: Sequence[str]
-    extremes: Mapping[str, ExtremeEnds]
-    notes: Sequence[str]
-    yardstick: Literal["classes", "linkage", "attacks"]
-    planned_groups: Positive | None
-    altered: NotRequired[Sequence[str]]
-    epsilon: NotRequired[Annotated[float, Range(0, above=True)] | None]
-    original_rows: Count | None
-    strangers: Count
-    paired: bool
-    alone: bool
-    uncompared: NotRequired[str]
-    sample: SampleData | None
-
-
-class Pictures(TypedDict):
-    """Small histograms of each column and scatters of each sensitive column's groups, for the report."""
-
-    histograms: Mapping[str, Histogram]
-    scatters: Mapping[str, Scatter]
-
-
-class AuditData(TypedDict):
-    """What a release gives away and how useful it still is.
-
-    The audit.json of a release has ``release`` as well, and the rest if it was measured. ``measures`` says what each
-    number means; ``unbounded``: what the release gives away, or lost, that no promise of its plan bounds, a sentence
-    each; ``profile``: None if no standard was named. Infinite and undefined numbers are null.
-    """
-
-    hedgerow_audit: Literal[1]
-    release: NotRequired[ReleaseData]
-    table: TableData
-    risk: Figures
-    attacks: Sequence[AttackData]
-    utility: Figures
-    pictures: Pictures
-    not_measured: Sequence[str]
-    measures: Mapping[str, Measure]
-    parameters: Figures
-    versions: Mapping[str, str]
-    profile: ProfileData | None
-    unbounded: Sequence[str]
 
 
 # what each number of an audit means, by its key

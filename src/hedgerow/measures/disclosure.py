@@ -46,7 +46,7 @@ def column_disclosure(column: SensitiveCounts) -> Floats:
 
 
 class Exposed(TypedDict):
-    """How many groups, and records in them, tell much of a column.
+    """The number of groups, and of records in them, that give away much of a column.
 
     ``worst``: the most that one tells, 0 to 1. ``over_half``: tell more than half of the column.
     ``single_valued``: everybody has the same value, which not everybody in the table has.

@@ -303,7 +303,7 @@ class UniquenessModels(TypedDict):
 
 
 class Uniqueness(TypedDict):
-    """How many people are unique in the population that a sample was drawn from.
+    """The number of people who are unique in the population that a sample was drawn from.
 
     ``population``: its people; ``fraction``: the share sampled; ``chosen``: the model that Dankar's rule takes;
     ``uniques``: people expected to be unique, ``share``: of the population; ``sample_uniques_unique``: the share of

@@ -21,7 +21,7 @@ _SLACK = 1e-9
 
 
 class ProfileHouseholds(TypedDict):
-    """What the criteria ask of people, said of households, which no standard judges.
+    """The criteria of people, applied to households, which no standard judges.
 
     ``k``: households of the smallest group; ``by``: the intruder whose risk it is.
     """
@@ -56,7 +56,7 @@ class CriterionData(TypedDict):
 
 
 class ProfileData(TypedDict):
-    """What a standard asks of the release, and what was found; ``households``: None if nobody says who they are."""
+    """The result of comparing a release with a standard; ``households``: None if nobody says who they are."""
 
     name: str
     title: str

@@ -77,8 +77,8 @@ class Spread(TypedDict):
     top_share: OrNull[float]
 
 
-class GuardedColumn(TypedDict):
-    """How a column's values were hidden; ``largest``: the share of the variance that one person holds."""
+class GuardedColumnData(TypedDict):
+    """The hidden values of a column; ``largest``: the share of the variance that one person holds."""
 
     values: int
     withheld: int
@@ -88,7 +88,7 @@ class GuardedColumn(TypedDict):
 
 
 class GuardData(TypedDict):
-    """How exact values were hidden; ``impossible``: rows with a pair of values that hardly anybody has."""
+    """The guard of exact values; ``impossible``: rows with a pair of values that hardly anybody has."""
 
     form: Literal["runs", "redraw", "rows"]
     people: int
@@ -96,11 +96,11 @@ class GuardData(TypedDict):
     drawn_again: int
     impossible: int
     weights: NotRequired[GuardedWeights]
-    columns: Mapping[str, GuardedColumn]
+    columns: Mapping[str, GuardedColumnData]
 
 
 class ReleaseData(TypedDict):
-    """What was promised and reached when a release was written; ``guard`` if exact values were hidden.
+    """The promises of a release and what it reached when it was written; ``guard`` if exact values were hidden.
 
     ``parameters``: of the method, as its plan keeps them.
     """
@@ -166,7 +166,7 @@ _ATTACK_FIELDS = ("attack", "learner", "target", "people", "success", "interval"
 
 
 class EvidenceData(TypedDict):
-    """What an output checker needs to make the judgement of a profile again; ``files`` by role, as they were read."""
+    """The evidence from which an output checker judges a profile again; ``files`` by role, as they were read."""
 
     hedgerow_evidence: Literal[1]
     profile: ProfileData

@@ -10,7 +10,7 @@ from typing import Any
 from markupsafe import Markup
 
 from ..auditing.attacks.linking import Linkage, Reconstructed
-from ..auditing.result import AuditData, TableData
+from ..auditing.audit_data import AuditData, TableData
 from ..auditing.success import AttackData
 from ..auditing.utility.models import Learning
 from ..json_types import Figures

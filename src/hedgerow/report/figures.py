@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 from ..auditing.attacks.composition import Composition, Remaining
 from ..auditing.attacks.linking import Linkage
 from ..auditing.attacks.special_uniques import SpecialUniquesData
+from ..auditing.audit_data import AuditData, TableData
+from ..auditing.figure import Definition
 from ..auditing.inference import InferredColumn
-from ..auditing.result import AuditData, TableData
 from ..auditing.success import AttackData
 from ..auditing.utility.models import Learning
 from ..auditing.utility.queries import Estimates
@@ -55,15 +56,6 @@ class FigureRow(NamedTuple):
     name: str
     original: str
     release: str
-    says: str = ""
-
-
-class Definition(NamedTuple):
-    """The definition of a figure: its name, its path in one side of an audit, its unit and its meaning."""
-
-    name: str
-    path: tuple[str, ...]
-    unit: str
     says: str = ""
 
 

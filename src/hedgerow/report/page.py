@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup, escape
 
-from ..auditing.result import AuditData
+from ..auditing.audit_data import AuditData
 from ..measures.guarantees import cap_of
 from ..notation import figure, percent, words
 from ..plan import Guard, Partition, Plan

@@ -12,7 +12,7 @@ from math import inf
 from statistics import NormalDist
 from typing import Any
 
-from ..auditing.result import AuditData
+from ..auditing.audit_data import AuditData
 from ..auditing.success import AttackData
 from ..measures.guarantees import unbounded
 from ..notation import percent

@@ -9,7 +9,7 @@ from ..auditing.attacks.copies import EqualRows, FoundByValue
 from ..auditing.attacks.knows_method import KnowsMethod
 from ..auditing.attacks.linking import Nearest, Reconstructed
 from ..auditing.attacks.special_uniques import SpecialUniquesData
-from ..auditing.result import AuditData, TableData
+from ..auditing.audit_data import AuditData, TableData
 from ..auditing.success import AttackData
 from ..auditing.utility.queries import Estimates
 from ..display import Rows, aligned, fitted, notebook_html

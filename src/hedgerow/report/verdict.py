@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ..auditing.result import AuditData
+from ..auditing.audit_data import AuditData
 from ..json_types import Figures
 from ..measures.disclosure import SLACK
 from ..measures.guarantees import Check, cap_of, from_promise

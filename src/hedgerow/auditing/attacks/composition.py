@@ -144,14 +144,14 @@ def _rows_in(part: Table, whole: Table, name: str) -> Ints:
 
 
 class RemainingDisclosure(TypedDict):
-    """How much the remaining people's values give away of a person's: the mean, and the worst person."""
+    """The disclosure of a person's value by those that remain possible: the mean, and the worst person."""
 
     mean: OrNull[float]
     worst: OrNull[float]
 
 
 class Remaining(TypedDict):
-    """What is left of each person, on average, by one release or by all together.
+    """The records and values left of each person, on average, by one release or by all together.
 
     ``records`` and ``values`` that remain possible; shares of people: with fewer than k records left, ``named``: one
     record is left, ``certain``: one value is left.
@@ -168,7 +168,7 @@ class Remaining(TypedDict):
 
 
 class ComposedColumn(TypedDict):
-    """What several releases say of one sensitive column: all together, and each alone."""
+    """The intersection of several releases on one sensitive column: all together, and each alone."""
 
     people: Positive
     together: Remaining
@@ -176,7 +176,7 @@ class ComposedColumn(TypedDict):
 
 
 class Composition(TypedDict):
-    """What several releases of the same people tell together."""
+    """The intersection of several releases of the same people."""
 
     releases: Annotated[int, Range(2)]
     k: Positive

@@ -154,7 +154,7 @@ def _share(hits: int, n: int) -> float | None:
 
 
 class CopiedExtremes(TypedDict):
-    """How many of a column's outermost people, whose value nobody else has, are found in the file.
+    """The outermost people of a column, whose value nobody else has, and how many are found in the file.
 
     ``found``: the share of them, ``others``: of all other such people; ``p_value``: how likely that is by chance.
     """

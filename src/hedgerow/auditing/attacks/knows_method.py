@@ -342,7 +342,7 @@ def _sampled(code: Ints, refusal: Refusal, seed: Sequence[int]) -> tuple[Floats,
 
 
 class AboveCap(TypedDict):
-    """How many of those asked about are above the cap, by the two ends of every part's 95% interval."""
+    """The number of those asked about who are above the cap, by the two ends of every part's 95% interval."""
 
     asked: Count
     at_least: Count
@@ -375,7 +375,7 @@ class WorstPart(TypedDict):
 
 
 class KnowsMethod(TypedDict):
-    """What somebody who knows the method and everybody's quasi-identifiers concludes about refused groups."""
+    """The conclusions of somebody who knows the method and everybody's quasi-identifiers about refused groups."""
 
     cap: OrNull[Share]
     groups: RefusedGroups

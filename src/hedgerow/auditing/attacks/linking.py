@@ -185,7 +185,7 @@ class Distances(TypedDict):
 
 
 class Nearest(TypedDict):
-    """How near the nearest released record lies to members and to strangers; read ``warning``.
+    """The distance of the nearest released record from members and from strangers; read ``warning``.
 
     ``closer``: how often a member is closer than a stranger.
     """
@@ -297,7 +297,7 @@ RECORDS = 5_000
 
 
 class ReconstructedColumn(TypedDict):
-    """How often the best guess of a reader of reconstructed counts is right.
+    """The success of the best guesses from reconstructed counts.
 
     ``means``: when a guess counts; ``worst``: the share in the worst group, ``right``: over all records; ``shares``:
     the records by the share in their group, in 20 bins.
@@ -310,7 +310,7 @@ class ReconstructedColumn(TypedDict):
 
 
 class Reconstructed(TypedDict):
-    """What a reader of randomized columns guesses about the groups of at least ``least`` records."""
+    """The guesses of a reader of randomized columns about the groups of at least ``least`` records."""
 
     least: Positive
     groups: Positive
@@ -319,7 +319,7 @@ class Reconstructed(TypedDict):
 
 
 class Linkage(TypedDict):
-    """How well altered records are linked with their originals by the quasi-identifiers.
+    """The linkage of altered records with their originals by the quasi-identifiers.
 
     ``attacks``: distance-based and probabilistic linkage of some people; ``highest``: the larger success.
     ``scores``: linkage of all records by the numeric quasi-identifiers, interval disclosure and information loss

@@ -66,7 +66,7 @@ PRIOR = 2.0
 
 
 class FoundExposed(TypedDict):
-    """What guesses of who is in show of who is.
+    """The success of guesses of who is in.
 
     ``auc``: how often a release with the person scores
     above one without; ``found``: the share found where 1% of those without are taken for members; ``epsilon``: a
@@ -82,7 +82,7 @@ class FoundExposed(TypedDict):
 
 
 class MostExposed(FoundExposed):
-    """What an attacker with shadow models finds about the most exposed people, in ``runs`` releases made again."""
+    """The success of an attacker with shadow models on the most exposed people, in ``runs`` releases made again."""
 
     people: Annotated[int, Range(4)]
     runs: Annotated[int, Range(20)]

@@ -269,7 +269,7 @@ class ColumnDistances(TypedDict):
 
 
 class DependencePair(TypedDict):
-    """How strongly two columns depend on each other, before and after."""
+    """The strength of the dependence of two columns, before and after."""
 
     columns: Sequence[str]
     before: OrNull[Share]

@@ -199,7 +199,7 @@ def errors(truth: Floats, guess: Floats) -> dict[str, float | None]:
 def _summary(column: Column, name: str, parts: list[dict[str, npt.NDArray[Any]]]) -> Learning:
     """Return the errors of one estimator, averaged over the folds."""
 
-    def of(source: str) -> dict[str, float]:
+    def errors_of(source: str) -> dict[str, float]:
         by_fold = [
             errors(p["truth"], p[source]) if column.is_number else {"accuracy": float((p["truth"] == p[source]).mean())}
             for p in parts
@@ -211,9 +211,9 @@ def _summary(column: Column, name: str, parts: list[dict[str, npt.NDArray[Any]]]
         "target": column.name,
         "estimator": name,
         "folds": len(parts),
-        "release": of("release"),
-        "original": of("original"),
-        "constant": of("constant"),
+        "release": errors_of("release"),
+        "original": errors_of("original"),
+        "constant": errors_of("constant"),
     }
 
 

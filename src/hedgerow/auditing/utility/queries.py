@@ -309,12 +309,12 @@ def _expected(column: ReleasedColumn) -> Floats:
 def _numbers(before: tuple[Floats, Floats], after: tuple[Floats, Floats], target: AttackTarget) -> ColumnEstimate:
     """Return the weighted total and mean of numbers, before and after, and whether attacks take them for codes."""
 
-    def of(y: Floats, w: Floats) -> tuple[float, float | None]:
+    def weighted(y: Floats, w: Floats) -> tuple[float, float | None]:
         present = np.isfinite(y)
         total, people = float((w[present] * y[present]).sum()), float(w[present].sum())
         return total, total / people if people else None
 
-    (total, mean), (released_total, released_mean) = of(*before), of(*after)
+    (total, mean), (released_total, released_mean) = weighted(*before), weighted(*after)
     return {
         "kind": "number",
         "codes": not target.is_number,
