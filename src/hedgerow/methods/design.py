@@ -19,7 +19,7 @@ from ..measures import Persons, group
 from ..notation import DAY
 from ..schema import Schema
 from ..trees.grow import DistributedRows
-from ..trees.node_rows import NodeRows, Predictors
+from ..trees.node_rows import NodeRows, Predictors, RowCodes
 from ..trees.responses import Responses
 
 
@@ -70,16 +70,11 @@ class Quasi:
         lookups = [cut.lookup if cut.changes else None for cut in self.cuts]
         if self.table.record_source is not None:  # a cluster, whose records do not come here
             return self.table.record_source(self.predictors, self.columns, lookups, sensitive)
+        quasi, shares = [c.codes for c in self.columns], None if persons is None else persons.shares()
         return NodeRows.from_codes(
-            self.predictors,
-            [c.codes for c in self.columns],
-            responses,
-            [c.codes for c in sensitive],
-            lookups=lookups,
-            persons=None if persons is None else persons.shares(),
-            allocate=self.table.allocate,
-            rest=self.table.spill,
-        )
+            self.predictors, responses, RowCodes(quasi, [c.codes for c in sensitive], lookups, shares),
+            self.table.allocate, self.table.spill,
+        )  # fmt: skip
 
 
 def _shared(homes: Persons | None, columns: Sequence[Column], cuts: Sequence[Bins]) -> tuple[Bins, ...]:

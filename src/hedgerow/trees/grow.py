@@ -1,4 +1,22 @@
-"""Growing trees: by the responses' statistics, or by extents, in one thread or several."""
+"""Growing trees: by the responses' statistics, or by extents, in one thread or several.
+
+The rows are records in one array (`node_rows.py`), and a node is a range of them. A split moves the
+records that go left to the front of the range: each child is a range again, and each leaf a group.
+
+    0                            middle                               n
+    +-----------------------------+-----------------------------------+
+    |                    node 0 splits at the age                     |
+    +-----------------------------+-----------------------------------+
+    |  node 1: age up to 39       |  node 4: age from 40, or missing  |
+    +----------------+------------+-----------------------------------+
+    |  node 2:       |  node 3:   |
+    |  job in {a, c} |  other job |
+    +----------------+------------+
+
+Of an ordered column the codes up to `last_left` go left, those from `first_right` on go right, and
+missing values to one of the sides; of categories, a set of codes goes left (`subset_codes`). Nodes
+are numbered in pre-order in the end: the left child of node i is i + 1 (`nodes.Grown`).
+"""
 
 from __future__ import annotations
 
@@ -13,7 +31,7 @@ import numpy.typing as npt
 
 from ..kernels import Ints
 from ..progress import done
-from .expand import SLICE, ByHistograms, expand
+from .expand import SLICE, ByHistograms, expand, policy_and_branch
 from .extents import ByExtents, expand_by_extents
 from .node_rows import NodeRows
 from .nodes import (
@@ -66,7 +84,7 @@ class _Grower:
         """Grow the branch over the rows start..end; leave nodes of at most `keep` rows open."""
         # Threads grow branches side by side, so each branch has buffers of its own.
         part = slice(start, end)
-        policy, branch = ByHistograms.from_rows(self.rows, self.rules, self.terms, part, depth, stats)
+        policy, branch = policy_and_branch(self.rows, self.rules, self.terms, part, depth, stats)
         return _expanded(branch, policy, self.rows.n, keep, self.max_depth, self.stop)
 
 
@@ -118,7 +136,7 @@ def grow_by_extents(
     """
     policy = ByExtents.from_rows(rows, positions, domain, k, objective, persons)
     goes_left = np.zeros(len(policy.count), np.uint8)
-    branch = Branch.from_rows(0, rows.n, 0, np.array([rows.n]), goes_left)
+    branch = Branch.from_range(0, rows.n, 0, np.array([rows.n]), goes_left)
     return in_preorder(_expanded(branch, policy, rows.n, 0, rows.n), rows, 0)
 
 

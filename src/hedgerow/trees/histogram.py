@@ -12,7 +12,7 @@ import numpy as np
 
 from ..kernels.bits import add_lanes, lanes_at, one_and_three, take_lanes
 from ..kernels.compiled import inner
-from .node_rows import BYTE, LONG, MASK, SHIFT, SHORT, WORD_AT, Format, NodeRows, Predictors
+from .node_rows import BYTE, LONG, SHORT, Format, NodeRows, Predictors
 from .statistics import StatisticsLayout
 
 # A block's terms stay in the first cache while every column adds them.
@@ -23,12 +23,14 @@ CACHED = 512
 ALIGN = 8
 # bytes of histograms that are counted together for a node of few rows
 BUNDLE = 1 << 15
+# a column: its codes without the missing one, the histogram row of code 0, and whether codes are ordered
+HISTOGRAM = np.dtype([("n_codes", np.int64), ("base", np.int64), ("is_ordered", np.bool_)], align=True)
 
 
 class Histograms(NamedTuple):
     """The positions of all columns' histograms, stored one after another; the same for all nodes."""
 
-    # int64 array of shape (p, 3): codes without the missing one, ordered or not, base
+    # HISTOGRAM array of shape (p,)
     columns: Any
     # columns whose histograms fit the first caches together: where each bundle begins, and the end
     bundles: Any
@@ -39,7 +41,9 @@ class Histograms(NamedTuple):
         """Return the positions of every column's histogram."""
         width = -(-(predictors.n_codes + 1) // ALIGN) * ALIGN
         ends = np.cumsum(width)
-        columns = np.stack([predictors.n_codes, predictors.ordered, ends - width], axis=1)
+        columns = np.zeros(len(width), HISTOGRAM)
+        columns["n_codes"], columns["base"] = predictors.n_codes, ends - width
+        columns["is_ordered"] = predictors.ordered
         begins, size = [0], 0
         for c, n_codes in enumerate(predictors.n_codes.tolist()):
             more = (n_codes + 1) * layout.stride * 8
@@ -48,15 +52,15 @@ class Histograms(NamedTuple):
                 size = 0
             size += more
         bundles = np.array([*begins, len(columns)], np.int64)
-        return cls(columns.astype(np.int64), bundles, int(ends[-1]) if len(ends) else 0)
+        return cls(columns, bundles, int(ends[-1]) if len(ends) else 0)
 
     def rows(self) -> tuple[Any, Any]:
         """Return the histogram rows of all codes, column by column, and where each column's rows begin.
 
         The second array ends with the end of the last column.
         """
-        sizes = self.columns[:, 0] + 1
-        rows = [b + np.arange(n) for n, b in zip(sizes, self.columns[:, 2], strict=True)]
+        sizes = self.columns["n_codes"] + 1
+        rows = [b + np.arange(n) for n, b in zip(sizes, self.columns["base"], strict=True)]
         return (
             np.concatenate([np.zeros(0), *rows]).astype(np.int32),
             np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
@@ -156,17 +160,17 @@ class Counter(NamedTuple):
         # the count is a sum like the others, so that it needs no addition of its own
         lanes[:: len(lanes) // BLOCK] = 1  # every row is one record
         return cls(
-            rows.views,
-            form,
-            places.columns,
-            layout,
-            form.classes[layout.n_listed :],
-            r,
-            bool((form.codes[:, 0] < LONG).all()),
-            int(begin) - 1 if is_whole else -1,
-            lanes,
-            np.zeros(BLOCK * layout.q, np.uint64),
-            CountedNow(np.zeros(p, np.uint64), np.zeros(p, np.uint64), np.zeros(4, np.int64)),
+            views=rows.views,
+            form=form,
+            columns=places.columns,
+            layout=layout,
+            classes=form.classes[layout.n_listed :],
+            squared=r,
+            is_narrow=bool((form.codes["width"] < LONG).all()),
+            whole=int(begin) - 1 if is_whole else -1,
+            lanes=lanes,
+            entries=np.zeros(BLOCK * layout.q, np.uint64),
+            now=CountedNow(np.zeros(p, np.uint64), np.zeros(p, np.uint64), np.zeros(4, np.int64)),
         )
 
 
@@ -221,8 +225,8 @@ def _add_all(hist, bounds, c0, c1, a, b, counter):  # type: ignore[no-untyped-de
     for c in range(c0, c1):
         if bounds[c + 1] - bounds[c] < 2:
             continue
-        field, base = counter.form.codes[c], np.uint64(counter.columns[c, 2])
-        word, shift, mask = np.uint64(field[WORD_AT]), np.uint64(field[SHIFT]), np.uint64(field[MASK])
+        field, base = counter.form.codes[c], np.uint64(counter.columns[c].base)
+        word, shift, mask = field.word, field.shift, field.mask
         at = entry = zero
         for i in range(np.uint64(a), np.uint64(b)):
             row = (base + ((words[i, word] >> shift) & mask)) * stride
@@ -286,9 +290,8 @@ def count_rows(hist, bounds, first_column, last_column, a, b, counter):  # type:
     for width in range(2):
         n = now.bounds[width]
         for c in range(first_column, last_column):
-            if bounds[c + 1] - bounds[c] > 1 and counter.form.codes[c, 0] == width:
-                now.place[n] = counter.form.codes[c, 1]
-                now.base[n] = counter.columns[c, 2]
+            if bounds[c + 1] - bounds[c] > 1 and counter.form.codes[c].width == width:
+                now.place[n], now.base[n] = counter.form.codes[c].at, counter.columns[c].base
                 n += 1
         now.bounds[width + 1] = n
     lane = lanes.shape[0] // BLOCK
@@ -337,9 +340,8 @@ def count_cells_by_code(hist, bounds, c0, c1, a, b, counter):  # type: ignore[no
         for c in range(c0, c1):
             if bounds[c + 1] - bounds[c] < 2:
                 continue
-            field, base = counter.form.codes[c], np.uint64(counter.columns[c, 2])
-            word, shift = np.uint64(field[WORD_AT]), np.uint64(field[SHIFT])
-            mask = np.uint64(field[MASK])
+            field, base = counter.form.codes[c], np.uint64(counter.columns[c].base)
+            word, shift, mask = field.word, field.shift, field.mask
             for j in range(n_judged):
                 at, first = np.uint64(counter.form.cells[j]), np.uint64(counter.layout.cells[j])
                 for i in range(begin, end):

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from ..kernels import Floats, Ints
 from ..kernels.compiled import inner, kernel
 from ..kernels.exact_sums import UNIT_BITS
-from .node_rows import MASK, SHIFT, WORD_AT, NodeRows
+from .node_rows import NodeRows
 
 # columns of the table of nodes
 _NAMES = (
@@ -101,7 +101,7 @@ class Branch(NamedTuple):
     state: Any
 
     @classmethod
-    def from_rows(cls, start: int, end: int, depth: int, stats: Ints, goes_left: Any) -> Branch:
+    def from_range(cls, start: int, end: int, depth: int, stats: Ints, goes_left: Any) -> Branch:
         """Return a branch with one open node over the rows start..end."""
         nodes, all_stats = np.zeros((64, N_COLUMNS), np.int64), np.zeros((64, len(stats)), np.int64)
         nodes[0, [START, END, PARENT, DEPTH]] = start, end, -1, depth
@@ -141,8 +141,7 @@ class Nodes(NamedTuple):
 @inner
 def bring_left(words, field, a, b, goes_left):  # type: ignore[no-untyped-def]
     """Move the records whose code goes left to the front; return where the others begin."""
-    word, shift = np.uint64(field[WORD_AT]), np.uint64(field[SHIFT])
-    mask, n_words = np.uint64(field[MASK]), np.uint64(words.shape[1])
+    word, shift, mask, n_words = field.word, field.shift, field.mask, np.uint64(words.shape[1])
     # The records move and not their numbers, so every later pass reads neighbours in memory. The
     # order within a side does not matter, because all sums are exact.
     middle = np.uint64(a)

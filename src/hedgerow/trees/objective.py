@@ -111,15 +111,15 @@ class Terms(NamedTuple):
         counts = np.arange(min(n + 1, TABULATED) if rules.gain == ENTROPY else 1, dtype=np.float64)
         r, w = layout.r, layout.n_listed
         return cls(
-            layout,
-            None if layout.alone else Plain.from_rules(rules, layout),
-            rules.gain,
-            (rules.min_leaf - 1) * layout.person + 1,  # more than k - 1 people are k
-            np.concatenate([rules.cap[:r], rules.cap[r + w :]]),
-            rules.cap[len(rules.cap) - len(layout.cells) + 1 :],
-            rules.share[w:],
-            rules.entropy[w:],
-            counts * np.log(np.maximum(counts, 1.0)),
+            layout=layout,
+            plain=None if layout.alone else Plain.from_rules(rules, layout),
+            gain=rules.gain,
+            min_leaf=(rules.min_leaf - 1) * layout.person + 1,  # more than k - 1 people are k
+            cap=np.concatenate([rules.cap[:r], rules.cap[r + w :]]),
+            judged_cap=rules.cap[len(rules.cap) - len(layout.cells) + 1 :],
+            largest=rules.share[w:],
+            entropy=rules.entropy[w:],
+            xlogx=counts * np.log(np.maximum(counts, 1.0)),
         )
 
 

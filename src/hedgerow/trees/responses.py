@@ -222,12 +222,12 @@ class Responses:
                 ordered = scored and column.is_ordered
                 described.append(Response(column.name, "categorical", absent, ordered))
         return cls(
-            tuple(described),
-            n,
-            tuple(numbers),
-            (*classes, *indicators),
-            tuple(missing),
-            tuple(j for s, c in enumerate(columns) for j in ScoredColumn.all_of(s, c)) if scored else (),
+            responses=tuple(described),
+            n_rows=n,
+            numbers=tuple(numbers),
+            classes=(*classes, *indicators),
+            missing_of=tuple(missing),
+            judged=tuple(j for s, c in enumerate(columns) for j in ScoredColumn.all_of(s, c)) if scored else (),
         )
 
 
