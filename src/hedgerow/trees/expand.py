@@ -9,11 +9,11 @@ Which node comes next and what becomes of its rows is the same for all policies 
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from ..kernels import Ints
+from ..kernels import Ints, Ints32
 from ..kernels.compiled import inner, loop
 from .histogram import (
     Counter,
@@ -49,8 +49,9 @@ from .nodes import (
     is_open,
 )
 from .objective import Rules, Terms, is_within_caps
+from .search import BEST, Search
 from .sparse import SparseClasses, SparseSums, list_node
-from .split import BEST, Search, choose
+from .split import choose
 
 # values of `SOURCE`: a node keeps no histograms, or counts its own; any other value is the slot of its parent's
 # histograms, from which the node's are subtracted
@@ -93,12 +94,12 @@ class ByHistograms(NamedTuple):
     sums: SparseSums | None
     classes: SparseClasses | None
     big: int
-    rows: Any
-    listed: Any
-    cells: Any
-    slots: Any
-    free: Any
-    scratch: Any
+    rows: Ints32
+    listed: Ints
+    cells: Ints
+    slots: Ints
+    free: Ints
+    scratch: Ints
 
 
 def policy_and_branch(
@@ -143,7 +144,7 @@ def policy_and_branch(
 
 
 @inner
-def _write_split(node, left, branch, rows, listed, search):  # type: ignore[no-untyped-def]
+def _write_split(node: int, left: int, branch: Branch, rows: Ints32, listed: Ints, search: Search) -> None:
     """Write a node's split into the node table, and the statistics of its two children."""
     nodes, stats, state, split = branch.nodes, branch.stats, branch.state, search.best
     column, place = split.column, search.columns[split.column]
@@ -168,7 +169,7 @@ def _write_split(node, left, branch, rows, listed, search):  # type: ignore[no-u
 
 
 @inner
-def _copy_lists(top, is_left_larger, rows, listed, cells, sides):  # type: ignore[no-untyped-def]
+def _copy_lists(top: int, is_left_larger: bool, rows: Ints32, listed: Ints, cells: Ints, sides: Ints) -> None:
     """Copy a node's row lists and its sides' cell counts to its children at `top` and `top + 1`."""
     p = listed.shape[1] - 1
     # A child's codes are among its parent's: counting it drops those that it lacks.
@@ -183,7 +184,7 @@ def _copy_lists(top, is_left_larger, rows, listed, cells, sides):  # type: ignor
 
 
 @loop
-def expand(branch, policy, keep, max_depth, budget):  # type: ignore[no-untyped-def]
+def expand(branch: Branch, policy: ByHistograms, keep: int, max_depth: int, budget: int) -> None:
     """Grow a branch; leave nodes of at most `keep` rows open.
 
     Return when it is done, when the branch needs more space, or when `budget` codes were counted.

@@ -12,8 +12,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from ..kernels import Bools, Floats, Ints, Ints32, Records, Words
 from ..kernels.compiled import inner, loop
 from ..kernels.exact_sums import UNIT_BITS
 from .category_orders import sort_places
@@ -31,6 +31,7 @@ from .nodes import (
     SPENT,
     START,
     SUBSET_AT,
+    Branch,
     bring_left,
     close_node,
     is_open,
@@ -60,7 +61,7 @@ class ByExtents(NamedTuple):
         Units in one person: 1 if every record is a person.
     offsets
         Offset of each column's codes among all codes, with the end of the last.
-    count
+    counts
         Records per code; all 0 between two columns.
     lo, hi
         The extent per code and column.
@@ -81,43 +82,37 @@ class ByExtents(NamedTuple):
     cut : CUT record
     """
 
-    words: Any
+    words: Words
     objective: int
     min_leaf: int
-    share: Any
+    share: Records
     person: int
-    fields: Any
-    n_codes: Any
-    ordered: Any
-    offsets: Any
-    positions: Any
-    domain: Any
-    count: Any
-    lo: Any
-    hi: Any
-    begins: Any
-    category: Any
-    rows: Any
-    met: Any
-    now: Any
-    run: Any
-    present: Any
-    sequence: Any
-    order: Any
-    key: Any
-    lost: Any
-    extents: Any
+    fields: Records
+    n_codes: Ints
+    ordered: Bools
+    offsets: Ints
+    positions: Floats
+    domain: Floats
+    counts: Ints
+    lo: Ints
+    hi: Ints
+    begins: Ints
+    category: Ints32
+    rows: Ints
+    met: Ints
+    now: Ints
+    run: Records
+    present: Ints
+    sequence: Ints
+    order: Ints
+    key: Floats
+    lost: Floats
+    extents: Floats
     cut: Any
 
     @classmethod
     def from_rows(
-        cls,
-        rows: NodeRows,
-        positions: npt.NDArray[np.float64],
-        domain: npt.NDArray[np.float64],
-        k: int,
-        objective: int,
-        persons: bool,
+        cls, rows: NodeRows, positions: Floats, domain: Floats, k: int, objective: int, persons: bool
     ) -> ByExtents:
         """Return the policy for one tree; the parameters are those of `grow.grow_by_extents`."""
         share, person = np.zeros(1, FIELD), 1  # without a mask every record counts 1
@@ -141,7 +136,7 @@ class ByExtents(NamedTuple):
             offsets=np.concatenate([[0], np.cumsum(widths)]).astype(np.int64),
             positions=positions,
             domain=domain,
-            count=np.zeros(widest, np.int64),
+            counts=np.zeros(widest, np.int64),
             lo=np.zeros((codes, p), np.int64),
             hi=np.zeros((codes, p), np.int64),
             begins=np.zeros((codes, p + 1), np.int64),
@@ -161,7 +156,7 @@ class ByExtents(NamedTuple):
 
 
 @inner
-def _sort(codes, m, policy):  # type: ignore[no-untyped-def]
+def _sort(codes: Ints, m: int, policy: ByExtents) -> None:
     """Sort the first m codes in place, ascending."""
     key, order = policy.key, policy.order
     for k in range(m):
@@ -172,9 +167,9 @@ def _sort(codes, m, policy):  # type: ignore[no-untyped-def]
 
 
 @inner
-def _count_codes(a, b, c, policy):  # type: ignore[no-untyped-def]
+def _count_codes(a: int, b: int, c: int, policy: ByExtents) -> int:
     """Count the records a..b by code of column c, list the codes in `present`, return their number."""
-    words, present, count = policy.words, policy.present, policy.count
+    words, present, count = policy.words, policy.present, policy.counts
     n_codes = policy.n_codes[c]
     m = 0
     for i in range(a, b):
@@ -196,7 +191,7 @@ def _count_codes(a, b, c, policy):  # type: ignore[no-untyped-def]
 
 
 @inner
-def _begin(policy):  # type: ignore[no-untyped-def]
+def _begin(policy: ByExtents) -> int:
     """Clear the running extents and return a new tick."""
     for j in range(policy.fields.shape[0]):
         run = policy.run[j]
@@ -208,7 +203,7 @@ def _begin(policy):  # type: ignore[no-untyped-def]
 
 
 @inner
-def _extent(j, policy):  # type: ignore[no-untyped-def]
+def _extent(j: int, policy: ByExtents) -> float:
     """Return the running normalised extent of column j, 0 to 1."""
     run, at = policy.run[j], policy.offsets[j]
     if policy.ordered[j]:
@@ -218,7 +213,7 @@ def _extent(j, policy):  # type: ignore[no-untyped-def]
 
 
 @inner
-def _write_extents(a, b, policy):  # type: ignore[no-untyped-def]
+def _write_extents(a: int, b: int, policy: ByExtents) -> None:
     """Write every column's normalised extent over the records a..b."""
     words, extents = policy.words, policy.extents
     now, run = _begin(policy), policy.run
@@ -237,7 +232,7 @@ def _write_extents(a, b, policy):  # type: ignore[no-untyped-def]
 
 
 @inner
-def _summarise(a, b, c, m, policy):  # type: ignore[no-untyped-def]
+def _summarise(a: int, b: int, c: int, m: int, policy: ByExtents) -> int:
     """Write each column's extent or categories for every code of column c; return how many categories."""
     words, present = policy.words, policy.present
     begins, rows, met = policy.begins, policy.rows, policy.met
@@ -283,13 +278,13 @@ def _summarise(a, b, c, m, policy):  # type: ignore[no-untyped-def]
 
 
 @inner
-def _sweep(sequence, m, policy, out):  # type: ignore[no-untyped-def]
+def _sweep(sequence: Ints, m: int, policy: ByExtents, out: Floats) -> None:
     """Write the loss of the first 1, 2, ... m codes of a sequence: records times summed extents."""
     now, run = _begin(policy), policy.run
     n = 0
     for k in range(m):
         code = sequence[k]
-        n += policy.count[code]
+        n += policy.counts[code]
         total = 0.0
         for j in range(policy.fields.shape[0]):
             if policy.ordered[j]:
@@ -305,7 +300,7 @@ def _sweep(sequence, m, policy, out):  # type: ignore[no-untyped-def]
 
 
 @inner
-def _write_middles(j, m, policy):  # type: ignore[no-untyped-def]
+def _write_middles(j: int, m: int, policy: ByExtents) -> None:
     """Write a sort key for every code: the middle of its extent, or of its categories, in column j."""
     present, key = policy.present, policy.key
     for k in range(m):
@@ -321,7 +316,7 @@ def _write_middles(j, m, policy):  # type: ignore[no-untyped-def]
 
 
 @inner
-def _widest(policy):  # type: ignore[no-untyped-def]
+def _widest(policy: ByExtents) -> int:
     """Return the widest column not yet tried, the first in a tie, and mark it as tried; LEAF if none is left."""
     extents, c = policy.extents, 0
     for j in range(1, extents.shape[0]):
@@ -335,12 +330,12 @@ def _widest(policy):  # type: ignore[no-untyped-def]
 
 
 @inner
-def _try_column(a, b, c, policy):  # type: ignore[no-untyped-def]
+def _try_column(a: int, b: int, c: int, policy: ByExtents) -> int:
     """Look for a better cut of column c than the best so far; return the number of steps taken.
 
     The better cut has less loss, or is nearer to the median. Both sides must get enough people.
     """
-    present, count, cut = policy.present, policy.count, policy.cut
+    present, count, cut = policy.present, policy.counts, policy.cut
     key, order, sequence, lost = policy.key, policy.order, policy.sequence, policy.lost
     p, work, by_loss = policy.fields.shape[0], 0, policy.objective == LOSS
     # losses that differ by rounding are equal; distances from the median are whole numbers
@@ -391,7 +386,7 @@ def _try_column(a, b, c, policy):  # type: ignore[no-untyped-def]
 
 
 @inner
-def _write_cut(node, left, branch, policy):  # type: ignore[no-untyped-def]
+def _write_cut(node: int, left: int, branch: Branch, policy: ByExtents) -> None:
     """Write the cut of a node, and the record counts of its children."""
     nodes, state, best, cut = branch.nodes, branch.state, policy.sequence[2], policy.cut
     at, n_left = state[CODES], cut.at + 1
@@ -409,7 +404,7 @@ def _write_cut(node, left, branch, policy):  # type: ignore[no-untyped-def]
 
 
 @loop
-def expand_by_extents(branch, policy, keep, max_depth, budget):  # type: ignore[no-untyped-def]
+def expand_by_extents(branch: Branch, policy: ByExtents, keep: int, max_depth: int, budget: int) -> None:
     """Grow a branch by extents; parameters and behaviour are those of `expand.expand`."""
     nodes, state, cut, p = branch.nodes, branch.state, policy.cut, policy.fields.shape[0]
     while is_open(branch, budget):

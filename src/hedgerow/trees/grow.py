@@ -27,9 +27,8 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
-from ..kernels import Ints
+from ..kernels import Floats, Ints
 from ..progress import done
 from .expand import SLICE, ByHistograms, expand, policy_and_branch
 from .extents import ByExtents, expand_by_extents
@@ -110,12 +109,7 @@ def _expanded(
 
 
 def grow_by_extents(
-    rows: NodeRows,
-    positions: npt.NDArray[np.float64],
-    domain: npt.NDArray[np.float64],
-    k: int,
-    objective: int,
-    persons: bool = False,
+    rows: NodeRows, positions: Floats, domain: Floats, k: int, objective: int, persons: bool = False
 ) -> Grown:
     """Grow a tree without responses, splitting so that groups spread little over the quasi-identifiers.
 
@@ -135,7 +129,7 @@ def grow_by_extents(
         Whether the rows have shares of people, which are then counted instead of records.
     """
     policy = ByExtents.from_rows(rows, positions, domain, k, objective, persons)
-    goes_left = np.zeros(len(policy.count), np.uint8)
+    goes_left = np.zeros(len(policy.counts), np.uint8)
     branch = Branch.from_range(0, rows.n, 0, np.array([rows.n]), goes_left)
     return in_preorder(_expanded(branch, policy, rows.n, 0, rows.n), rows, 0)
 

@@ -10,9 +10,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..kernels import Codes, Ints, Ints32, Records, Words
 from ..kernels.bits import add_lanes, lanes_at, one_and_three, take_lanes
 from ..kernels.compiled import inner
-from .node_rows import BYTE, LONG, SHORT, Format, NodeRows, Predictors
+from .node_rows import BYTE, LONG, SHORT, Format, NodeRows, Predictors, Views
 from .statistics import StatisticsLayout
 
 # A block's terms stay in the first cache while every column adds them.
@@ -31,9 +32,9 @@ class Histograms(NamedTuple):
     """The positions of all columns' histograms, stored one after another; the same for all nodes."""
 
     # HISTOGRAM array of shape (p,)
-    columns: Any
+    columns: Records
     # columns whose histograms fit the first caches together: where each bundle begins, and the end
-    bundles: Any
+    bundles: Ints
     n_rows: int
 
     @classmethod
@@ -54,7 +55,7 @@ class Histograms(NamedTuple):
         bundles = np.array([*begins, len(columns)], np.int64)
         return cls(columns, bundles, int(ends[-1]) if len(ends) else 0)
 
-    def rows(self) -> tuple[Any, Any]:
+    def rows(self) -> tuple[Ints32, Ints]:
         """Return the histogram rows of all codes, column by column, and where each column's rows begin.
 
         The second array ends with the end of the last column.
@@ -84,25 +85,25 @@ class CodeSums(NamedTuple):
         The statistics of the node.
     """
 
-    hist: Any
-    rows: Any
-    first: Any
-    last: Any
-    base: Any
-    column: Any
-    ordered: Any
-    total: Any
+    hist: Ints
+    rows: Ints32
+    first: int
+    last: int
+    base: int
+    column: int
+    ordered: bool
+    total: Ints
 
 
 class CountedNow(NamedTuple):
     """The columns being counted now, those with narrow codes first."""
 
     # positions of the codes
-    place: Any
+    place: Words
     # first row of each column's histogram
-    base: Any
+    base: Words
     # first column of each code width, with the end of the last; begins with 0
-    bounds: Any
+    bounds: Ints
 
 
 class Counter(NamedTuple):
@@ -135,16 +136,16 @@ class Counter(NamedTuple):
         The entries that each row of a block adds one to.
     """
 
-    views: Any
+    views: Views
     form: Format
-    columns: Any
+    columns: Records
     layout: StatisticsLayout
-    classes: Any
+    classes: Ints
     squared: int
     is_narrow: bool
     whole: int
-    lanes: Any
-    entries: Any
+    lanes: Ints
+    entries: Words
     now: CountedNow
 
     @classmethod
@@ -182,7 +183,7 @@ def aligned(n: int) -> np.ndarray[Any, np.dtype[np.int64]]:
 
 
 @inner
-def _add_lanes(hist, view, a, b, width, now, lanes, size):  # type: ignore[no-untyped-def]
+def _add_lanes(hist: Ints, view: Codes, a: int, b: int, width: int, now: CountedNow, lanes: Ints, size: int) -> None:
     """Add up to four plain sums of every record to the histograms, or up to eight if `size` is 8."""
     place, base = now.place, now.base
     # Unsigned, because numba tests signed indices for negative ones, which count from the end.
@@ -201,7 +202,9 @@ def _add_lanes(hist, view, a, b, width, now, lanes, size):  # type: ignore[no-un
 
 
 @inner
-def _add_record(hist, view, a, b, width, now, longs, whole):  # type: ignore[no-untyped-def]
+def _add_record(
+    hist: Ints, view: Codes, a: int, b: int, width: int, now: CountedNow, longs: Ints32, whole: int
+) -> None:
     """Add up to four plain sums of every record, read from its own fields, to the histograms."""
     place, base = now.place, now.base
     first, last = np.uint64(now.bounds[width]), np.uint64(now.bounds[width + 1])
@@ -216,7 +219,7 @@ def _add_record(hist, view, a, b, width, now, longs, whole):  # type: ignore[no-
 
 
 @inner
-def _add_all(hist, bounds, c0, c1, a, b, counter):  # type: ignore[no-untyped-def]
+def _add_all(hist: Ints, bounds: Ints, c0: int, c1: int, a: int, b: int, counter: Counter) -> None:
     """Add any number of plain sums and class counts to the histograms, for codes of any width."""
     words, lanes, entries = counter.views.words, counter.lanes, counter.entries
     lane = np.uint64(lanes.shape[0] // BLOCK)
@@ -241,7 +244,7 @@ def _add_all(hist, bounds, c0, c1, a, b, counter):  # type: ignore[no-untyped-de
 
 
 @inner
-def _write_lanes(a, b, counter):  # type: ignore[no-untyped-def]
+def _write_lanes(a: int, b: int, counter: Counter) -> None:
     """Write what each of the records a..b adds to the plain sums, and which class counts it raises."""
     longs, shorts = counter.views.longs, counter.views.shorts
     lanes, entries = counter.lanes, counter.entries
@@ -274,7 +277,7 @@ def _write_lanes(a, b, counter):  # type: ignore[no-untyped-def]
 
 
 @inner
-def count_rows(hist, bounds, first_column, last_column, a, b, counter):  # type: ignore[no-untyped-def]
+def count_rows(hist: Ints, bounds: Ints, first_column: int, last_column: int, a: int, b: int, counter: Counter) -> None:
     """Add the records a..b to the histograms of the columns that list more than one row.
 
     Parameters
@@ -319,7 +322,7 @@ def count_rows(hist, bounds, first_column, last_column, a, b, counter):  # type:
 
 
 @inner
-def count_cells(counts, a, b, view, fields, starts):  # type: ignore[no-untyped-def]
+def count_cells(counts: Ints, a: int, b: int, view: Codes, fields: Ints, starts: Ints) -> None:
     """Count the records a..b by the cell of each judged column."""
     for i in range(counts.shape[0]):
         counts[i] = 0
@@ -330,7 +333,7 @@ def count_cells(counts, a, b, view, fields, starts):  # type: ignore[no-untyped-
 
 
 @inner
-def count_cells_by_code(hist, bounds, c0, c1, a, b, counter):  # type: ignore[no-untyped-def]
+def count_cells_by_code(hist: Ints, bounds: Ints, c0: int, c1: int, a: int, b: int, counter: Counter) -> None:
     """Add the records a..b to the cell counts of every code, for the columns that vary."""
     views, n_judged = counter.views, counter.form.cells.shape[0]
     width = np.uint64(counter.layout.cells[n_judged])
@@ -350,7 +353,9 @@ def count_cells_by_code(hist, bounds, c0, c1, a, b, counter):  # type: ignore[no
 
 
 @inner
-def keep_counted(hist, stride, rows, old, first_column, last_column, bounds):  # type: ignore[no-untyped-def]
+def keep_counted(
+    hist: Ints, stride: int, rows: Ints32, old: Ints, first_column: int, last_column: int, bounds: Ints
+) -> None:
     """Drop listed histogram rows that count no records; write where each column's list now begins.
 
     A column that lists only one row does not vary: it is no longer counted, and keeps its row.
@@ -367,7 +372,7 @@ def keep_counted(hist, stride, rows, old, first_column, last_column, bounds):  #
 
 
 @inner
-def clear(hist, stride, rows, first, last):  # type: ignore[no-untyped-def]
+def clear(hist: Ints, stride: int, rows: Ints32, first: int, last: int) -> None:
     """Set the listed rows of a histogram to zero."""
     for i in range(first, last):
         at = np.uint64(rows[i]) * np.uint64(stride)
@@ -376,7 +381,7 @@ def clear(hist, stride, rows, first, last):  # type: ignore[no-untyped-def]
 
 
 @inner
-def subtract(hist, part, stride, rows, first, last):  # type: ignore[no-untyped-def]
+def subtract(hist: Ints, part: Ints, stride: int, rows: Ints32, first: int, last: int) -> None:
     """Subtract the listed rows of a part's histogram from the histogram of the whole."""
     # Rows that the part does not list count none of its records, so they are not visited.
     for i in range(first, last):

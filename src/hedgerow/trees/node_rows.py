@@ -15,11 +15,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..kernels import Ints, Records
+from ..kernels import Bools, Bytes, Codes, Ints, Ints32, Records, Words
 from ..kernels.compiled import inner
 from .responses import Responses
 
-Codes = npt.NDArray[np.unsignedinteger]
 Allocate = Callable[[tuple[int, ...], Any], npt.NDArray[Any]]
 
 # width of a field: 1, 2, 4 or 8 bytes; also the views of `Views`, in order
@@ -37,10 +36,10 @@ _REST = 1 << 23
 class Views(NamedTuple):
     """The same records viewed as bytes, 16-bit, 32-bit and 64-bit numbers, each of shape (n, fields)."""
 
-    bytes: npt.NDArray[np.uint8]
+    bytes: Bytes
     shorts: npt.NDArray[np.uint16]
-    longs: npt.NDArray[np.int32]
-    words: npt.NDArray[np.uint64]
+    longs: Ints32
+    words: Words
 
 
 @dataclass(frozen=True)
@@ -56,7 +55,7 @@ class Predictors:
     """
 
     n_codes: Ints
-    ordered: npt.NDArray[np.bool_]
+    ordered: Bools
 
 
 class Place(NamedTuple):
@@ -141,7 +140,7 @@ class RowCodes:
     quasi: Sequence[Codes]
     sensitive: Sequence[Codes]
     lookups: Sequence[Codes | None] | None = None
-    persons: npt.NDArray[np.int32] | None = None
+    persons: Ints32 | None = None
 
     def batch(self, rows: slice) -> RowCodes:
         """Return the codes of some rows that follow each other."""
@@ -162,7 +161,7 @@ class NodeRows:
 
     predictors: Predictors
     format: Format
-    words: npt.NDArray[np.uint64]
+    words: Words
 
     @classmethod
     def from_codes(
@@ -241,7 +240,7 @@ class NodeRows:
         # In 64 bits: a single person takes 30 of them.
         return int(self.views.longs[:, self.format.quantities[0]].sum(dtype=np.int64))
 
-    def numbers(self) -> npt.NDArray[np.unsignedinteger]:
+    def numbers(self) -> Codes:
         """Return the row numbers in the records' current order."""
         width, at = self.format.number
         stored = self.views[width][:, at]
@@ -249,7 +248,7 @@ class NodeRows:
 
 
 @inner
-def code_at(words, i, fields, c):  # type: ignore[no-untyped-def]
+def code_at(words: Words, i: int, fields: Records, c: int) -> np.int64:
     """Return the code of record i in column c; `fields` is `Format.codes`."""
     field = fields[c]
     return np.int64((words[i, field.word] >> field.shift) & field.mask)

@@ -19,12 +19,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..kernels import Bytes, Codes, Floats, Ints, Ints32, Records
 from ..kernels.bits import scatter_apart
 from ..kernels.compiled import inner
 from ..kernels.measures import entropy, largest, share_gain
 from .category_orders import AXIS_STEPS, first_axis, level, next_axis, sort_places, write_order
+from .histogram import CodeSums
 from .node_rows import Format, NodeRows, Views
-from .objective import NOWHERE, TIE, Rules, above_rounding, xlogx
+from .objective import NOWHERE, TIE, Rules, Terms, above_rounding, xlogx
+from .search import Search
 from .statistics import ENTROPY, ClassBlocks, StatisticsLayout
 
 
@@ -47,13 +50,13 @@ class SparseSums(NamedTuple):
         C of the node.
     """
 
-    begins: Any
-    at: Any
-    value: Any
-    weighted: Any
-    weight: Any
-    left: Any
-    whole: Any
+    begins: Ints
+    at: Ints32
+    value: Floats
+    weighted: Floats
+    weight: Floats
+    left: Floats
+    whole: Floats
 
     @classmethod
     def from_layout(cls, n_codes: int, layout: StatisticsLayout) -> SparseSums:
@@ -74,7 +77,7 @@ class SparseSums(NamedTuple):
 
 
 @inner
-def list_sums(codes, stride, begin, sums):  # type: ignore[no-untyped-def]
+def list_sums(codes: CodeSums, stride: int, begin: int, sums: SparseSums) -> None:
     """List the non-zero entries of every code of a column."""
     at = codes.first - codes.first
     size = sums.weight.shape[0]
@@ -99,7 +102,9 @@ def list_sums(codes, stride, begin, sums):  # type: ignore[no-untyped-def]
 
 
 @inner
-def walk_sums(codes, extra, is_alone, best, t, sums):  # type: ignore[no-untyped-def]
+def walk_sums(
+    codes: CodeSums, extra: int, is_alone: bool, best: float, t: Terms, sums: SparseSums
+) -> tuple[float, int]:
     """Return the gain and step of the best split, with codes added to the left in turn or one at a time.
 
     Like `split._walk`; the step is 0 if no split beats `best`.
@@ -207,24 +212,24 @@ class SparseClasses(NamedTuple):
     views: Views
     form: Format
     blocks: ClassBlocks
-    columns: Any
-    records: Any
-    digits: Any
-    present: Any
-    column: Any
-    total: Any
-    begins: Any
-    ends: Any
-    place: Any
-    value: Any
-    first: Any
-    holder: Any
-    share: Any
-    at: Any
-    marked: Any
-    left: Any
-    side: Any
-    axis: Any
+    columns: Records
+    records: Ints
+    digits: Ints
+    present: Ints
+    column: Ints
+    total: Ints
+    begins: Ints
+    ends: Ints
+    place: Ints32
+    value: Ints32
+    first: Ints
+    holder: Ints32
+    share: Floats
+    at: Ints32
+    marked: Bytes
+    left: Ints
+    side: Ints
+    axis: Floats
     state: Any
 
     @classmethod
@@ -268,7 +273,7 @@ class SparseClasses(NamedTuple):
 
 
 @inner
-def _sorted_by_class(shorts, at, a, m, records, spare, counts):  # type: ignore[no-untyped-def]
+def _sorted_by_class(shorts: Codes, at: int, a: int, m: int, records: Ints, spare: Ints, counts: Ints) -> None:
     """Write the records a .. a + m sorted by class (radix sort, eight bits at a time)."""
     high = 0
     for i in range(m):
@@ -293,7 +298,7 @@ def _sorted_by_class(shorts, at, a, m, records, spare, counts):  # type: ignore[
 
 
 @inner
-def list_node(a, b, classes):  # type: ignore[no-untyped-def]
+def list_node(a: int, b: int, classes: SparseClasses | None) -> None:
     """List the classes that occur in the records a..b; do nothing if no classes are listed."""
     if classes is None:
         return
@@ -328,7 +333,7 @@ def list_node(a, b, classes):  # type: ignore[no-untyped-def]
 
 
 @inner
-def list_classes(codes, stride, classes):  # type: ignore[no-untyped-def]
+def list_classes(codes: CodeSums, stride: int, classes: SparseClasses) -> None:
     """List the pairs (class and count) of every code of a column."""
     at = m = 0
     base, field = codes.base, classes.form.codes[codes.column]
@@ -359,7 +364,7 @@ def list_classes(codes, stride, classes):  # type: ignore[no-untyped-def]
 
 
 @inner
-def bring(code, sign, t, classes):  # type: ignore[no-untyped-def]
+def bring(code: int, sign: int, t: Terms, classes: SparseClasses) -> None:
     """Move a code's records to the left side (`sign` 1), or back to the right (-1)."""
     left, j, column = classes.left, 0, classes.columns[0]
     for e in range(classes.begins[code], classes.ends[code]):
@@ -382,7 +387,7 @@ def bring(code, sign, t, classes):  # type: ignore[no-untyped-def]
 
 
 @inner
-def take_back(codes, last, extra, classes):  # type: ignore[no-untyped-def]
+def take_back(codes: CodeSums, last: int, extra: int, classes: SparseClasses) -> None:
     """Remove the codes before `last` and the row `extra` from the left side, and clear its sums."""
     first = codes.first
     for k in range(first - (extra != NOWHERE), last):
@@ -397,7 +402,7 @@ def take_back(codes, last, extra, classes):  # type: ignore[no-untyped-def]
 
 
 @inner
-def gain_of_listed(n, nl, t, classes):  # type: ignore[no-untyped-def]
+def gain_of_listed(n: int, nl: int, t: Terms, classes: SparseClasses) -> float:
     """Return the part of a split's gain that comes from the listed classes."""
     value = 0.0
     classes.state.steps += 1
@@ -413,7 +418,7 @@ def gain_of_listed(n, nl, t, classes):  # type: ignore[no-untyped-def]
 
 
 @inner
-def admits_listed(n, nl, classes):  # type: ignore[no-untyped-def]
+def admits_listed(n: int, nl: int, classes: SparseClasses) -> bool:
     """Return whether both sides of a split keep the limits on the listed classes."""
     for j in range(classes.columns.shape[0]):
         column = classes.columns[j]
@@ -439,7 +444,7 @@ def admits_listed(n, nl, classes):  # type: ignore[no-untyped-def]
 
 
 @inner
-def _is_within_cap(j, n, is_right, classes):  # type: ignore[no-untyped-def]
+def _is_within_cap(j: int, n: int, is_right: bool, classes: SparseClasses) -> bool:
     """Return whether one side of a split keeps the cap on class column j."""
     column = classes.columns[j]
     square, shares, lost, missing = np.float64(column.square), column.left_share, column.left_loss, column.missing
@@ -464,7 +469,7 @@ def _is_within_cap(j, n, is_right, classes):  # type: ignore[no-untyped-def]
 
 
 @inner
-def should_swap_listed(codes, goes_left, nl, t, classes):  # type: ignore[no-untyped-def]
+def should_swap_listed(codes: CodeSums, goes_left: Bytes, nl: int, t: Terms, classes: SparseClasses) -> bool:
     """Return whether the left side has the smaller share of the first class whose shares differ."""
     # Numbers have decided already (`split._should_swap_sides`).
     if t.layout.r > 0:
@@ -489,7 +494,7 @@ STEPS, MOST_STEPS = 1 << 8, 1 << 25
 
 
 @inner
-def list_holders(codes, n_channels, stride, classes):  # type: ignore[no-untyped-def]
+def list_holders(codes: CodeSums, n_channels: int, stride: int, classes: SparseClasses) -> int:
     """List the codes that have each class; return the number of orders other than those by means.
 
     There is one for every class that occurs, one for all other classes (the codes stay in place),
@@ -528,7 +533,9 @@ def list_holders(codes, n_channels, stride, classes):  # type: ignore[no-untyped
 
 
 @inner
-def write_class_order(codes, sequence, n_channels, t, search, classes):  # type: ignore[no-untyped-def]
+def write_class_order(
+    codes: CodeSums, sequence: int, n_channels: int, t: Terms, search: Search, classes: SparseClasses
+) -> int:
     """Write the codes in the order of one response or class, or their main axis; return how many to walk."""
     if sequence < n_channels:
         return write_order(codes, sequence, n_channels, t.layout.stride, search, None)
@@ -588,7 +595,7 @@ def write_class_order(codes, sequence, n_channels, t, search, classes):  # type:
 
 
 @inner
-def _main_axis(codes, r, t, search, classes):  # type: ignore[no-untyped-def]
+def _main_axis(codes: CodeSums, r: int, t: Terms, search: Search, classes: SparseClasses) -> None:
     """Write each code's score on the main axis, as `category_orders` does, from the pairs alone."""
     key, means, present, weight = search.key, search.means, classes.present, classes.blocks.weight
     m, total = codes.last - codes.first, codes.total

@@ -9,11 +9,10 @@ relative 1e-9, keep the earlier column and the smaller threshold.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..kernels import Ints
+from ..kernels import Ints, Ints32
 from ..kernels.bits import trailing_zeros
 from ..kernels.compiled import inner, kernel
 from ..kernels.measures import number_terms
@@ -21,8 +20,10 @@ from .category_orders import category_means, write_order
 from .histogram import CodeSums, Counter, Histograms, aligned, count_cells_by_code, count_rows, keep_counted
 from .node_rows import NodeRows, Predictors
 from .nodes import LEAF
-from .objective import NOWHERE, TIE, Terms, admissible, gain_of, is_within_caps
+from .objective import NOWHERE, TIE, Plain, Terms, admissible, gain_of, is_within_caps
+from .search import BEST, EXHAUSTIVE, LEFT, RIGHT, Search
 from .sparse import (
+    SparseClasses,
     SparseSums,
     admits_listed,
     bring,
@@ -37,97 +38,18 @@ from .sparse import (
 )
 from .statistics import StatisticsLayout
 
-# Up to this many present categories, all binary subsets are tried: at most 511. Every further one would double them.
-EXHAUSTIVE = 10
-# rows of `Search.stats` and `Search.sides`
-LEFT, RIGHT, BEST = range(3)
-# the first column to search, the end of the last, and whether candidates must keep the caps on judged columns
-# (`ScoredColumn`), whose cells are then counted
-SCOPE = np.dtype([("first", np.int64), ("last", np.int64), ("is_judging", np.bool_)], align=True)
-# the best split so far: its gain and column; of an ordered column the last code left, the first code right, and
-# whether missing values go left
-SPLIT = np.dtype(
-    [
-        ("gain", np.float64), ("column", np.int64), ("last_left", np.int64), ("first_right", np.int64),
-        ("missing_left", np.bool_),
-    ],
-    align=True,
-)  # fmt: skip
-
-
-class Search(NamedTuple):
-    """The buffers and the result of a search for a split; each thread has its own.
-
-    Parameters
-    ----------
-    columns
-        See `Histograms.columns`.
-    bounds
-        Offset of each column's listed rows, with the end of the last.
-    scope : SCOPE record
-        At first all columns.
-    best : SPLIT record
-    subset
-        For every code, whether it goes left.
-    stats
-        Statistics vectors: those of a candidate's two sides, and of the best split's left
-        side.
-    goes_left
-        For every code that occurs, whether it goes left.
-    cells
-        Counts of the judged columns' cells by row of the histogram.
-    sides
-        Counts of the judged columns' cells for a candidate's left and right side, and for the node.
-    """
-
-    columns: Any
-    bounds: Any
-    scope: Any
-    best: Any
-    subset: Any
-    stats: Any
-    goes_left: Any
-    means: Any
-    key: Any
-    rows: Any
-    order: Any
-    cells: Any
-    sides: Any
-
-    @classmethod
-    def from_histograms(cls, histograms: Histograms, layout: StatisticsLayout) -> Search:
-        """Return buffers for searching the columns of these histograms."""
-        n_codes, ordered = histograms.columns["n_codes"], histograms.columns["is_ordered"]
-        widest = int(n_codes.max(initial=0)) + 1
-        many = int(n_codes[~ordered].max(initial=0)) + 1
-        many = many if many > EXHAUSTIVE or layout.alone else 0
-        channels = layout.r + sum(
-            int(layout.starts[j + 1] - layout.starts[j])
-            for j in range(layout.orders)
-            if layout.weight[layout.r + j] > 0
-        )
-        has_axis = many and channels > 1 and not layout.alone
-        axis = channels * (channels + 2) if has_axis else 0
-        n_cells = int(layout.cells[-1])
-        return cls(
-            columns=histograms.columns,
-            bounds=np.zeros(len(n_codes) + 1, np.int64),
-            scope=np.array([(0, len(n_codes), False)], SCOPE)[0],
-            best=np.zeros(1, SPLIT)[0],
-            subset=np.zeros(widest, np.uint8),
-            stats=np.zeros((3, layout.size), np.int64),
-            goes_left=np.zeros(widest, np.uint8),
-            means=np.empty(many * channels + axis),
-            key=np.empty(many),
-            rows=np.empty(many, np.int32),
-            order=np.empty((2, many), np.int64),
-            cells=np.zeros((histograms.n_rows, n_cells), np.int64),
-            sides=np.zeros((3, n_cells), np.int64),
-        )
-
 
 @inner
-def choose(hist, present, total, t, search, sums, classes, plain):  # type: ignore[no-untyped-def]
+def choose(
+    hist: Ints,
+    present: Ints32,
+    total: Ints,
+    t: Terms,
+    search: Search,
+    sums: SparseSums | None,
+    classes: SparseClasses | None,
+    plain: Plain | None,
+) -> int:
     """Update the best split of a node with the best splits of the columns in `search.scope`, whose rows are listed.
 
     `search.best` has the result of earlier columns, or the gain 0 and the column LEAF. `sums`
@@ -230,7 +152,7 @@ def choose(hist, present, total, t, search, sums, classes, plain):  # type: igno
 
 
 @inner
-def _take(codes, t, search, classes):  # type: ignore[no-untyped-def]
+def _take(codes: CodeSums, t: Terms, search: Search, classes: SparseClasses | None) -> None:
     """Make the codes marked in `goes_left` the left side of the best split so far."""
     goes_left, chosen, total = search.goes_left, search.stats[BEST], codes.total
     size, m = total.shape[0], codes.last - codes.first
@@ -253,7 +175,7 @@ def _take(codes, t, search, classes):  # type: ignore[no-untyped-def]
 
 
 @inner
-def _should_swap_sides(left, total, layout):  # type: ignore[no-untyped-def]
+def _should_swap_sides(left: Ints, total: Ints, layout: StatisticsLayout) -> bool:
     """Return whether a subset split should swap its sides, so that the smaller summed mean goes left."""
     nl, nr = float(left[0]), float(total[0] - left[0])
     difference = 0.0
@@ -269,7 +191,9 @@ def _should_swap_sides(left, total, layout):  # type: ignore[no-untyped-def]
 
 
 @inner
-def _walk(codes, extra, is_gray, best, t, search, classes):  # type: ignore[no-untyped-def]
+def _walk(
+    codes: CodeSums, extra: int, is_gray: bool, best: float, t: Terms, search: Search, classes: SparseClasses | None
+) -> tuple[float, int]:
     """Return the gain and step of the best split, moving histogram rows to the left one by one.
 
     Step k moves row k to the left, or, in Gray code, moves one row to the other side, so
@@ -335,7 +259,7 @@ def _walk(codes, extra, is_gray, best, t, search, classes):  # type: ignore[no-u
 
 
 @inner
-def _plain_walk(codes, extra, is_gray, best, stride, q):  # type: ignore[no-untyped-def]
+def _plain_walk(codes: CodeSums, extra: int, is_gray: bool, best: float, stride: int, q: Plain) -> tuple[float, int]:
     """Return the result of `_walk` for one or two numeric responses, keeping all sums in registers."""
     hist, rows, first, total = codes.hist, codes.rows, codes.first, codes.total
     one, second, square = np.uint64(1), np.uint64(q.second), np.uint64(q.square)
@@ -397,7 +321,7 @@ def _plain_walk(codes, extra, is_gray, best, stride, q):  # type: ignore[no-unty
 
 
 @inner
-def _exceeds(n, total, square, cap):  # type: ignore[no-untyped-def]
+def _exceeds(n: float, total: float, square: float, cap: float) -> bool:
     gain, public = number_terms(n, total, square)
     return gain > cap * public
 
@@ -469,7 +393,7 @@ class Counted:
 
 
 @kernel
-def _count(sums, cells, listed, bounds, counter):  # type: ignore[no-untyped-def]
+def _count(sums: Ints, cells: Ints, listed: Ints, bounds: Ints, counter: Counter) -> None:
     p = counter.columns.shape[0]
     for k in range(sums.shape[0]):
         a, b = bounds[k], bounds[k + 1]
@@ -522,12 +446,14 @@ def best_split(
 
 
 @kernel
-def _is_within_caps(counts, t):  # type: ignore[no-untyped-def]
+def _is_within_caps(counts: Ints, t: Terms) -> bool:
     return is_within_caps(counts, t)
 
 
 @kernel
-def _choose_of_all(hist, rows, listed, total, t, search, sums):  # type: ignore[no-untyped-def]
+def _choose_of_all(
+    hist: Ints, rows: Ints32, listed: Ints, total: Ints, t: Terms, search: Search, sums: SparseSums | None
+) -> None:
     """Run `choose` over all columns of a node whose histograms are counted."""
     p = search.columns.shape[0]
     keep_counted(hist, t.layout.stride, rows, listed, 0, p, search.bounds)

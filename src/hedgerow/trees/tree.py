@@ -14,11 +14,10 @@ from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from ..errors import UnsupportedError
-from ..kernels import Floats, Ints
+from ..kernels import Bools, Floats, Ints, Labels
 from ..kernels.compiled import checked, inner
 from ..kernels.exact_sums import UNIT_BITS
 from ..kernels.heap import sift
@@ -230,7 +229,7 @@ def _p_values(tree: Grown, responses: Responses, layout: StatisticsLayout, scatt
 
 
 @inner
-def _ratio(error, digression, branch_error, branch_digression):  # type: ignore[no-untyped-def]
+def _ratio(error: float, digression: float, branch_error: float, branch_digression: float) -> float:
     """Return the error-digression ratio (Li & Sarkar 2014, equation 8), or infinity."""
     growth = branch_digression - digression
     # Rounding may take the difference of equal errors below 0.
@@ -238,7 +237,7 @@ def _ratio(error, digression, branch_error, branch_digression):  # type: ignore[
 
 
 @checked
-def _branch_sums(column, right, error, digression):  # type: ignore[no-untyped-def]
+def _branch_sums(column: Ints, right: Ints, error: Floats, digression: Floats) -> tuple[Floats, Floats, Floats]:
     """Return the errors and the digressions summed over the leaves below each node, and its ratio q."""
     a, b, q = error.copy(), digression.copy(), np.full(column.shape[0], np.nan)
     # Backwards, because children have larger numbers than their parent.
@@ -261,7 +260,7 @@ class _Shape(NamedTuple):
 
 
 @checked
-def _prune(shape, k, violates, measures):  # type: ignore[no-untyped-def]
+def _prune(shape: _Shape, k: int, violates: Bools, measures: NodeMeasures) -> tuple[Ints, Floats]:
     """Prune the violating node of smallest q until none violates; return those nodes and their q, in order.
 
     `violates` marks nodes that violate by their own records; a child leaf with
@@ -328,7 +327,7 @@ def _prune(shape, k, violates, measures):  # type: ignore[no-untyped-def]
     return order[:n_pruned], pruned_q[:n_pruned]
 
 
-def prune_order(tree: Grown, measures: NodeMeasures, k: int, violates: npt.NDArray[np.bool_]) -> tuple[Ints, Floats]:
+def prune_order(tree: Grown, measures: NodeMeasures, k: int, violates: Bools) -> tuple[Ints, Floats]:
     """Return the nodes that error-digression pruning turns into leaves, in order, and the q of each.
 
     Parameters
@@ -358,7 +357,7 @@ def lifetimes(tree: Grown, order: Ints) -> tuple[Ints, Ints]:
 
 
 @checked
-def _first_ancestor(parent, step):  # type: ignore[no-untyped-def]
+def _first_ancestor(parent: Ints, step: Ints) -> Ints:
     """Return the smallest step among each node's ancestors; the largest integer for the root."""
     least = np.empty_like(step)
     for t in range(parent.shape[0]):
@@ -367,7 +366,7 @@ def _first_ancestor(parent, step):  # type: ignore[no-untyped-def]
     return least
 
 
-def cut(tree: Grown, leaves: npt.NDArray[np.bool_]) -> tuple[Grown, Ints]:
+def cut(tree: Grown, leaves: Bools) -> tuple[Grown, Ints]:
     """Return the tree with the marked nodes turned into leaves, and each node's number in the old tree."""
     # nodes below a marked one go: their first marked ancestor has step 0
     stays = np.flatnonzero(_first_ancestor(tree.parent, np.where(leaves, 0, 1)) > 0)
@@ -430,7 +429,7 @@ class Tree:
     def __repr__(self) -> str:
         return f"Tree({self.grown.n_nodes:,} nodes, {self.n_leaves:,} leaves)"
 
-    def leaf_of_rows(self) -> npt.NDArray[np.uint32]:
+    def leaf_of_rows(self) -> Labels:
         """Return the leaf (0-based, in pre-order) of each row."""
         leaf = self.grown.column == LEAF
         start, end = self.grown.start[leaf], self.grown.end[leaf]
@@ -519,7 +518,7 @@ class Path:
 
     tree: Tree
     order: Ints
-    q: npt.NDArray[np.float64]
+    q: Floats
 
     def __len__(self) -> int:
         return len(self.order) + 1
@@ -565,7 +564,7 @@ class Path:
             }
         )
 
-    def _over_time(self, value: Any, born: Any, end: Any) -> npt.NDArray[np.float64]:
+    def _over_time(self, value: Any, born: Any, end: Any) -> Floats:
         """Return the sum of a node value over the leaves, at every step."""
         is_born, change = born < len(self), np.zeros(len(self) + 1)
         np.add.at(change, born[is_born], value[is_born])
@@ -573,7 +572,7 @@ class Path:
         np.add.at(change, end[is_over], -value[is_over])
         return np.cumsum(change)[: len(self)]
 
-    def _least(self, value: Any, born: Any, end: Any) -> npt.NDArray[np.float64]:
+    def _least(self, value: Any, born: Any, end: Any) -> Floats:
         """Return the smallest node value among the leaves, at every step."""
         arrivals: list[list[int]] = [[] for _ in range(len(self))]
         for node in np.flatnonzero(born < len(self)):
