@@ -237,8 +237,7 @@ class Hedge(PartitionMethod):
 
     def _fit(self, table: Table, schema: Schema) -> Plan:
         persons = self._check(table, schema)
-        quasi = Quasi.from_table(table, schema, int(self.max_bins))
-        sensitive = [table.declared_column(schema, name) for name in schema.sensitive]
+        quasi, sensitive = self._columns(table, schema)
         check_sensitive([c.value_counts for c in sensitive])
         # Splitting by a column that explains nothing makes cells small for no gain.
         self.screened_ = self._screened(quasi, sensitive, persons)

@@ -278,6 +278,11 @@ class PartitionMethod(Method):
                 )
         return persons
 
+    def _columns(self, table: Table, schema: Schema) -> tuple[Quasi, list[Column]]:
+        """Return the quasi-identifiers, cut into bins, and the sensitive columns."""
+        quasi = Quasi.from_table(table, schema, int(self.max_bins))
+        return quasi, [table.declared_column(schema, name) for name in schema.sensitive]
+
     def _check_criteria(self) -> None:
         for criterion in self.criteria or ():
             if not isinstance(criterion, LDiversity) or criterion.diversity not in ("frequency", "entropy"):

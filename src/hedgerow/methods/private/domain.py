@@ -288,14 +288,14 @@ def doublings(column: PublicColumn) -> PublicColumn:
     return replace(column, edges=(0.0, *ends))
 
 
-def reached(column: PublicColumn, of: Column) -> Ints:
+def reached(column: PublicColumn, private: Column) -> Ints:
     """Return the doubling of each row: of absolute values if some may be negative, else of those above the first."""
     first = column.edges[0]
-    values = np.asarray(of.values, np.float64)
+    values = np.asarray(private.values, np.float64)
     size = np.abs(values) if first < 0 else values - first
     inner = np.asarray(doublings(column).edges[1:-1])
     n = len(inner) + 1
-    return np.append(np.searchsorted(inner, size, side="left"), n).astype(np.int64)[of.codes]
+    return np.append(np.searchsorted(inner, size, side="left"), n).astype(np.int64)[private.codes]
 
 
 def topped(column: PublicColumn, noisy: Ints, deviation: float) -> PublicColumn:
