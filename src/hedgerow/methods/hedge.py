@@ -227,11 +227,9 @@ class Hedge(PartitionMethod):
             )
         named = {name for criterion in self.criteria or () for name in criterion.columns or ()}
         if unknown := sorted(named - set(schema.sensitive)):
-            names = ", ".join(map(repr, unknown))
-            sensitive = ", ".join(schema.sensitive)
             raise ParameterError(
-                f"further promises speak of {names}, which is not sensitive",
-                hint=f"the sensitive columns are {sensitive}",
+                f"further promises speak of {', '.join(map(repr, unknown))}, which is not sensitive",
+                hint=f"the sensitive columns are {', '.join(schema.sensitive)}",
             )
         return persons
 
