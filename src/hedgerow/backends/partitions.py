@@ -15,7 +15,7 @@ from ..columns.column import Column
 from ..columns.cover import Cover
 from ..columns.table import Table
 from ..hierarchy import TOP
-from ..kernels import Bools, Ints32, Labels
+from ..kernels import Bools, Ints32, UInts32
 from ..kernels.compiled import checked
 from ..plan import Partition, Recoded
 from .base import Transformed
@@ -101,7 +101,7 @@ def coded_tree(recoding: Partition, columns: list[Column]) -> CodedTree:
     )
 
 
-def route(recoding: Partition, columns: list[Column], out: Labels | None = None) -> Labels:
+def route(recoding: Partition, columns: list[Column], out: UInts32 | None = None) -> UInts32:
     """Return the leaf number of each row, given the encoded columns in the recoding's order.
 
     `out` is the array to fill, by default a new one.

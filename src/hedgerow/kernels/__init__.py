@@ -12,7 +12,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Ints32 = NDArray[np.int32]
 Bytes = NDArray[np.uint8]
-Labels = NDArray[np.uint32]
+UInts32 = NDArray[np.uint32]
 Words = NDArray[np.uint64]
 # codes of values, in the smallest type that holds them
 Codes = NDArray[np.unsignedinteger]

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import UnsupportedError
-from . import Codes, Ints, Labels
+from . import Codes, Ints, UInts32
 from .compiled import checked
 
 # The golden ratio in 64 bits; it is odd, so multiplying by it keeps different keys apart.
@@ -22,7 +22,7 @@ MOST = 1 << 30
 
 @checked
 def _fill(
-    keys: Ints, start: int, labels: Labels, table: Labels, distinct: Ints, first: Ints, n: int
+    keys: Ints, start: int, labels: UInts32, table: UInts32, distinct: Ints, first: Ints, n: int
 ) -> tuple[int, int]:
     """Number the keys from `start` on until `distinct` is full; return the next position and how many are distinct."""
     mask = np.uint64(table.shape[0] - 1)
@@ -49,7 +49,7 @@ def _fill(
     return keys.shape[0], n
 
 
-def _number(keys: Ints, labels: Labels) -> tuple[Ints, Ints]:
+def _number(keys: Ints, labels: UInts32) -> tuple[Ints, Ints]:
     """Number keys by first appearance; return the distinct keys and the position where each first occurs."""
     size = 1 << 12  # grows with the groups: while they are few, all stays in the cache
     # at most a quarter full, so that chains of slots stay short
@@ -79,7 +79,7 @@ def place(labels: NDArray[Any], at: Ints, out: NDArray[Any]) -> None:
         at[label] += 1
 
 
-def number_keys(keys: Ints) -> tuple[Labels, Ints, Ints]:
+def number_keys(keys: Ints) -> tuple[UInts32, Ints, Ints]:
     """Return each key's rank among the distinct keys, the distinct keys, and where each first occurs.
 
     Parameters
@@ -123,7 +123,7 @@ def number_keys(keys: Ints) -> tuple[Labels, Ints, Ints]:
 
 @checked
 def _distinct(
-    codes: Codes, starts: Ints, last_seen: Ints, table: Ints, labels: Ints, members: Labels, ends: Ints
+    codes: Codes, starts: Ints, last_seen: Ints, table: Ints, labels: Ints, members: UInts32, ends: Ints
 ) -> int:
     mask = np.uint64(table.shape[0] - 1)
     n_sets, begin = 0, 0
@@ -164,7 +164,7 @@ def _distinct(
     return n_sets
 
 
-def distinct_sets(codes: Codes, starts: Ints, n_codes: int) -> tuple[Ints, Labels, Ints]:
+def distinct_sets(codes: Codes, starts: Ints, n_codes: int) -> tuple[Ints, UInts32, Ints]:
     """Return the index of each group's set of codes, and the members of every distinct set.
 
     Parameters

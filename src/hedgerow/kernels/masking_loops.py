@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..progress import done
-from . import Floats, Ints, Labels
+from . import Floats, Ints, UInts32
 from .compiled import checked
 from .neighbours import KdTree, build, delete, farthest, nearest
 from .siphash import unit_interval, word_at
@@ -250,7 +250,7 @@ def swap_ranks(n: int, window: int, k0: Any, k1: Any) -> Ints:
     return partner
 
 
-Index = Labels
+Index = UInts32
 
 
 @checked

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from . import Floats, Ints, Ints32, Labels
+from . import Floats, Ints, Ints32, UInts32
 from .compiled import checked, inner
 
 _LEAF = 12
@@ -298,7 +298,7 @@ def summed(codes: Ints32, starts: Ints, distances: Floats, out: Floats) -> None:
 
 
 @checked
-def agreeing(codes: Ints32, starts: Ints, distances: Floats, within: Floats, bits: int, out: Labels) -> None:
+def agreeing(codes: Ints32, starts: Ints, distances: Floats, within: Floats, bits: int, out: Patterns) -> None:
     """Write the agreement pattern of a person with each row: every column's level in its own bits.
 
     Parameters
@@ -321,7 +321,7 @@ def agreeing(codes: Ints32, starts: Ints, distances: Floats, within: Floats, bit
                     out[i] += one
 
 
-Patterns = Labels
+Patterns = UInts32
 
 
 @checked

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from . import Floats, Ints, Labels, Words
+from . import Floats, Ints, UInts32, Words
 from .compiled import checked, inlined
 from .threads import in_parts
 
@@ -28,7 +28,7 @@ class Pairs(NamedTuple):
     spare_order: Any
 
 
-def stable_sort(values: Floats) -> tuple[Floats, Labels]:
+def stable_sort(values: Floats) -> tuple[Floats, UInts32]:
     """Return sorted doubles and their stable order, equal to ``np.argsort(kind="stable")``.
 
     Parameters
@@ -55,14 +55,14 @@ def stable_sort(values: Floats) -> tuple[Floats, Labels]:
     return keys.view(np.float64), order
 
 
-def order_of_words(words: Words) -> Labels:
+def order_of_words(words: Words) -> UInts32:
     """Return the stable order of words, equal to ``np.argsort(kind="stable")``."""
     if len(words) <= _IN_CACHE:
         return np.argsort(words, kind="stable").astype(np.uint32)
     return _sort(np.array(words, np.uint64))
 
 
-def _sort(keys: Words) -> Labels:
+def _sort(keys: Words) -> UInts32:
     """Sort keys in place and return their stable order."""
     order = np.arange(len(keys), dtype=np.uint32)
     pairs = Pairs(keys, order, np.empty_like(keys), np.empty_like(order))

@@ -16,7 +16,7 @@ import numpy as np
 
 from ..columns.numbers import standardise
 from ..errors import ParameterError, UnsupportedError
-from ..kernels import Floats, Ints, Labels
+from ..kernels import Floats, Ints, UInts32
 from ..kernels.neighbours import build, count_patterns, count_ties, near_patterns, nearest_ties
 from ..kernels.threads import in_parts
 from .agreement import MOST_COLUMNS, bits_of, credit, prefix_weights
@@ -179,7 +179,7 @@ def probabilistic_linkage(
     return 100.0 * np.concatenate(in_parts(linked, len(rows), pairs)).mean(axis=0)
 
 
-def _blocks(originals: Floats, masked: Floats, part: slice, within: Floats) -> Iterator[tuple[slice, Labels]]:
+def _blocks(originals: Floats, masked: Floats, part: slice, within: Floats) -> Iterator[tuple[slice, UInts32]]:
     """Yield blocks of masked records, each with the agreement patterns between them and all originals."""
     step, bits = max(1, _BLOCK // originals.shape[1]), len(within).bit_length()
     for begin in range(part.start, part.stop, step):

@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from ..errors import UnsupportedError
-from ..kernels import Bools, Floats, Ints, Labels
+from ..kernels import Bools, Floats, Ints, UInts32
 from ..kernels.compiled import checked, inner
 from ..kernels.exact_sums import UNIT_BITS
 from ..kernels.heap import sift
@@ -429,7 +429,7 @@ class Tree:
     def __repr__(self) -> str:
         return f"Tree({self.grown.n_nodes:,} nodes, {self.n_leaves:,} leaves)"
 
-    def leaf_of_rows(self) -> Labels:
+    def leaf_of_rows(self) -> UInts32:
         """Return the leaf (0-based, in pre-order) of each row."""
         leaf = self.grown.column == LEAF
         start, end = self.grown.start[leaf], self.grown.end[leaf]
