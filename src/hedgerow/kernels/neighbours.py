@@ -166,7 +166,7 @@ def _distance(points: Floats, i: int, q: Floats) -> float:
 
 
 @inner
-def _halves(tree: KdTree, node: int, q: Floats) -> tuple[int, float, int, float]:
+def _boxes_below(tree: KdTree, node: int, q: Floats) -> tuple[int, float, int, float]:
     """Return the two boxes of a node and the squared distance to each, the farther box first."""
     a, b = 2 * node + 1, 2 * node + 2
     to_a, to_b = _to_box(tree, a, q), _to_box(tree, b, q)
@@ -216,7 +216,7 @@ def nearest(tree: KdTree, q: Floats, k: int, near: Ints, gaps: Floats) -> int:
             continue
         if 2 * node + 1 < tree.start.size:
             # the nearer box on top of the stack: what it holds closes others
-            stack[size], bounds[size], stack[size + 1], bounds[size + 1] = _halves(tree, node, q)
+            stack[size], bounds[size], stack[size + 1], bounds[size + 1] = _boxes_below(tree, node, q)
             size += 2
         else:
             for i in range(tree.start[node], tree.end[node]):
@@ -257,7 +257,7 @@ def nearest_ties(tree: KdTree, weight: Ints, queries: Floats, paired: Ints) -> I
             size -= 1
             node = stack[size]
             if 2 * node + 1 < tree.start.size:
-                a, to_a, b, to_b = _halves(tree, node, q)
+                a, to_a, b, to_b = _boxes_below(tree, node, q)
                 if to_a <= limit:
                     stack[size] = a
                     size += 1
