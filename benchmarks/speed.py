@@ -454,7 +454,7 @@ class Growers:
         import numpy as np
 
         from hedgerow.trees.grow import grow
-        from hedgerow.trees.node_rows import NodeRows
+        from hedgerow.trees.node_rows import NodeRows, RowCodes
         from hedgerow.trees.nodes import LEAF
         from hedgerow.trees.objective import Rules
         from hedgerow.trees.statistics import SSE, StatisticsLayout
@@ -465,7 +465,7 @@ class Growers:
         layout = StatisticsLayout.from_responses(responses, SSE, squares=cap < 1, floored=True)
 
         def rows() -> NodeRows:  # which growing uses up
-            return NodeRows.from_codes(predictors, self.codes, responses, [c.codes for c in self.columns])
+            return NodeRows.from_codes(predictors, responses, RowCodes(self.codes, [c.codes for c in self.columns]))
 
         def work(rows: NodeRows) -> str:
             grown = grow(rows, responses, layout, rules, threads=1)

@@ -35,6 +35,11 @@ SUFFIXES = {
 }  # fmt: skip
 
 
+def this_user() -> int | None:
+    """Return the number of the user who runs this process; None on Windows, which has none."""
+    return os.getuid() if hasattr(os, "getuid") else None
+
+
 @contextmanager
 def private_file(path: str | Path) -> Iterator[IO[bytes]]:
     """Yield a file (mode 0600) to write to; it gets its name only when it is complete.

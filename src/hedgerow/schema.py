@@ -486,8 +486,7 @@ class Schema:
         if not self.quasi:
             raise ParameterError(
                 "the schema names no quasi-identifier, so there is nothing to protect",
-                hint="name what an intruder may know: Schema(quasi=[...]), --quasi age,education "
-                "(hedgerow inspect proposes some)",
+                hint="name what an intruder may know: Schema(quasi=[...]), --quasi a,b (hedgerow inspect proposes)",
             )
 
     @takes(columns=NAMES)

@@ -109,7 +109,7 @@ def test_pages_ask_for_nothing_elsewhere(browser: Browser) -> None:
 def test_another_user_of_this_machine_gets_nothing(
     desk: Desk, monkeypatch: pytest.MonkeyPatch, user: int | str | None, status: int
 ) -> None:
-    whose = security._myself() if user == "me" else user
+    whose = security.this_user() if user == "me" else user
     monkeypatch.setattr(security, "owner", lambda client, port: whose)
     browser = Browser(desk)
     first = browser("GET", f"/?token={browser.app.token}", token=False)

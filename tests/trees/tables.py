@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from hedgerow.columns.column import Column
 from hedgerow.io.read import read
-from hedgerow.trees.node_rows import NodeRows, Predictors
+from hedgerow.trees.node_rows import NodeRows, Predictors, RowCodes
 from hedgerow.trees.responses import Responses
 
 
@@ -60,7 +60,7 @@ class Sensitive:
         """Records for the grower."""
         codes = list(given.codes.T)
         mine = [c.codes for c in self.columns]
-        return NodeRows.from_codes(given.predictors, codes, self.responses, mine, **options)
+        return NodeRows.from_codes(given.predictors, self.responses, RowCodes(codes, mine, **options))
 
 
 def predictors(rng: np.random.Generator, n: int, columns: str, n_codes: int = 6, missing: bool = False) -> Given:

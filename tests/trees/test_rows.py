@@ -13,7 +13,7 @@ from hedgerow.columns.column import ValueCounts
 from hedgerow.errors import ParameterError
 from hedgerow.trees import grow as growing
 from hedgerow.trees.grow import grow
-from hedgerow.trees.node_rows import BYTE, LONG, SHORT, WORD, Format, NodeRows, code_at
+from hedgerow.trees.node_rows import BYTE, LONG, SHORT, WORD, Format, NodeRows, RowCodes, code_at
 from hedgerow.trees.responses import MOST_ROWS, Responses
 from hedgerow.trees.statistics import StatisticsLayout, root_statistics
 
@@ -23,15 +23,15 @@ from .test_grow import assert_same_tree, rules, signature
 
 
 def test_codes_take_the_smallest_width_each() -> None:
-    form = Format.from_widths(np.array([255, 256, 65_535, 65_536, 2]), 2, 1, 1_000)
-    assert form.codes[:, 0].tolist() == [BYTE, SHORT, SHORT, LONG, BYTE]
-    assert form.number[0] == LONG
+    form = Format.from_counts(np.array([255, 256, 65_535, 65_536, 2]), 2, 1, 1_000)
+    assert form.codes["width"].tolist() == [BYTE, SHORT, SHORT, LONG, BYTE]
+    assert form.number.width == LONG
     assert form.n_words == 3  # 2 numbers, 1 long code, row number; 3 shorts; 2 bytes: 24 bytes
 
 
 def test_row_numbers_grow_past_four_billion() -> None:
-    few, many = (Format.from_widths(np.array([2]), 1, 0, n) for n in (2**32 - 1, 2**32))
-    assert few.number[0] == LONG
+    few, many = (Format.from_counts(np.array([2]), 1, 0, n) for n in (2**32 - 1, 2**32))
+    assert few.number.width == LONG
     assert many.number == (WORD, 0)
     assert many.quantities.tolist() == [2]  # behind the 64-bit number
     made = NodeRows(predictors(np.random.default_rng(0), 3, "o").predictors, many, np.zeros((3, 2), "u8"))
@@ -45,13 +45,13 @@ def test_fields_hold_what_was_given(missing: bool) -> None:
     given = predictors(rng, 500, "oCWcO", missing=missing)
     made = responses(rng, given, "nnc", missing=missing)
     rows = made.rows(given)
-    assert set(rows.format.codes[:, 0].tolist()) == {BYTE, SHORT, LONG}
+    assert set(rows.format.codes["width"].tolist()) == {BYTE, SHORT, LONG}
     for c in range(5):
         width, at, word, shift, mask = rows.format.codes[c].tolist()
         assert rows.views[width][:, at].tolist() == given.codes[:, c].tolist()
         bits = (rows.words[:, word] >> np.uint64(shift)) & np.uint64(mask)
         assert bits.tolist() == given.codes[:, c].tolist()
-        assert code_at.py_func(rows.words, 17, rows.format.codes, c) == given.codes[17, c]
+        assert code_at.py_func(rows.words, 17, rows.format.codes.view(np.recarray), c) == given.codes[17, c]
     assert rows.views.longs[:, rows.format.quantities].tolist() == made.z.tolist()
     assert rows.views.shorts[:, rows.format.classes].tolist() == made.classes.tolist()
     assert rows.numbers().tolist() == list(range(500))
@@ -82,7 +82,7 @@ def test_records_may_live_in_a_file_and_come_in_batches(tmp_path: Path) -> None:
     for a in range(0, 900, 250):
         part = made[a : a + 250]
         codes, mine = list(given.codes[a : a + 250].T), [c.codes for c in part.columns]
-        rows.write(a, codes, made.responses, mine)
+        rows.write(a, made.responses, RowCodes(codes, mine))
     grown = grow(rows, made.responses, layout, asked)
     order = np.arange(900)
     assert signature(grown, given, order) == signature(expected, given, order)

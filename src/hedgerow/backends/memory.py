@@ -57,10 +57,7 @@ def _joined(path: Path) -> Table:
     if SUFFIXES[parts[0].suffix.lower()] != ".parquet":
         raise UnsupportedError(
             f"{path.name} stands for several files that are not Parquet",
-            hint=(
-                'protect, audit and apply put text files together by engine="duckdb" (--engine duckdb); put others '
-                "together first"
-            ),
+            hint='use engine="duckdb" (--engine duckdb) for text files; put others together first',
         )
     scan = Scan.from_files(parts)
     tables = []

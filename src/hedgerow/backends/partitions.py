@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -16,6 +15,7 @@ from ..columns.column import Column
 from ..columns.cover import Cover
 from ..columns.table import Table
 from ..hierarchy import TOP
+from ..kernels import Bools, Ints32, UInts32
 from ..kernels.compiled import checked
 from ..plan import Partition, Recoded
 from .base import Transformed
@@ -71,7 +71,7 @@ def coded_tree(recoding: Partition, columns: list[Column]) -> CodedTree:
     subset = np.array(recoding.subset, np.int64)
     bar = np.zeros(len(split), np.int64)
     subset_at = np.zeros(len(split), np.int64)
-    tables: list[npt.NDArray[np.bool_]] = []
+    tables: list[Bools] = []
     length = 0
     for j, column in enumerate(columns):
         here = np.flatnonzero(split == j)
@@ -101,9 +101,7 @@ def coded_tree(recoding: Partition, columns: list[Column]) -> CodedTree:
     )
 
 
-def route(
-    recoding: Partition, columns: list[Column], out: npt.NDArray[np.uint32] | None = None
-) -> npt.NDArray[np.uint32]:
+def route(recoding: Partition, columns: list[Column], out: UInts32 | None = None) -> UInts32:
     """Return the leaf number of each row, given the encoded columns in the recoding's order.
 
     `out` is the array to fill, by default a new one.
@@ -128,7 +126,7 @@ def recode(recoding: Partition, table: Table) -> Transformed:
         at = place[np.asarray(cells)]
         released[recoded.name] = ReleasedCodes(recoded.name, kind, entries, leaf, at)
 
-    def outside(j: int) -> Iterator[tuple[slice, npt.NDArray[np.bool_]]]:
+    def outside(j: int) -> Iterator[tuple[slice, Bools]]:
         column, cells = columns[j], np.asarray(recoding.leaf_cells[j])
         categories = () if column.is_number else column.values
         cover = Cover.from_cells(recoding.columns[j].cells, categories, column.exact)
@@ -162,7 +160,7 @@ def with_star(entries: pa.Array) -> tuple[pa.Array, int]:
     return pa.concat_arrays([entries, star]), len(entries)
 
 
-def labels_of(recoded: Recoded) -> tuple[pa.Array, npt.NDArray[np.int32]]:
+def labels_of(recoded: Recoded) -> tuple[pa.Array, Ints32]:
     """Return a column's distinct released values, perhaps with a missing one, and the index of each cell's value.
 
     They are text if any of them is, otherwise doubles without a negative zero.

@@ -171,9 +171,8 @@ class ChunkedTable(StoredTable):
         names = [self._field(n).name for n in dict.fromkeys(names) if n not in self._codings]
         nested = [n for n in names if pa.types.is_nested(self._field(n).type)]
         if nested:
-            listed = ", ".join(map(repr, nested))
             raise UnsupportedError(
-                f"columns hold nested values: {listed}",
+                f"columns hold nested values: {', '.join(map(repr, nested))}",
                 hint="leave them out, flatten them, or use the engine that works in memory",
             )
         if not names:

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import SchemaError
+from ..kernels import Floats, Ints
 from ..notation import DAY, Exact, number
 from ..schema import Kind
 from .arrays import inexact, slices
@@ -47,7 +48,7 @@ class Dictionary:
         return self.is_number or self.kind == "ordinal"
 
     @property
-    def deviations(self) -> NDArray[np.float64]:
+    def deviations(self) -> Floats:
         """Return the values as doubles; exact numbers minus the least of them, for use in differences only."""
         values = [float(v - self.exact[0]) for v in self.exact] if self.exact else self.values
         return np.asarray(values, np.float64)
@@ -92,7 +93,7 @@ class ValueCounts(Dictionary):
     kind: Kind
     unit: str
     values: Any
-    counts: NDArray[np.int64]
+    counts: Ints
     missing: int = 0
     exact: Sequence[Exact] = ()
     events: tuple[str, ...] = ()
@@ -115,7 +116,7 @@ class ValueCounts(Dictionary):
         """Return the number of records."""
         return self.known + self.missing
 
-    def frequent(self, most: int) -> NDArray[np.int64]:
+    def frequent(self, most: int) -> Ints:
         """Return a level for each code, with the missing code last; shape (n_values + 1,).
 
         If there are at most `most` values, each keeps its code as level. Otherwise the `most` frequent
@@ -135,7 +136,7 @@ class ValueCounts(Dictionary):
         return level
 
 
-def tally(codes: NDArray[Any], n_codes: int) -> NDArray[np.int64]:
+def tally(codes: NDArray[Any], n_codes: int) -> Ints:
     """Return how often each code occurs, counting in slices because counting widens the codes."""
     counts = np.zeros(n_codes, np.int64)
     for rows in slices(len(codes), _TALLIED):
@@ -186,22 +187,22 @@ class Column(Dictionary):
         return f"Column({self.name!r}, {self.kind!r}, {len(self.codes)} rows, {self.n_values} values)"
 
     @property
-    def by_code(self) -> NDArray[np.float64]:
+    def by_code(self) -> Floats:
         """Return the value of each code as a number, NaN for a missing value; shape (n_values + 1,)."""
         return np.append(np.asarray(self.values, np.float64), np.nan)
 
     @property
-    def numbers(self) -> NDArray[np.float64]:
+    def numbers(self) -> Floats:
         """Return the value of each row as a number, NaN if missing; shape (n_rows,)."""
         return self.by_code[self.codes]
 
     @property
-    def places(self) -> NDArray[np.float64]:
+    def places(self) -> Floats:
         """Return the number of each code, or its rank if numbers are exact, as `Cover` compares them."""
         return np.append(np.arange(self.n_values), np.nan) if self.exact else self.by_code
 
     @property
-    def doubles(self) -> NDArray[np.float64]:
+    def doubles(self) -> Floats:
         """Return `values` as doubles, if doubles can represent the column's numbers.
 
         Raises
@@ -213,7 +214,7 @@ class Column(Dictionary):
             raise inexact([self.name])
         return np.asarray(self.values, np.float64)
 
-    def codes_in(self, other: Column, *, unknown: int) -> NDArray[np.int64]:
+    def codes_in(self, other: Column, *, unknown: int) -> Ints:
         """Return each row's value as a code of another column; missing values stay missing.
 
         Parameters
@@ -244,15 +245,15 @@ class Column(Dictionary):
         """Return the count of each value, computed once."""
         return self.with_counts(tally(self.codes, self.n_values + 1))
 
-    def with_counts(self, counts: NDArray[np.int64]) -> ValueCounts:
+    def with_counts(self, counts: Ints) -> ValueCounts:
         """Return the values with the given counts, the last of which is for missing values."""
         return ValueCounts(
             self.name, self.kind, self.unit, self.values, counts[:-1], int(counts[-1]), self.exact, self.events
         )
 
     def crossed(
-        self, levels: NDArray[np.int64], others: Sequence[Column]
-    ) -> Iterator[tuple[NDArray[Any], NDArray[Any], NDArray[np.int64] | None]]:
+        self, levels: Ints, others: Sequence[Column]
+    ) -> Iterator[tuple[NDArray[Any], NDArray[Any], Ints | None]]:
         """Yield for each other column each row's level, looked up by its code here, and its code there.
 
         Yields
@@ -282,7 +283,7 @@ class Column(Dictionary):
             )
         return replace(self, events=tuple(events))
 
-    def counts(self) -> NDArray[np.int64]:
+    def counts(self) -> Ints:
         """Return the number of rows with each value, with missing values last; shape (n_values + 1,)."""
         counts = self.value_counts
         return np.append(counts.counts, counts.missing)
@@ -345,9 +346,9 @@ class Bins:
 
     lookup: NDArray[Any]
     n_bins: int
-    lo: NDArray[np.float64]
-    hi: NDArray[np.float64]
-    thresholds: NDArray[np.float64]
+    lo: Floats
+    hi: Floats
+    thresholds: Floats
     public: bool = False
 
     @property
@@ -366,7 +367,7 @@ class Bins:
         return self.lookup[codes] if self.changes else codes
 
 
-def grid_bins(counts: ValueCounts, points: NDArray[np.float64]) -> Bins:
+def grid_bins(counts: ValueCounts, points: Floats) -> Bins:
     """Cut a column of numbers at public points; each bin runs from one point up to, but excluding, the next.
 
     Bins without values are left out; each threshold is the point where the bin above it begins.
@@ -384,9 +385,7 @@ def grid_bins(counts: ValueCounts, points: NDArray[np.float64]) -> Bins:
     return Bins(*_bins_from(values, first), points[occupied[1:] - 1], True)
 
 
-def _bins_from(
-    values: NDArray[np.float64], first: NDArray[np.int64]
-) -> tuple[NDArray[Any], int, NDArray[np.float64], NDArray[np.float64]]:
+def _bins_from(values: Floats, first: Ints) -> tuple[NDArray[Any], int, Floats, Floats]:
     """Return the lookup, number, minima and maxima of bins that begin at the codes in `first`."""
     ends = np.append(first[1:], len(values))[: len(first)]
     bins = np.repeat(np.arange(len(first)), ends - first)

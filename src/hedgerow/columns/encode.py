@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from ..errors import InputError, SchemaError
 from ..io.text_cells import parse_dates
+from ..kernels import Bools, Floats, Ints
 from ..kernels.sorting import stable_sort
 from ..notation import DAY, beyond_years
 from ..schema import Kind
@@ -87,7 +88,7 @@ def encode(name: str, array: pa.ChunkedArray, kind: Kind, unit: str | None = Non
     return _encode_categories(name, array, kind)
 
 
-def natural_order(name: str, values: pa.Array) -> NDArray[np.int64]:
+def natural_order(name: str, values: pa.Array) -> Ints:
     """Return the positions that sort distinct values into the order that columns use.
 
     A dictionary in this order can usually be used as it is: its positions are already the column's codes.
@@ -211,9 +212,7 @@ def _encode_numbers(name: str, kind: Kind, unit: str, numbers: NDArray[Any]) -> 
     return Column(name, kind, unit, codes, values, n < len(distinct))
 
 
-def _encode_narrow(
-    name: str, kind: Kind, unit: str, numbers: NDArray[np.int64], present: NDArray[np.bool_] | None = None
-) -> Column | None:
+def _encode_narrow(name: str, kind: Kind, unit: str, numbers: Ints, present: Bools | None = None) -> Column | None:
     """Encode whole numbers by a lookup table over their range; return None if the range is too wide."""
     values_present = numbers if present is None else numbers[present]
     if not len(values_present):
@@ -231,7 +230,7 @@ def _encode_narrow(
     return Column(name, kind, unit, lut[offset], values, present is not None)
 
 
-def _ranked(numbers: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[Any]]:
+def _ranked(numbers: Floats) -> tuple[Floats, NDArray[Any]]:
     """Return the distinct numbers in ascending order, NaN last, and the index of each row's number among them."""
     missing = np.isnan(numbers)
     n_missing = int(np.count_nonzero(missing))

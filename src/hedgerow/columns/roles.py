@@ -197,9 +197,8 @@ def refuse_identifiers(table: Table, names: Sequence[str]) -> None:
     """Raise SchemaError if undeclared columns look like identifiers."""
     suspects = [n for n in names if _names_people(n) or _describe(table, n).role == "identifier"]
     if suspects:
-        listed = ", ".join(map(repr, suspects))
         raise SchemaError(
-            f"undeclared columns look like identifiers: {listed}",
+            f"undeclared columns look like identifiers: {', '.join(map(repr, suspects))}",
             hint="leave them out (identifiers=, --identifiers), or declare them harmless (other=, --other)",
         )
 
@@ -528,10 +527,7 @@ def check_weights(table: Table, name: str) -> Column:
     if bad:
         raise InputError(
             f"{bad:,} sampling weights in {name!r} are missing, infinite or below 1",
-            hint=(
-                "a weight says how many people a record stands for: multiply weights that were normed, or leave the "
-                "column out; exact weights find people"
-            ),
+            hint="a weight is the people a record stands for: multiply normed ones, or leave the column out",
         )
     return column
 

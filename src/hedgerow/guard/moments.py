@@ -85,11 +85,11 @@ def tilts_of(levels: Floats, weights: Floats, mean: Floats, variance: Floats) ->
     powers = np.stack([levels, levels**2, levels**3, levels**4], axis=1)
     log_weights, theta = np.log(weights), np.zeros_like(target)
 
-    def dual(theta: Floats, of: Ints) -> Floats:
+    def dual(theta: Floats, pairs: Ints) -> Floats:
         energy = theta @ powers[:, :2].T + log_weights
         top = energy.max(axis=1, keepdims=True)
         total = np.log(np.exp(energy - top).sum(axis=1)) + top[:, 0]
-        return np.asarray(total - (theta * target[of]).sum(axis=1), np.float64)
+        return np.asarray(total - (theta * target[pairs]).sum(axis=1), np.float64)
 
     unsolved = np.arange(len(theta))
     for _ in range(_TRIES):

@@ -206,9 +206,8 @@ def _refuse_words(table: Table, missing: Collection[str]) -> None:
         and pc.any(pc.is_in(as_text(table.entries(name)).cast(pa.string()), words)).as_py()
     ]
     if affected:
-        names = ", ".join(map(repr, affected))
         raise InputError(
-            f"missing= names words that stand in {names} of a table that is not a text file",
+            f"missing= names words that stand in {', '.join(map(repr, affected))} of a table that is not a text file",
             hint="make those cells missing (null) in the table itself; missing= is for CSV files and workbooks",
         )
 

@@ -191,9 +191,8 @@ def _check(xml: bytes, top: int, where: str) -> None:
         raise ValueError("the numbers of the rows do not rise")
     merged = _MERGED.findall(xml)
     if header := [ref.decode() for ref, first in merged if int(first) <= top]:
-        cells = ", ".join(header[:3])
         raise InputError(
-            f"{where} has merged cells in its header: {cells}",
+            f"{where} has merged cells in its header: {', '.join(header[:3])}",
             hint="unmerge them; the first row names every column, each by a name of its own",
         )
     if merged:
@@ -203,9 +202,8 @@ def _check(xml: bytes, top: int, where: str) -> None:
         )
     if unknown := _UNKNOWN_FORMULA.findall(xml):
         columns = sorted({column.decode() for column, _ in unknown}, key=lambda c: (len(c), c))
-        named = ", ".join(columns[:5])
         raise InputError(
-            f"{where} has {len(unknown)} formulas whose values are not stored, in column {named}",
+            f"{where} has {len(unknown)} formulas whose values are not stored, in column {', '.join(columns[:5])}",
             hint="open the workbook in Excel or LibreOffice and save it: that stores them",
         )
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from . import Bools, Floats, Ints, Records
 from .compiled import checked, inner
 
 # steps of Shell's sort (Sedgewick 1986); groups of at most 77 are sorted by insertion
@@ -53,7 +55,7 @@ class Shares(NamedTuple):
 
 
 @checked
-def close_runs(counts, starts, previous, least):  # type: ignore[no-untyped-def]
+def close_runs(counts: Ints, starts: Ints, previous: Ints, least: int) -> tuple[Ints, Bools]:
     """Number the runs of sorted values, each closed at `least` people; -1 marks what is left over.
 
     A value that `least` people have is a run by itself. Without `starts` each record counts. With it
@@ -87,7 +89,16 @@ def close_runs(counts, starts, previous, least):  # type: ignore[no-untyped-def]
 
 
 @checked
-def draw_by_moments(sizes, uniform, towards, missing, pair, whole, levels, out):  # type: ignore[no-untyped-def]
+def draw_by_moments(
+    sizes: Ints,
+    uniform: Floats,
+    towards: Floats,
+    missing: Floats,
+    pair: Ints,
+    whole: int,
+    levels: Levels,
+    out: NDArray[Any],
+) -> None:
     """Draw the runs of each group evenly over its tilted distribution; items of a group ascend.
 
     Parameters
@@ -140,7 +151,9 @@ def draw_by_moments(sizes, uniform, towards, missing, pair, whole, levels, out):
 
 
 @checked
-def draw_by_shares(sizes, uniform, towards, shares, public, smoothed, out):  # type: ignore[no-untyped-def]
+def draw_by_shares(
+    sizes: Ints, uniform: Floats, towards: Floats, shares: Shares, public: Floats, smoothed: float, out: NDArray[Any]
+) -> None:
     """Draw the codes of each group evenly over its shares, smoothed by the public ones; items ascend.
 
     Parameters
@@ -176,7 +189,7 @@ def draw_by_shares(sizes, uniform, towards, shares, public, smoothed, out):  # t
 
 
 @checked
-def order_within(sizes, scores, out):  # type: ignore[no-untyped-def]
+def order_within(sizes: Ints, scores: NDArray[Any], out: NDArray[Any]) -> None:
     """Write where the item of each score stands in its group's ascending order, counted from 0 over all items."""
     order, at = np.arange(out.shape[0]), 0
     for n in sizes:
@@ -194,7 +207,7 @@ def order_within(sizes, scores, out):  # type: ignore[no-untyped-def]
 
 
 @inner
-def _faults(u, row, bins, sides, ends, impossible):  # type: ignore[no-untyped-def]
+def _faults(u: int, row: int, bins: NDArray[Any], sides: Records, ends: Ints, impossible: NDArray[Any]) -> int:
     """Count the impossible pairs of a row that unit u takes part in."""
     n = 0
     for i in range(ends[u], ends[u + 1]):
@@ -204,7 +217,9 @@ def _faults(u, row, bins, sides, ends, impossible):  # type: ignore[no-untyped-d
 
 
 @inner
-def _more_faults(u, one, two, bins, sides, ends, impossible):  # type: ignore[no-untyped-def]
+def _more_faults(
+    u: int, one: int, two: int, bins: NDArray[Any], sides: Records, ends: Ints, impossible: NDArray[Any]
+) -> int:
     """Return how many impossible pairs there are more if two rows swap their values of unit u."""
     n = 0
     for i in range(ends[u], ends[u + 1]):
@@ -217,7 +232,16 @@ def _more_faults(u, one, two, bins, sides, ends, impossible):  # type: ignore[no
 
 
 @checked
-def swap_impossible(sizes, place, unit, bins, sides, ends, impossible, looked):  # type: ignore[no-untyped-def]
+def swap_impossible(
+    sizes: Ints,
+    place: NDArray[Any],
+    unit: Ints,
+    bins: NDArray[Any],
+    sides: Records,
+    ends: Ints,
+    impossible: NDArray[Any],
+    looked: int,
+) -> None:
     """Swap values inside groups to lower the number of impossible pairs.
 
     Swaps that change nothing are made as well at first, because they open others.
@@ -288,13 +312,13 @@ class PairErrors(NamedTuple):
 
 
 @inner
-def _excess(off, slack):  # type: ignore[no-untyped-def]
+def _excess(off: int, slack: int) -> int:
     """Return what of a difference lies beyond the slack on either side of 0."""
     return off - slack if off > slack else min(off + slack, 0)
 
 
 @inner
-def _count(cell, step, counts, gains):  # type: ignore[no-untyped-def]
+def _count(cell: int, step: int, counts: Records, gains: Records) -> None:
     """Add `step` to a count, and write its gains."""
     count, gain = counts[cell], gains[cell]
     count.excess += step
@@ -305,7 +329,7 @@ def _count(cell, step, counts, gains):  # type: ignore[no-untyped-def]
 
 
 @inner
-def _swap(u, a, b, keep, errors):  # type: ignore[no-untyped-def]
+def _swap(u: int, a: int, b: int, keep: bool, errors: PairErrors) -> int:
     """Return how the loss changes if rows a and b swap their values of unit u; with `keep` they do."""
     unit, bins, scores, pairs, counts, gains, products = errors
     n_rows, n_columns = bins.shape
@@ -345,7 +369,7 @@ def _swap(u, a, b, keep, errors):  # type: ignore[no-untyped-def]
 
 
 @checked
-def swap_towards(sizes, place, errors, turns):  # type: ignore[no-untyped-def]
+def swap_towards(sizes: Ints, place: NDArray[Any], errors: PairErrors, turns: int) -> None:
     """Swap values inside groups while that brings pairs of columns nearer to what is wanted.
 
     The loss is the sum of squares of what counts and products lie beyond their slack, each over the variance

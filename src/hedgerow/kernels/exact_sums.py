@@ -10,8 +10,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import numpy.typing as npt
 
+from . import Floats, Ints, Ints32
 from .compiled import checked, inlined
 
 # A sum of units over 2^33 rows fits 64 bits; a product of two units fits 60 bits and so splits into
@@ -20,7 +20,7 @@ UNIT_BITS = 30
 _EPS = float(np.finfo(np.float64).eps)
 
 
-def scale(values: npt.NDArray[np.float64], counts: npt.NDArray[np.int64]) -> npt.NDArray[np.int32]:
+def scale(values: Floats, counts: Ints) -> Ints32:
     """Return the centred units of a column's values, and 0 for the missing code at the end.
 
     Parameters
@@ -48,7 +48,7 @@ def scale(values: npt.NDArray[np.float64], counts: npt.NDArray[np.int64]) -> npt
 
 
 @inlined
-def _product(v, m):  # type: ignore[no-untyped-def]
+def _product(v: float, m: float) -> tuple[float, float]:
     """Return the product of two doubles and what its rounding lost."""
     split = 134217729.0  # 2^27 + 1: cuts a double into two of 26 bits (Veltkamp)
     upper = v * split - (v * split - v)
@@ -59,7 +59,7 @@ def _product(v, m):  # type: ignore[no-untyped-def]
 
 
 @checked
-def _mean(values, counts):  # type: ignore[no-untyped-def]
+def _mean(values: Floats, counts: Ints) -> tuple[float, float]:
     """Return the mean of values in [-1, 1] and its rounding error, computed with twice a double's digits."""
     total, lost, n = 0.0, 0.0, 0
     for i in range(values.shape[0]):
@@ -78,7 +78,7 @@ def _mean(values, counts):  # type: ignore[no-untyped-def]
 
 
 @checked
-def _deviations(values, counts):  # type: ignore[no-untyped-def]
+def _deviations(values: Floats, counts: Ints) -> Floats:
     off = np.full(values.shape[0], np.nan)
     used = np.empty(values.shape[0], np.int64)
     n, largest, whole = 0, 0.0, True
@@ -105,7 +105,7 @@ def _deviations(values, counts):  # type: ignore[no-untyped-def]
     return off
 
 
-def deviations(values: npt.NDArray[np.float64], counts: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+def deviations(values: Floats, counts: Ints) -> Floats:
     """Return values less their mean, times the power of two that brings the values into [-1, 1].
 
     The mean is exact to twice the digits of a double: neither huge values that
@@ -127,7 +127,7 @@ def deviations(values: npt.NDArray[np.float64], counts: npt.NDArray[np.int64]) -
 
 
 @checked
-def _total(values):  # type: ignore[no-untyped-def]
+def _total(values: Floats) -> float:
     total, lost = 0.0, 0.0
     for i in range(values.shape[0]):
         both = total + values[i]
@@ -139,7 +139,7 @@ def _total(values):  # type: ignore[no-untyped-def]
     return total + lost
 
 
-def total(values: npt.NDArray[np.float64]) -> float:
+def total(values: Floats) -> float:
     """Return the sum of doubles, with the accumulated rounding error added at the end (Neumaier).
 
     Examples

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import UnsupportedError
+from . import Codes, Ints, UInts32
 from .compiled import checked
 
 # The golden ratio in 64 bits; it is odd, so multiplying by it keeps different keys apart.
@@ -18,7 +21,9 @@ MOST = 1 << 30
 
 
 @checked
-def _fill(keys, start, labels, table, distinct, first, n):  # type: ignore[no-untyped-def]
+def _fill(
+    keys: Ints, start: int, labels: UInts32, table: UInts32, distinct: Ints, first: Ints, n: int
+) -> tuple[int, int]:
     """Number the keys from `start` on until `distinct` is full; return the next position and how many are distinct."""
     mask = np.uint64(table.shape[0] - 1)
     for i in range(start, keys.shape[0]):
@@ -44,7 +49,7 @@ def _fill(keys, start, labels, table, distinct, first, n):  # type: ignore[no-un
     return keys.shape[0], n
 
 
-def _number(keys: NDArray[np.int64], labels: NDArray[np.uint32]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _number(keys: Ints, labels: UInts32) -> tuple[Ints, Ints]:
     """Number keys by first appearance; return the distinct keys and the position where each first occurs."""
     size = 1 << 12  # grows with the groups: while they are few, all stays in the cache
     # at most a quarter full, so that chains of slots stay short
@@ -66,7 +71,7 @@ def _number(keys: NDArray[np.int64], labels: NDArray[np.uint32]) -> tuple[NDArra
 
 
 @checked
-def place(labels, at, out):  # type: ignore[no-untyped-def]
+def place(labels: NDArray[Any], at: Ints, out: NDArray[Any]) -> None:
     """Write every row's position at the next place of its label, `at[label]`, and advance that place."""
     for i in range(labels.shape[0]):
         label = labels[i]
@@ -74,7 +79,7 @@ def place(labels, at, out):  # type: ignore[no-untyped-def]
         at[label] += 1
 
 
-def number_keys(keys: NDArray[np.int64]) -> tuple[NDArray[np.uint32], NDArray[np.int64], NDArray[np.int64]]:
+def number_keys(keys: Ints) -> tuple[UInts32, Ints, Ints]:
     """Return each key's rank among the distinct keys, the distinct keys, and where each first occurs.
 
     Parameters
@@ -117,7 +122,9 @@ def number_keys(keys: NDArray[np.int64]) -> tuple[NDArray[np.uint32], NDArray[np
 
 
 @checked
-def _distinct(codes, starts, last_seen, table, labels, members, ends):  # type: ignore[no-untyped-def]
+def _distinct(
+    codes: Codes, starts: Ints, last_seen: Ints, table: Ints, labels: Ints, members: UInts32, ends: Ints
+) -> int:
     mask = np.uint64(table.shape[0] - 1)
     n_sets, begin = 0, 0
     for g in range(starts.shape[0]):
@@ -157,9 +164,7 @@ def _distinct(codes, starts, last_seen, table, labels, members, ends):  # type: 
     return n_sets
 
 
-def distinct_sets(
-    codes: NDArray[np.unsignedinteger], starts: NDArray[np.int64], n_codes: int
-) -> tuple[NDArray[np.int64], NDArray[np.uint32], NDArray[np.int64]]:
+def distinct_sets(codes: Codes, starts: Ints, n_codes: int) -> tuple[Ints, UInts32, Ints]:
     """Return the index of each group's set of codes, and the members of every distinct set.
 
     Parameters

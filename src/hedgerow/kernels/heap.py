@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from . import Floats, Ints
 from .compiled import inner
 
 
 @inner
-def _is_before(a, b, first, second):  # type: ignore[no-untyped-def]
+def _is_before(a: int, b: int, first: Floats, second: Ints | None) -> bool:
     if first[a] != first[b]:
         return first[a] > first[b]
     if second is not None and second[a] != second[b]:
@@ -16,7 +17,7 @@ def _is_before(a, b, first, second):  # type: ignore[no-untyped-def]
 
 
 @inner
-def sift(heap, place, i, size, first, second):  # type: ignore[no-untyped-def]
+def sift(heap: Ints, place: Ints, i: int, size: int, first: Floats, second: Ints | None) -> None:
     """Move the entry at position i up or down until the heap is in order.
 
     The largest `first` is on top; ties go to the largest `second` (None: there is no second key),

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from . import Floats, Ints
 from .compiled import inner, kernel
 from .heap import sift
 from .measures import entropy, largest, number_terms, ranked_gain, share_gain
@@ -112,7 +113,9 @@ class JoinGroups(NamedTuple):
 
 
 @inner
-def _excess(sums, a, b, limits, enough, first, buffer):  # type: ignore[no-untyped-def]
+def _excess(
+    sums: Floats, a: int, b: int, limits: Limits, enough: float, first: int, buffer: Floats
+) -> tuple[float, int]:
     """Return the largest ratio of a group's disclosure to its limit, and the last term that was looked at.
 
     If b differs from a, the ratio is that of their union. The search begins at the term `first` and stops at a
@@ -151,7 +154,7 @@ def _excess(sums, a, b, limits, enough, first, buffer):  # type: ignore[no-untyp
 
 
 @kernel
-def measure(sums, limits, excess):  # type: ignore[no-untyped-def]
+def measure(sums: Floats, limits: Limits, excess: Floats) -> None:
     """Write the excess of every group: its largest ratio of disclosure to limit."""
     buffer = np.empty(sums.shape[1])
     for g in range(sums.shape[0]):
@@ -159,13 +162,13 @@ def measure(sums, limits, excess):  # type: ignore[no-untyped-def]
 
 
 @inner
-def _less(value, number, least, first):  # type: ignore[no-untyped-def]
+def _less(value: float, number: int, least: float, first: int) -> bool:
     """Return whether a value is less than the least so far, or equal to it with a lower number."""
     return value < least * (1.0 - ALIKE) or (value <= least * (1.0 + ALIKE) and number < first)
 
 
 @inner
-def _ward_loss(n, means, i, j, most):  # type: ignore[no-untyped-def]
+def _ward_loss(n: Floats, means: Floats, i: int, j: int, most: float) -> float:
     """Return Ward's loss of a join (J. Ward 1963), n_i n_j / (n_i + n_j) |m_i - m_j|^2; infinity if above `most`."""
     factor = n[i] * n[j] / (n[i] + n[j])
     farthest, distance, m = most * (1.0 + 2 * ALIKE) / factor, 0.0, means.shape[1]
@@ -180,7 +183,7 @@ def _ward_loss(n, means, i, j, most):  # type: ignore[no-untyped-def]
 
 
 @inner
-def _partner(groups, limits, i, buffer):  # type: ignore[no-untyped-def]
+def _partner(groups: JoinGroups, limits: Limits, i: int, buffer: Floats) -> np.int64:
     """Return the group to merge with i: the cheapest whose union with i meets its limits.
 
     The loss is that of explained variance if the two groups are joined. If no union meets its limits, return the
@@ -239,7 +242,7 @@ def _partner(groups, limits, i, buffer):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def join(groups, limits, most):  # type: ignore[no-untyped-def]
+def join(groups: JoinGroups, limits: Limits, most: int) -> bool:
     """Join the worst group to its partner until no excess is above 1, or until `most` joins are made.
 
     Return whether there may be more to do; a single remaining group stays as it is.
@@ -308,7 +311,7 @@ class Refusal(NamedTuple):
 
 
 @inner
-def _admitted(sums, gains, c, r, pad):  # type: ignore[no-untyped-def]
+def _admitted(sums: Floats, gains: Floats, c: int, r: Refusal, pad: Floats) -> float:
     """Return 0 if the method refuses part c, otherwise 2 minus the largest excess of its two sides.
 
     For a joined group, only the part itself counts, not the rest of the group.
@@ -333,13 +336,13 @@ def _admitted(sums, gains, c, r, pad):  # type: ignore[no-untyped-def]
 
 
 @kernel  # sums and minima of arrays need numba's references
-def _distance(admitted, joined):  # type: ignore[no-untyped-def]
+def _distance(admitted: Floats, joined: bool) -> float:
     """Return the sum over the parts; for a joined group the minimum, as one refused part explains why it was joined."""
     return admitted.min() if joined else admitted.sum()
 
 
 @kernel
-def distances(sums, gains, refusal):  # type: ignore[no-untyped-def]
+def distances(sums: Floats, gains: Floats, refusal: Refusal) -> Floats:
     """Return every state's distance from refusal, from the sums of its parts: (s, p, w) and (s, p, 2 g)."""
     distance = np.empty(sums.shape[0])
     pad = np.empty((3, sums.shape[2]))
@@ -352,7 +355,16 @@ def distances(sums, gains, refusal):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def shake(values, sums, gains, distance, bar, pairs, refusal, visited):  # type: ignore[no-untyped-def]
+def shake(
+    values: Ints,
+    sums: Floats,
+    gains: Floats,
+    distance: Floats,
+    bar: float,
+    pairs: Ints,
+    refusal: Refusal,
+    visited: Floats,
+) -> None:
     """Swap the values of pairs of members in every state as long as its distance is at most `bar`.
 
     Parameters

@@ -5,15 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..progress import done
-from . import Floats
+from . import Floats, Ints, UInts32
 from .compiled import checked
-from .neighbours import build, delete, farthest, nearest
+from .neighbours import KdTree, build, delete, farthest, nearest
 from .siphash import unit_interval, word_at
 
-Groups = NDArray[np.int64]
+Groups = Ints
 
 # numbers that may be read between two checks for interrupts
 SLICE = 100_000_000
@@ -67,7 +66,7 @@ def _add_up(points: Floats, total: Floats) -> None:
 
 
 @checked
-def _mdav(tree, points, k, group, total, state, most):  # type: ignore[no-untyped-def]
+def _mdav(tree: KdTree, points: Floats, k: int, group: Groups, total: Floats, state: Groups, most: int) -> bool:
     """Form up to `most` groups; return whether any remain to be formed."""
     near, gaps = np.empty(k, np.int64), np.empty(k)
     for _ in range(most):
@@ -90,7 +89,7 @@ def _mdav(tree, points, k, group, total, state, most):  # type: ignore[no-untype
     return True
 
 
-def mdav_gower(numbers: Floats, codes: NDArray[np.int64], categories: NDArray[np.int64], k: int) -> Groups:
+def mdav_gower(numbers: Floats, codes: Ints, categories: Ints, k: int) -> Groups:
     """Return MDAV groups by Gower's distance: |x - y| over the range, and 1 for unequal categories.
 
     The centre of a set is its means and its most frequent categories. Every search
@@ -122,7 +121,15 @@ def mdav_gower(numbers: Floats, codes: NDArray[np.int64], categories: NDArray[np
 
 
 @checked
-def _mdav_gower(numbers, codes, k, group, remaining, state, most):  # type: ignore[no-untyped-def]
+def _mdav_gower(
+    numbers: Floats,
+    codes: Ints,
+    k: int,
+    group: Groups,
+    remaining: tuple[Ints, Floats, Ints, Floats],
+    state: Groups,
+    most: int,
+) -> bool:
     """Form up to `most` groups; return whether any remain to be formed.
 
     `remaining` is of the records in no group yet: their ids in front, sums, counts per category, and
@@ -176,13 +183,7 @@ def _mdav_gower(numbers, codes, k, group, remaining, state, most):  # type: igno
 
 @checked
 def _gower(
-    numbers: Floats,
-    codes: NDArray[np.int64],
-    ids: NDArray[np.int64],
-    left: int,
-    centre: Floats,
-    categories: NDArray[np.int64],
-    distance: Floats,
+    numbers: Floats, codes: Ints, ids: Ints, left: int, centre: Floats, categories: Ints, distance: Floats
 ) -> None:
     for i in range(left):
         record, gap = ids[i], 0.0
@@ -199,7 +200,7 @@ _TRIES = 32
 
 
 @checked
-def swap_ranks(n: int, window: int, k0: Any, k1: Any) -> NDArray[np.int64]:
+def swap_ranks(n: int, window: int, k0: Any, k1: Any) -> Ints:
     """Return a random pairing of the ranks 0..n-1: each unpaired rank takes a free one above it.
 
     Parameters
@@ -249,7 +250,7 @@ def swap_ranks(n: int, window: int, k0: Any, k1: Any) -> NDArray[np.int64]:
     return partner
 
 
-Index = NDArray[np.uint32]
+Index = UInts32
 
 
 @checked

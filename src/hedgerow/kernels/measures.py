@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from . import Ints
+from . import Floats, Ints
 from .compiled import checked
 
 
 @checked
-def number_terms(n, total, square):  # type: ignore[no-untyped-def]
+def number_terms(n: float, total: float, square: float) -> tuple[float, float]:
     """Return a group's disclosure of a number as a fraction (gain, public).
 
     It is the public squared error less the error of guessing the group's mean, divided by
@@ -39,7 +39,7 @@ def number_terms(n, total, square):  # type: ignore[no-untyped-def]
 
 
 @checked
-def brier_terms(counts, public, begin, end, rest):  # type: ignore[no-untyped-def]
+def brier_terms(counts: npt.NDArray[Any], public: Floats, begin: int, end: int, rest: float) -> tuple[float, float]:
     """Return a group's disclosure of a category as a fraction (gain, public).
 
     It is the Brier score of guessing the public shares P less that of guessing the
@@ -70,7 +70,9 @@ def brier_terms(counts, public, begin, end, rest):  # type: ignore[no-untyped-de
 
 
 @checked
-def share_gain(counts, begin, end, public, loss):  # type: ignore[no-untyped-def]
+def share_gain(
+    counts: npt.NDArray[Any], begin: int, end: int, public: Floats, loss: Floats
+) -> tuple[float, float, float]:
     """Return the terms of a group's Brier score as (known, gain, lost).
 
     The disclosure is gain / (known * lost): gain is the sum of (c - known P)^2, lost is
@@ -94,7 +96,9 @@ def share_gain(counts, begin, end, public, loss):  # type: ignore[no-untyped-def
 
 
 @checked
-def ranked_gain(counts, begin, end, n_known, public, loss):  # type: ignore[no-untyped-def]
+def ranked_gain(
+    counts: npt.NDArray[Any], begin: int, end: int, n_known: float, public: Floats, loss: Floats
+) -> tuple[float, float]:
     """Return the terms of a group's ranked score over ordered cells as (gain, lost), like `share_gain`."""
     gain = lost = above = 0.0
     for c in range(begin, end):
@@ -105,7 +109,7 @@ def ranked_gain(counts, begin, end, n_known, public, loss):  # type: ignore[no-u
 
 
 @checked
-def largest(counts, begin, end):  # type: ignore[no-untyped-def]
+def largest(counts: npt.NDArray[Any], begin: int, end: int) -> float:
     """Return the largest count from `begin` to `end`; 0 if there is none."""
     most = counts[begin] if end > begin else 0
     for c in range(begin, end):
@@ -114,7 +118,7 @@ def largest(counts, begin, end):  # type: ignore[no-untyped-def]
 
 
 @checked
-def entropy(counts, begin, end, n):  # type: ignore[no-untyped-def]
+def entropy(counts: npt.NDArray[Any], begin: int, end: int, n: float) -> float:
     """Return the entropy in nats of the counts from `begin` to `end`, which sum to n."""
     h = 0.0
     for c in range(begin, end):
@@ -124,7 +128,7 @@ def entropy(counts, begin, end, n):  # type: ignore[no-untyped-def]
 
 
 @checked
-def number_disclosures(counts, deviation, starts):  # type: ignore[no-untyped-def]
+def number_disclosures(counts: npt.NDArray[Any], deviation: Floats, starts: Ints) -> Floats:
     """Return every class's disclosure of a number (`number_terms`, divided); 0 if the public error is 0.
 
     Parameters
@@ -162,7 +166,7 @@ def number_disclosures(counts, deviation, starts):  # type: ignore[no-untyped-de
 
 
 @checked
-def brier_disclosures(counts, public, starts, whole):  # type: ignore[no-untyped-def]
+def brier_disclosures(counts: npt.NDArray[Any], public: Floats, starts: Ints, whole: float) -> Floats:
     """Return each class's disclosure of a categorical column: gain over loss of `brier_terms`; 0 if the loss is 0.
 
     Parameters
@@ -200,7 +204,7 @@ def largest_counts(counts: npt.NDArray[Any], starts: Ints) -> npt.NDArray[Any]:
 
 
 @checked
-def entropies(counts, starts, sizes):  # type: ignore[no-untyped-def]
+def entropies(counts: npt.NDArray[Any], starts: Ints, sizes: npt.NDArray[Any]) -> Floats:
     """Return the entropy in nats of every class; `sizes` are the sums of the classes' counts."""
     h = np.zeros(sizes.shape[0])
     for g in range(h.shape[0]):
@@ -209,7 +213,9 @@ def entropies(counts, starts, sizes):  # type: ignore[no-untyped-def]
 
 
 @checked
-def squared_sums(starts, values, counts, deviation, floor):  # type: ignore[no-untyped-def]
+def squared_sums(
+    starts: Ints, values: npt.NDArray[Any], counts: npt.NDArray[Any], deviation: Floats, floor: float
+) -> tuple[Floats, Floats, Floats]:
     """Return per class the sums of deviations, of absolute deviations, and of squares with a floor.
 
     Parameters
@@ -243,7 +249,9 @@ def squared_sums(starts, values, counts, deviation, floor):  # type: ignore[no-u
 
 
 @checked
-def cell_counts(starts, values, counts, cell, n_cells):  # type: ignore[no-untyped-def]
+def cell_counts(
+    starts: Ints, values: npt.NDArray[Any], counts: npt.NDArray[Any], cell: npt.NDArray[Any], n_cells: int
+) -> Ints:
     """Return the non-zero counts of each class's cells, as three rows: class, cell and count.
 
     Parameters
@@ -276,7 +284,9 @@ def cell_counts(starts, values, counts, cell, n_cells):  # type: ignore[no-untyp
 
 
 @checked
-def _best_windows(starts, values, weights, share, width):  # type: ignore[no-untyped-def]
+def _best_windows(
+    starts: Ints, values: npt.NDArray[Any], weights: Ints, share: float, width: float
+) -> tuple[Ints, Floats]:
     best, at = np.zeros(starts.shape[0] - 1, np.int64), np.zeros(starts.shape[0] - 1)
     for g in range(starts.shape[0] - 1):
         first = starts[g]
@@ -303,7 +313,7 @@ def best_windows(
     weights: npt.NDArray[np.integer],
     share: float,
     width: float = 0.0,
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
+) -> tuple[Ints, Floats]:
     """Return the largest weight that one guess can hit in each group, and the lowest such guess.
 
     A guess g hits y when |g - y| <= share * |y| + width. For shares below 1 both

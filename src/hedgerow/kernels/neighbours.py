@@ -12,9 +12,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from . import Floats, Ints
+from . import Floats, Ints, Ints32, UInts32
 from .compiled import checked, inner
 
 _LEAF = 12
@@ -40,7 +39,7 @@ class KdTree(NamedTuple):
     hi: Any
 
 
-def build(points: NDArray[np.float64]) -> KdTree:
+def build(points: Floats) -> KdTree:
     """Return a tree over all rows of `points` (n, d), each box halved along its longest side."""
     n, d = points.shape
     depth = 0
@@ -80,7 +79,7 @@ def _halve(tree: KdTree, first_leaf: int) -> None:
 
 
 @inner
-def _select(points: NDArray[np.float64], ids: NDArray[np.int64], begin: int, end: int, middle: int, c: int) -> None:
+def _select(points: Floats, ids: Ints, begin: int, end: int, middle: int, c: int) -> None:
     """Reorder ``ids[begin:end]`` so that those before `middle` have the smallest values in column c."""
     left, right = begin, end - 1
     while left < right:
@@ -140,7 +139,7 @@ def delete(tree: KdTree, record: int) -> None:
 
 
 @inner
-def _to_box(tree: KdTree, node: int, q: NDArray[np.float64]) -> float:
+def _to_box(tree: KdTree, node: int, q: Floats) -> float:
     total = 0.0
     for c in range(q.size):
         gap = max(tree.lo[node, c] - q[c], q[c] - tree.hi[node, c], 0.0)
@@ -149,7 +148,7 @@ def _to_box(tree: KdTree, node: int, q: NDArray[np.float64]) -> float:
 
 
 @inner
-def _across_box(tree: KdTree, node: int, q: NDArray[np.float64]) -> float:
+def _across_box(tree: KdTree, node: int, q: Floats) -> float:
     total = 0.0
     for c in range(q.size):
         reach = max(abs(q[c] - tree.lo[node, c]), abs(q[c] - tree.hi[node, c]))
@@ -158,7 +157,7 @@ def _across_box(tree: KdTree, node: int, q: NDArray[np.float64]) -> float:
 
 
 @inner
-def _distance(points: NDArray[np.float64], i: int, q: NDArray[np.float64]) -> float:
+def _distance(points: Floats, i: int, q: Floats) -> float:
     total = 0.0
     for c in range(q.size):
         gap = points[i, c] - q[c]
@@ -166,8 +165,16 @@ def _distance(points: NDArray[np.float64], i: int, q: NDArray[np.float64]) -> fl
     return total
 
 
+@inner
+def _boxes_below(tree: KdTree, node: int, q: Floats) -> tuple[int, float, int, float]:
+    """Return the two boxes of a node and the squared distance to each, the farther box first."""
+    a, b = 2 * node + 1, 2 * node + 2
+    to_a, to_b = _to_box(tree, a, q), _to_box(tree, b, q)
+    return (b, to_b, a, to_a) if to_a < to_b else (a, to_a, b, to_b)
+
+
 @checked
-def farthest(tree: KdTree, q: NDArray[np.float64]) -> int:
+def farthest(tree: KdTree, q: Floats) -> int:
     """Return the record farthest from q, or -1 if none is left."""
     best, best_id = -1.0, -1
     stack, bounds = np.empty(_DEPTH, np.int64), np.empty(_DEPTH)
@@ -197,7 +204,7 @@ def farthest(tree: KdTree, q: NDArray[np.float64]) -> int:
 
 
 @checked
-def nearest(tree: KdTree, q: NDArray[np.float64], k: int, near: NDArray[np.int64], gaps: NDArray[np.float64]) -> int:
+def nearest(tree: KdTree, q: Floats, k: int, near: Ints, gaps: Floats) -> int:
     """Fill `near` and `gaps` with the k records nearest to q, nearest first; return how many were found."""
     filled = 0
     stack, bounds = np.empty(_DEPTH, np.int64), np.empty(_DEPTH)
@@ -208,13 +215,8 @@ def nearest(tree: KdTree, q: NDArray[np.float64], k: int, near: NDArray[np.int64
         if tree.count[node] == 0 or (filled == k and bound > gaps[k - 1]):
             continue
         if 2 * node + 1 < tree.start.size:
-            a, b = 2 * node + 1, 2 * node + 2
-            to_a, to_b = _to_box(tree, a, q), _to_box(tree, b, q)
             # the nearer box on top of the stack: what it holds closes others
-            if to_a < to_b:
-                a, b, to_a, to_b = b, a, to_b, to_a
-            stack[size], bounds[size] = a, to_a
-            stack[size + 1], bounds[size + 1] = b, to_b
+            stack[size], bounds[size], stack[size + 1], bounds[size + 1] = _boxes_below(tree, node, q)
             size += 2
         else:
             for i in range(tree.start[node], tree.end[node]):
@@ -231,9 +233,7 @@ def nearest(tree: KdTree, q: NDArray[np.float64], k: int, near: NDArray[np.int64
 
 
 @checked
-def nearest_ties(
-    tree: KdTree, weight: NDArray[np.int64], queries: NDArray[np.float64], paired: NDArray[np.int64]
-) -> NDArray[np.int64]:
+def nearest_ties(tree: KdTree, weight: Ints, queries: Floats, paired: Ints) -> Ints:
     """Return, for each query, how many records are as near as its paired one; 0 if any is nearer.
 
     Parameters
@@ -257,10 +257,7 @@ def nearest_ties(
             size -= 1
             node = stack[size]
             if 2 * node + 1 < tree.start.size:
-                a, b = 2 * node + 1, 2 * node + 2
-                to_a, to_b = _to_box(tree, a, q), _to_box(tree, b, q)
-                if to_a < to_b:
-                    a, b, to_a, to_b = b, a, to_b, to_a
+                a, to_a, b, to_b = _boxes_below(tree, node, q)
                 if to_a <= limit:
                     stack[size] = a
                     size += 1
@@ -280,7 +277,7 @@ def nearest_ties(
 
 
 @checked
-def summed(codes: NDArray[np.int32], starts: NDArray[np.int64], distances: Floats, out: Floats) -> None:
+def summed(codes: Ints32, starts: Ints, distances: Floats, out: Floats) -> None:
     """Write the distance between a person and each row, summed over the columns.
 
     Parameters
@@ -301,14 +298,7 @@ def summed(codes: NDArray[np.int32], starts: NDArray[np.int64], distances: Float
 
 
 @checked
-def agreeing(
-    codes: NDArray[np.int32],
-    starts: NDArray[np.int64],
-    distances: Floats,
-    within: Floats,
-    bits: int,
-    out: NDArray[np.uint32],
-) -> None:
+def agreeing(codes: Ints32, starts: Ints, distances: Floats, within: Floats, bits: int, out: Patterns) -> None:
     """Write the agreement pattern of a person with each row: every column's level in its own bits.
 
     Parameters
@@ -331,7 +321,7 @@ def agreeing(
                     out[i] += one
 
 
-Patterns = NDArray[np.uint32]
+Patterns = UInts32
 
 
 @checked

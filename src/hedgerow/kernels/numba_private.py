@@ -8,7 +8,6 @@ names each part that is used, and fails where a version of numba has another (de
 from __future__ import annotations
 
 import hashlib
-import os
 import pickle
 import platform
 import stat
@@ -22,6 +21,7 @@ from typing import Any
 from llvmlite import binding
 from numba.core import caching, codegen, compiler
 
+from ..files import this_user
 from ..progress import compiling
 
 # Code that a wheel brings along (scripts/build_kernels.py), for any processor of its kind: on Intel's and AMD's
@@ -50,10 +50,7 @@ class _TemporaryLocator(caching._SourceFileBackedLocatorMixin, caching._CacheLoc
     def __init__(self, py_func: Any, py_file: str) -> None:
         self._py_file, self._lineno = py_file, py_func.__code__.co_firstlineno
         # what is loaded from there is run, so it must not be anybody else's
-        if sys.platform == "win32":
-            user = 0  # every user has temporary files of their own there
-        else:
-            user = os.getuid()
+        user = this_user() or 0  # on Windows every user has temporary files of their own
         folder = Path(tempfile.gettempdir(), f"hedgerow-kernels-{user}")
         folder.mkdir(mode=0o700, exist_ok=True)
         # Not followed if it is a link, which might lead to somebody else's folder.

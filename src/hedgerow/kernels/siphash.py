@@ -14,8 +14,8 @@ import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
-from numpy.typing import NDArray
 
+from . import Bytes, Codes, Ints, Words
 from .compiled import checked, inlined
 
 C0, C1 = np.uint64(0x736F6D6570736575), np.uint64(0x646F72616E646F6D)
@@ -49,7 +49,9 @@ def sipround(context: Any, v0: Any, v1: Any, v2: Any, v3: Any) -> Any:
 
 
 @inlined
-def block(v0, v1, v2, v3, m):  # type: ignore[no-untyped-def]
+def block(
+    v0: np.uint64, v1: np.uint64, v2: np.uint64, v3: np.uint64, m: np.uint64
+) -> tuple[np.uint64, np.uint64, np.uint64, np.uint64]:
     """Mix one 64-bit word of the message into the state."""
     v3 ^= m
     for _ in range(2):  # fewer lines to compile than two calls, and no slower
@@ -58,7 +60,7 @@ def block(v0, v1, v2, v3, m):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def finish(v0, v1, v2, v3):  # type: ignore[no-untyped-def]
+def finish(v0: np.uint64, v1: np.uint64, v2: np.uint64, v3: np.uint64) -> np.uint64:
     """Return the 64-bit hash of the state."""
     v2 ^= _FF
     for _ in range(4):
@@ -67,7 +69,7 @@ def finish(v0, v1, v2, v3):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def finish_128(v0, v1, v2, v3):  # type: ignore[no-untyped-def]
+def finish_128(v0: np.uint64, v1: np.uint64, v2: np.uint64, v3: np.uint64) -> tuple[np.uint64, np.uint64]:
     """Return both words of the 128-bit hash; the state must have begun with `C1 ^ 0xEE`."""
     v2 ^= _EE
     for _ in range(4):
@@ -80,14 +82,14 @@ def finish_128(v0, v1, v2, v3):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def unit_interval(word):  # type: ignore[no-untyped-def]
+def unit_interval(word: np.uint64) -> float:
     """Return the leading 53 bits of a 64-bit word as a number in [0, 1)."""
     # 53 bits are what a double holds, so no draw is rounded up to 1.
     return float(word >> _11) * (1.0 / 9007199254740992.0)
 
 
 @checked
-def word_at(i, k0, k1):  # type: ignore[no-untyped-def]
+def word_at(i: np.uint64, k0: np.uint64, k1: np.uint64) -> np.uint64:
     """Return SipHash-2-4 of one 64-bit word: the i-th number of a keyed sequence."""
     v0, v1, v2, v3 = k0 ^ C0, k1 ^ C1, k0 ^ C2, k1 ^ C3
     v0, v1, v2, v3 = block(v0, v1, v2, v3, i)
@@ -96,7 +98,7 @@ def word_at(i, k0, k1):  # type: ignore[no-untyped-def]
 
 
 @checked
-def siphash_words(words, k0, k1):  # type: ignore[no-untyped-def]
+def siphash_words(words: Words, k0: np.uint64, k1: np.uint64) -> Words:
     """Return SipHash-2-4 of every 64-bit word (8 bytes, little-endian) under the key (k0, k1)."""
     out = np.empty(words.shape[0], np.uint64)
     for i in range(words.shape[0]):
@@ -105,7 +107,7 @@ def siphash_words(words, k0, k1):  # type: ignore[no-untyped-def]
 
 
 @checked
-def keep_or_move(codes, ids, k0, k1, p, d, out):  # type: ignore[no-untyped-def]
+def keep_or_move(codes: Codes, ids: Words, k0: np.uint64, k1: np.uint64, p: float, d: np.int64, out: Codes) -> None:
     """Keep each code with probability p, else change it to one of the other d - 1 codes at random.
 
     One draw in [0, 1) per row decides both: below p the code stays, the rest of the
@@ -125,9 +127,7 @@ def keep_or_move(codes, ids, k0, k1, p, d, out):  # type: ignore[no-untyped-def]
             out[i] = other + 1 if other >= code else other
 
 
-def draw(
-    codes: NDArray[np.unsignedinteger], ids: NDArray[np.uint64], key: tuple[int, int], p: float, d: int
-) -> NDArray[np.unsignedinteger]:
+def draw(codes: Codes, ids: Words, key: tuple[int, int], p: float, d: int) -> Codes:
     """Return randomized codes, in the type of `codes`.
 
     Parameters
@@ -149,7 +149,7 @@ def draw(
 
 
 @checked
-def hash_words(words, k0, k1, first, second):  # type: ignore[no-untyped-def]
+def hash_words(words: Words, k0: np.uint64, k1: np.uint64, first: Words, second: Words) -> None:
     """Hash every 64-bit word with SipHash-2-4-128; write the two halves of each hash into two arrays."""
     for i in range(words.shape[0]):
         v0, v1, v2, v3 = k0 ^ C0, k1 ^ C1 ^ _EE, k0 ^ C2, k1 ^ C3
@@ -160,7 +160,7 @@ def hash_words(words, k0, k1, first, second):  # type: ignore[no-untyped-def]
 
 
 @checked
-def hash_texts(data, ends, k0, k1, first, second):  # type: ignore[no-untyped-def]
+def hash_texts(data: Bytes, ends: Ints, k0: np.uint64, k1: np.uint64, first: Words, second: Words) -> None:
     """Write SipHash-2-4-128 of each byte string ``data[ends[i]:ends[i + 1]]``."""
     for i in range(ends.shape[0] - 1):
         start, end = ends[i], ends[i + 1]
@@ -181,7 +181,9 @@ def hash_texts(data, ends, k0, k1, first, second):  # type: ignore[no-untyped-de
 
 
 @checked
-def add_codes(codes, hash_first, hash_second, first, second):  # type: ignore[no-untyped-def]
+def add_codes(
+    codes: Codes, hash_first: Words, hash_second: Words, first: Words, second: Words
+) -> tuple[np.uint64, np.uint64]:
     """Add the hashes of coded cells to the sums of their rows; return the column's own two sums."""
     one, two = np.uint64(0), np.uint64(0)
     for i in range(codes.shape[0]):
@@ -194,7 +196,7 @@ def add_codes(codes, hash_first, hash_second, first, second):  # type: ignore[no
 
 
 @checked
-def sum_rows(first, second, k0, k1):  # type: ignore[no-untyped-def]
+def sum_rows(first: Words, second: Words, k0: np.uint64, k1: np.uint64) -> tuple[np.uint64, np.uint64]:
     """Return the sum modulo 2^128 of the hashes of the rows, as its low and its high word.
 
     Each row's hash overwrites the two words that it is computed from.
@@ -215,7 +217,7 @@ def sum_rows(first, second, k0, k1):  # type: ignore[no-untyped-def]
     return low, high
 
 
-def mixed(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
+def mixed(values: Words) -> Words:
     """Return 64-bit words whose bits all depend on each other (the finisher of splitmix64)."""
     values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

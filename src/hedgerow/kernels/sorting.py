@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from . import Floats, Ints, UInts32, Words
 from .compiled import checked, inlined
 from .threads import in_parts
 
@@ -28,7 +28,7 @@ class Pairs(NamedTuple):
     spare_order: Any
 
 
-def stable_sort(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.uint32]]:
+def stable_sort(values: Floats) -> tuple[Floats, UInts32]:
     """Return sorted doubles and their stable order, equal to ``np.argsort(kind="stable")``.
 
     Parameters
@@ -55,14 +55,14 @@ def stable_sort(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArr
     return keys.view(np.float64), order
 
 
-def order_of_words(words: NDArray[np.uint64]) -> NDArray[np.uint32]:
+def order_of_words(words: Words) -> UInts32:
     """Return the stable order of words, equal to ``np.argsort(kind="stable")``."""
     if len(words) <= _IN_CACHE:
         return np.argsort(words, kind="stable").astype(np.uint32)
     return _sort(np.array(words, np.uint64))
 
 
-def _sort(keys: NDArray[np.uint64]) -> NDArray[np.uint32]:
+def _sort(keys: Words) -> UInts32:
     """Sort keys in place and return their stable order."""
     order = np.arange(len(keys), dtype=np.uint32)
     pairs = Pairs(keys, order, np.empty_like(keys), np.empty_like(order))
@@ -72,7 +72,7 @@ def _sort(keys: NDArray[np.uint64]) -> NDArray[np.uint32]:
 
 
 @inlined
-def _extremes(keys: NDArray[np.uint64], begin: int, end: int) -> tuple[np.uint64, np.uint64]:
+def _extremes(keys: Words, begin: int, end: int) -> tuple[np.uint64, np.uint64]:
     """Return the smallest and the largest key of ``keys[begin:end]``."""
     lo = hi = keys[begin]
     for i in range(begin, end):
@@ -81,7 +81,7 @@ def _extremes(keys: NDArray[np.uint64], begin: int, end: int) -> tuple[np.uint64
 
 
 @checked
-def _sort_buckets(pairs: Pairs, bounds: NDArray[np.int64]) -> None:
+def _sort_buckets(pairs: Pairs, bounds: Ints) -> None:
     """Sort every bucket in place; those beyond the cache are cut into smaller ones."""
     todo = [(bounds[b], bounds[b + 1]) for b in range(bounds.size - 1)]
     while todo:
@@ -98,7 +98,7 @@ def _sort_buckets(pairs: Pairs, bounds: NDArray[np.int64]) -> None:
 
 
 @checked
-def _scatter(pairs: Pairs, begin: int, end: int) -> NDArray[np.int64]:
+def _scatter(pairs: Pairs, begin: int, end: int) -> Ints:
     """Move ``keys[begin:end]`` into buckets by their leading bits; return the buckets' bounds."""
     keys, order, spare_keys, spare_order = pairs
     lo, hi = _extremes(keys, begin, end)

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from . import Bools, Floats, Ints
 from .compiled import checked
 
 
@@ -29,7 +31,7 @@ class WalkTree(NamedTuple):
 
 
 @checked
-def descend(values, tree, leaf_of):  # type: ignore[no-untyped-def]
+def descend(values: Floats, tree: WalkTree, leaf_of: NDArray[Any]) -> None:
     """Write the leaf that each row reaches into `leaf_of`, node by node.
 
     `values[column, row]` is a number (NaN where missing) or a category's code.
@@ -82,7 +84,7 @@ def descend(values, tree, leaf_of):  # type: ignore[no-untyped-def]
 
 
 @checked
-def count_outside(values, cells, low, high, missing):  # type: ignore[no-untyped-def]
+def count_outside(values: Floats, cells: Ints, low: Floats, high: Floats, missing: Bools) -> int:
     """Return how many values are outside their cell; NaN is a missing value."""
     n = 0
     for i in range(values.shape[0]):

@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from ..kernels import Floats, Ints
+from ..kernels import Bools, Floats, Ints
 from ..kernels.neighbours import estimate
 
 # columns whose agreement patterns can be counted; up to half of these by levels
@@ -44,12 +44,7 @@ def bits_of(columns: int) -> int:
 
 
 def estimate_agreement(
-    counts: Ints,
-    columns: int,
-    belong: float,
-    sure: npt.NDArray[np.bool_] | None = None,
-    steps: int = 300,
-    change: float = 1e-7,
+    counts: Ints, columns: int, belong: float, sure: Bools | None = None, steps: int = 300, change: float = 1e-7
 ) -> tuple[Floats, Floats]:
     """Estimate the share of each level of agreement among matching pairs (m) and non-matching pairs (u).
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from ..columns.column import Column, Dictionary, ValueCounts
 from ..columns.table import Table
-from ..kernels import Floats, Ints
+from ..kernels import Floats, Ints, UInts32
 from ..notation import Exact
 from ..schema import Kind
 from .class_counts import Counts, Groups, group, spans
@@ -143,7 +143,7 @@ class Classes:
 
     @classmethod
     def from_rows(
-        cls, rows: npt.NDArray[np.uint32], starts: Ints, columns: Iterable[Column] = (), persons: Persons | None = None
+        cls, rows: UInts32, starts: Ints, columns: Iterable[Column] = (), persons: Persons | None = None
     ) -> Classes:
         """Build classes from rows that are already sorted by class, to check promises on them.
 
@@ -219,7 +219,7 @@ class SensitiveRanges(SensitiveCounts):
         Count `Counts.by_record`, which is enough for sums over the records of a class.
     """
 
-    _rows: npt.NDArray[np.uint32]
+    _rows: UInts32
     _starts: Ints
     _column: Column
     _measures: Sequence[Measure]
@@ -227,13 +227,7 @@ class SensitiveRanges(SensitiveCounts):
     _results: dict[Measure, npt.NDArray[Any]]
 
     def __init__(
-        self,
-        rows: npt.NDArray[np.uint32],
-        starts: Ints,
-        column: Column,
-        measures: Sequence[Measure] = (),
-        *,
-        by_record: bool = False,
+        self, rows: UInts32, starts: Ints, column: Column, measures: Sequence[Measure] = (), *, by_record: bool = False
     ) -> None:
         fields = {name: getattr(column, name) for name in ("name", "kind", "values", "exact", "events")}
         fields |= {"_rows": rows, "_starts": starts, "_column": column, "_measures": measures}

@@ -13,12 +13,11 @@ from functools import partial
 from typing import Literal, NotRequired, TypedDict, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..columns.numbers import standardise
 from ..errors import ParameterError, UnsupportedError
 from ..json_types import OrNull, Percent, Positive
-from ..kernels import Floats
+from ..kernels import Floats, Ints, UInts32
 from ..kernels.neighbours import build, count_patterns, count_ties, near_patterns, nearest_ties
 from ..kernels.threads import in_parts
 from .agreement import MOST_COLUMNS, bits_of, credit, prefix_weights
@@ -75,11 +74,7 @@ def _n_known(columns: int, chosen: int | None) -> int:
 
 
 def distance_linkage(
-    original: Floats,
-    masked: Floats,
-    known: int | None = None,
-    rows: NDArray[np.int64] | None = None,
-    scale: Scale = by_deviations,
+    original: Floats, masked: Floats, known: int | None = None, rows: Ints | None = None, scale: Scale = by_deviations
 ) -> Floats:
     """Return the percentage of masked records whose nearest original is their own, for 1 to `known` attributes.
 
@@ -127,7 +122,7 @@ def probabilistic_linkage(
     original: Floats,
     masked: Floats,
     known: int | None = None,
-    rows: NDArray[np.int64] | None = None,
+    rows: Ints | None = None,
     levels: Sequence[float] = LEVELS,
     scale: Scale = by_deviations,
 ) -> Floats:
@@ -163,7 +158,7 @@ def probabilistic_linkage(
     once, bits = np.ones(z.shape[1], np.int64), min(bits_of(known), len(levels))
     within = np.array(levels[: (1 << bits) - 1])
 
-    def counted(part: slice) -> NDArray[np.int64]:
+    def counted(part: slice) -> Ints:
         counts = np.zeros(1 << (bits * known), np.int64)
         for _, patterns in _blocks(z, target, part, within):
             counts += count_patterns(patterns, once, bits * known)
@@ -185,9 +180,7 @@ def probabilistic_linkage(
     return 100.0 * np.concatenate(in_parts(linked, len(rows), pairs)).mean(axis=0)
 
 
-def _blocks(
-    originals: Floats, masked: Floats, part: slice, within: Floats
-) -> Iterator[tuple[slice, NDArray[np.uint32]]]:
+def _blocks(originals: Floats, masked: Floats, part: slice, within: Floats) -> Iterator[tuple[slice, UInts32]]:
     """Yield blocks of masked records, each with the agreement patterns between them and all originals."""
     step, bits = max(1, _BLOCK // originals.shape[1]), len(within).bit_length()
     for begin in range(part.start, part.stop, step):
@@ -195,9 +188,7 @@ def _blocks(
         yield block, near_patterns(originals, masked[block], within, bits)
 
 
-def _ties(
-    distinct: Floats, weight: NDArray[np.int64], queries: Floats, own_rows: NDArray[np.int64]
-) -> NDArray[np.int64]:
+def _ties(distinct: Floats, weight: Ints, queries: Floats, own_rows: Ints) -> Ints:
     """Return, for each query, the number of originals as near as its own, or 0 if another one is nearer."""
     tree = build(np.ascontiguousarray(distinct))
     queries = np.ascontiguousarray(queries)

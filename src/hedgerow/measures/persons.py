@@ -184,10 +184,10 @@ class Persons:
             is_one = reached < persons.counted
             people = persons.household is None
             what, by = ("people", persons.unit) if people else ("households", persons.household)
+            most = ", but one person has more than half of the records" if is_one else ""
+            words = f"k is {k:,}, and the table has {persons.counted:,} {what} by {by!r}{most}"
             raise InfeasibleError(
-                f"k is {k:,}, and the table has {persons.counted:,} {what} by {by!r}"
-                + (", but one person has more than half of the records" if is_one else ""),
-                hint="ask for smaller groups" + (", or leave records of that person out" if is_one else ""),
+                words, hint="ask for smaller groups" + (", or leave that person out" if is_one else "")
             )
         return persons
 

@@ -127,8 +127,7 @@ class Anatomy(Method):
         counts = np.bincount(codes)
         if counts.max() * self.l > table.n_rows:
             raise InfeasibleError(
-                f"the most frequent value of {name!r} has {counts.max():,} of {table.n_rows:,} "
-                f"records, more than 1/{self.l}",
+                f"{counts.max():,} of {table.n_rows:,} records have one value of {name!r}, more than 1/{self.l}",
                 hint=f"the largest feasible l is {table.n_rows // int(counts.max())}",
             )
         rows = Rows.from_table(table, self._key)

@@ -19,7 +19,7 @@ from ..measures import Persons, group
 from ..notation import DAY
 from ..schema import Schema
 from ..trees.grow import DistributedRows
-from ..trees.node_rows import NodeRows, Predictors
+from ..trees.node_rows import NodeRows, Predictors, RowCodes
 from ..trees.responses import Responses
 
 
@@ -70,16 +70,11 @@ class Quasi:
         lookups = [cut.lookup if cut.changes else None for cut in self.cuts]
         if self.table.record_source is not None:  # a cluster, whose records do not come here
             return self.table.record_source(self.predictors, self.columns, lookups, sensitive)
+        quasi, shares = [c.codes for c in self.columns], None if persons is None else persons.shares()
         return NodeRows.from_codes(
-            self.predictors,
-            [c.codes for c in self.columns],
-            responses,
-            [c.codes for c in sensitive],
-            lookups=lookups,
-            persons=None if persons is None else persons.shares(),
-            allocate=self.table.allocate,
-            rest=self.table.spill,
-        )
+            self.predictors, responses, RowCodes(quasi, [c.codes for c in sensitive], lookups, shares),
+            self.table.allocate, self.table.spill,
+        )  # fmt: skip
 
 
 def _shared(homes: Persons | None, columns: Sequence[Column], cuts: Sequence[Bins]) -> tuple[Bins, ...]:
@@ -100,8 +95,7 @@ def _shared(homes: Persons | None, columns: Sequence[Column], cuts: Sequence[Bin
             result.append(cut.whole())
     if not shared:
         raise InfeasibleError(
-            "together=True keeps households whole, but no quasi-identifier is the same for all members of each "
-            "household and differs between households",
+            "no quasi-identifier is the same for all members of each household and differs between households",
             hint="name what households share, such as their region, or leave together out",
         )
     return tuple(result)
@@ -125,8 +119,7 @@ def grid_of(column: Column, points: Sequence[Any] | None) -> npt.NDArray[np.floa
             cuts = instants(points, column.zone).astype(np.float64) / per
         except pa.ArrowInvalid:
             raise SchemaError(
-                f"a point of the grid of column {column.name!r} falls into an hour that the clocks of its zone, "
-                f"{column.zone}, skip or show twice",
+                f"a point of the grid of {column.name!r} falls into an hour that {column.zone} skips or repeats",
                 hint="write it with its offset, such as 2020-10-25T02:30+01:00",
             ) from None
         fits = per == 1 or not (cuts % 1).any()

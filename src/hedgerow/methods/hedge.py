@@ -227,18 +227,15 @@ class Hedge(PartitionMethod):
             )
         named = {name for criterion in self.criteria or () for name in criterion.columns or ()}
         if unknown := sorted(named - set(schema.sensitive)):
-            names = ", ".join(map(repr, unknown))
-            sensitive = ", ".join(schema.sensitive)
             raise ParameterError(
-                f"further promises speak of {names}, which is not sensitive",
-                hint=f"the sensitive columns are {sensitive}",
+                f"further promises speak of {', '.join(map(repr, unknown))}, which is not sensitive",
+                hint=f"the sensitive columns are {', '.join(schema.sensitive)}",
             )
         return persons
 
     def _fit(self, table: Table, schema: Schema) -> Plan:
         persons = self._check(table, schema)
-        quasi = Quasi.from_table(table, schema, int(self.max_bins))
-        sensitive = [table.declared_column(schema, name) for name in schema.sensitive]
+        quasi, sensitive = self._columns(table, schema)
         check_sensitive([c.value_counts for c in sensitive])
         # Splitting by a column that explains nothing makes cells small for no gain.
         self.screened_ = self._screened(quasi, sensitive, persons)

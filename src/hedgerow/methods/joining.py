@@ -165,11 +165,8 @@ def joined(n: Ints, means: Floats, classes_of: Callable[[Ints], Classes], promis
         if good.all():
             return number
         if len(first) == 1:
-            raise InfeasibleError(
-                "all people together break a promise: "
-                + "; ".join(p.words() for p in promises if not p.holds_in(classes).all()),
-                hint="ask for less",
-            )
+            broken = "; ".join(p.words() for p in promises if not p.holds_in(classes).all())
+            raise InfeasibleError(f"all people together break a promise: {broken}", hint="ask for less")
         # The sums allow for rounding and leave some promises out: groups that the exact check
         # refuses are marked as the worst, and joined on.
         groups.excess[first[~good]] = np.maximum(groups.excess[first[~good]], 2.0)

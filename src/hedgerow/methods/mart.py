@@ -14,7 +14,6 @@ from ..schema import Schema
 from ..trees.statistics import SSE
 from ..trees.tree import Path, Tree
 from ..validation import check_whole, is_number
-from .design import Quasi
 from .partition import PartitionMethod
 from .refusals import Refused
 
@@ -112,8 +111,7 @@ class MART(PartitionMethod):
 
     def _fit(self, table: Table, schema: Schema) -> Plan:
         persons = self._check(table, schema)
-        quasi = Quasi.from_table(table, schema, int(self.max_bins))
-        sensitive = [table.declared_column(schema, name) for name in schema.sensitive]
+        quasi, sensitive = self._columns(table, schema)
         min_leaf = int(self.min_leaf or self.k)
         depth = None if self.max_depth is None else int(self.max_depth)
         tree = self._grow(quasi, sensitive, persons, SSE, min_leaf, depth, self._is_pruned)

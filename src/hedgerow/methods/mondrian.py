@@ -130,8 +130,7 @@ class Mondrian(PartitionMethod):
         persons = self._check(table, schema)
         # Ties go by the table's columns, and not by who wrote the schema.
         schema = schema.replace(quasi=[name for name in table.names if name in schema.quasi])
-        quasi = Quasi.from_table(table, schema, int(self.max_bins))
-        sensitive = [table.declared_column(schema, name) for name in schema.sensitive]
+        quasi, sensitive = self._columns(table, schema)
         if self.objective in ("median", "loss"):
             # The cuts look at no sensitive column, so the grower gets no response.
             unasked = Responses.from_columns([], table.n_rows)

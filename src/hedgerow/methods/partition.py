@@ -278,12 +278,16 @@ class PartitionMethod(Method):
                 )
         return persons
 
+    def _columns(self, table: Table, schema: Schema) -> tuple[Quasi, list[Column]]:
+        """Return the quasi-identifiers, cut into bins, and the sensitive columns."""
+        quasi = Quasi.from_table(table, schema, int(self.max_bins))
+        return quasi, [table.declared_column(schema, name) for name in schema.sensitive]
+
     def _check_criteria(self) -> None:
         for criterion in self.criteria or ():
             if not isinstance(criterion, LDiversity) or criterion.diversity not in ("frequency", "entropy"):
                 raise UnsupportedError(
-                    "the grower admits groups by k, disclosure, and frequency or entropy l-diversity; other "
-                    "criteria are checked by the audit",
+                    "groups are admitted by k, disclosure, and frequency or entropy l-diversity alone",
                     hint='use LDiversity(l, "frequency") or LDiversity(l, "entropy")',
                 )
 
@@ -485,8 +489,7 @@ def limited_classes(criterion: LDiversity, responses: Responses) -> Iterator[int
             most = float(measure(whole)[0])
             if most < criterion.l - SLACK:
                 raise InfeasibleError(
-                    f"{criterion.diversity} l-diversity of {criterion.l:g} is asked of {name!r}, but the whole "
-                    f"table has only {most:.4g}",
-                    hint="ask for a smaller l",
+                    f"{criterion.diversity} l-diversity of {name!r} is {most:.4g} in the whole table",
+                    hint=f"ask for a smaller l than {criterion.l:g}",
                 )
             yield j

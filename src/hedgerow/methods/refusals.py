@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from ..measures import Bools, Ints
 from ..trees.nodes import LEAF, Grown
-from ..trees.split import EXHAUSTIVE
+from ..trees.search import EXHAUSTIVE
 from ..trees.tree import Tree
 from .design import Quasi
 

@@ -253,9 +253,8 @@ def check_target(
             )
         foreign = sorted(e.name for e in folder.iterdir() if not _ours(e, marks))
         if foreign:
-            names = ", ".join(foreign[:3])
             raise OutputError(
-                f"{folder} holds what no release wrote ({names}), so it is not replaced",
+                f"{folder} holds what no release wrote ({', '.join(foreign[:3])}), so it is not replaced",
                 hint="choose another name, or move it away yourself",
             )
 

@@ -87,21 +87,16 @@ def open_checked(
         guard = None
     if guard is not None and not method.guardable:
         raise UnsupportedError(
-            f"{type(method).__name__} makes no groups in which sensitive values could be hidden, or promises "
-            "something of their exact values",
+            f"{type(method).__name__} makes no groups that could hide values, or promises something of exact values",
             hint="choose Hedge, MART, Mondrian, Datafly, Incognito or LocalSuppression, or guard=None (--guard none)",
         )
     method.check_table(table, schema)
     redrawn = () if guard is None or guard.form == RUNS else (*schema.sensitive, *(schema.quasi if guard.rows else ()))
     # a private tree refuses followers itself
     if idle := [name for name in schema.follows if name not in redrawn]:
-        names = ", ".join(idle)
         raise UnsupportedError(
-            f"{names} cannot follow another column, because only values that are drawn do",
-            hint=(
-                'leave out follows (--follows); sensitive columns are drawn with guard="redraw" (--guard redraw), '
-                "quasi-identifiers by Hedge in rows alone"
-            ),
+            f"{', '.join(idle)} cannot follow another column, because only values that are drawn do",
+            hint='leave out follows (--follows); guard="redraw" draws sensitive columns, Hedge in rows all',
         )
     return table, guard
 
@@ -153,8 +148,7 @@ def _protected(
             caution(text("caution", "no_pseudonym", name=schema.household))
         if fitted.by_position and not computing(table.engine).capabilities.positions:
             raise UnsupportedError(
-                f"what this {plan.method} promises counts records by their position, and rows on the engine "
-                f"{table.engine!r} have none",
+                f"{plan.method} promises something by position, and rows on the engine {table.engine!r} have none",
                 hint='draw none by position (bootstrap=False), or use engine="memory" (--engine memory)',
             )
         if keep_order:
@@ -163,10 +157,7 @@ def _protected(
         elif fitted.by_position:
             raise ParameterError(
                 f"what this {type(fitted).__name__} promises counts records by their position",
-                hint=(
-                    "draw none by position (bootstrap=False), or leave them in the order of the input, which may "
-                    "show who is who (keep_order=True, --keep-order)"
-                ),
+                hint="draw none (bootstrap=False), or keep the order, which may show who is who (--keep-order)",
             )
     table.release_memory()
     step("recoding")

@@ -19,6 +19,7 @@ from ..errors import PromiseError
 from ..guard.rows import DRAWN, unguarded_columns
 from ..io.verify_read import plain_types, read_back
 from ..io.write import layout_like
+from ..kernels import Ints
 from ..key import Key, Secret
 from ..measures import Classes, Persons, group
 from ..measures.guarantees import Check, ColumnGuarantee, from_promise
@@ -58,7 +59,7 @@ def verify(
     pseudonyms: Iterable[str] = (),
     secret: Secret | None = None,
     key: Key | None = None,
-    rows: NDArray[np.int64] | None = None,
+    rows: Ints | None = None,
     progress: Tell | None = None,
 ) -> Verified:
     """Check a released table against its original, its plan and the plan's promises.
@@ -192,7 +193,7 @@ def _each_once(rows: NDArray[Any], n: int) -> bool:
     return bool((np.bincount(rows, minlength=n) == 1).all())
 
 
-def _replaced(name: str, original: Table, released: Table, rows: NDArray[np.int64] | None) -> bool:
+def _replaced(name: str, original: Table, released: Table, rows: Ints | None) -> bool:
     """Return whether identifiers and pseudonyms match one to one and no identifier is unchanged."""
     old, new = (t.column(name, kind="categorical") for t in (original, released))
     before = old.codes if rows is None else old.codes[rows]
@@ -201,9 +202,7 @@ def _replaced(name: str, original: Table, released: Table, rows: NDArray[np.int6
     return alone and not set(old.values) & set(new.values)
 
 
-def classes(
-    plan: Plan, released: Table, persons: Persons | None = None, rows: NDArray[np.int64] | None = None
-) -> Classes:
+def classes(plan: Plan, released: Table, persons: Persons | None = None, rows: Ints | None = None) -> Classes:
     """Return the equivalence classes: groups of records that share all released quasi-identifier values.
 
     `persons` are the original's people; `rows` holds the original row behind each released one.

@@ -12,7 +12,6 @@ from typing import Any, TypedDict
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from ..backends import engine
 from ..backends.partitions import route
@@ -24,6 +23,7 @@ from ..columns.table import Table
 from ..hierarchy import TOP
 from ..io.text_cells import ISO_DATE, LOOKS_LIKE_DATE, all_match
 from ..json_types import Count
+from ..kernels import Ints
 from ..measures import Classes, Counts, Persons, disclosure, group
 from ..measures.class_measures import distinct
 from ..measures.classes import SensitiveCounts, distinct_values
@@ -56,7 +56,7 @@ def of_release(
     judged: Classes,
     original: Table,
     released: Table,
-    rows: NDArray[np.int64] | None = None,
+    rows: Ints | None = None,
 ) -> Iterator[str]:
     """Yield the cautions of a release, each as a sentence.
 
@@ -268,7 +268,7 @@ def _idle_events(column: SensitiveCounts) -> Iterator[str]:
             yield _say("idle_event", name=column.name, event=event, whom=whom)
 
 
-def _uniform_groups(name: str, sizes: NDArray[np.int64], column: SensitiveCounts) -> Iterator[str]:
+def _uniform_groups(name: str, sizes: Ints, column: SensitiveCounts) -> Iterator[str]:
     """Warn of groups whose altered records all share one sensitive value."""
     several = sizes > 1
     (distinct,) = column.per_class(distinct_values)
@@ -278,7 +278,7 @@ def _uniform_groups(name: str, sizes: NDArray[np.int64], column: SensitiveCounts
         yield _say("uniform_groups", name=name, one=one.sum(), several=several.sum(), records=records)
 
 
-def _unmoved(recoding: Mask, original: Table, released: Table, rows: NDArray[np.int64] | None) -> int:
+def _unmoved(recoding: Mask, original: Table, released: Table, rows: Ints | None) -> int:
     """Return the number of records whose quasi-identifiers are all unchanged, or nearly."""
     same = np.ones(released.n_rows, np.bool_)
     at = slice(None) if rows is None else rows
@@ -327,7 +327,7 @@ class ExtremeEnds(TypedDict):
 
 
 def rare_ends(
-    column: Column, k: int, labels: Sequence[Any], ends: Sequence[tuple[Any, Any]], counts: NDArray[np.int64]
+    column: Column, k: int, labels: Sequence[Any], ends: Sequence[tuple[Any, Any]], counts: Ints
 ) -> ExtremeEnds:
     """Count ranges that end on a value of fewer than k records, and the records that show such ranges.
 
@@ -382,7 +382,7 @@ def certainty_lost(plan: Plan, original: Table, released: Table) -> float | None
     return float(np.mean(widths)) if widths else None
 
 
-def _leaves(recoding: Recoding, original: Table) -> dict[str, NDArray[np.int64]]:
+def _leaves(recoding: Recoding, original: Table) -> dict[str, Ints]:
     """Count the rows in each cell, for columns in which cells of equal text can stand for different ranges."""
     if not isinstance(recoding, Partition):
         return {}
@@ -390,7 +390,7 @@ def _leaves(recoding: Recoding, original: Table) -> dict[str, NDArray[np.int64]]
     if not centred:
         return {}
 
-    def count(part: Table, _: Any) -> NDArray[np.int64]:
+    def count(part: Table, _: Any) -> Ints:
         leaf = route(recoding, [part.like(c) for c in recoding.columns])
         return np.bincount(leaf, minlength=recoding.n_leaves)
 
@@ -401,9 +401,7 @@ def _leaves(recoding: Recoding, original: Table) -> dict[str, NDArray[np.int64]]
     return {c.name: np.bincount(np.asarray(cells[j]), rows, len(c.cells)).astype(np.int64) for j, c in centred}
 
 
-def _lost(
-    column: PlanColumn, cells: tuple[Cell, ...], original: Table, released: Table, rows: NDArray[np.int64] | None
-) -> float:
+def _lost(column: PlanColumn, cells: tuple[Cell, ...], original: Table, released: Table, rows: Ints | None) -> float:
     """Return the mean normalised width of a column's cells over the rows."""
     coded = original.like(column)
     if coded.is_number:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hmac
-import os
 import secrets
 import socket
 import sys
@@ -15,6 +14,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from ..files import this_user
 from . import WORDS
 
 # the headers of every answer, unless it sets them itself
@@ -141,7 +141,7 @@ def _is_open(connection: socket.socket) -> bool:
 
 def is_welcome(client: tuple[str, int] | None, port: int) -> bool:
     """Return whether a connection comes from this user or root; True if the system cannot tell."""
-    return owner(client, port) in (None, 0, _myself())
+    return owner(client, port) in (None, 0, this_user())
 
 
 def owner(client: tuple[str, int] | None, port: int) -> int | None:
@@ -178,10 +178,6 @@ def _as_in_table(host: str, port: int) -> str:
 def _last(address: str) -> str:
     host, _, port = address.partition(":")
     return f"{host[-8:]}:{port}"
-
-
-def _myself() -> int | None:
-    return os.getuid() if hasattr(os, "getuid") else None
 
 
 def _with_headers(send: Send) -> Send:

@@ -8,7 +8,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..kernels import Floats, Ints
 from ..kernels.compiled import inner
+from .histogram import CodeSums
+from .objective import Plain, Terms
+from .search import Search
 
 # Dense and sparse searches (`sparse.py`) take the same number of steps. If they stopped at a
 # threshold, rounding could make them stop at different ones.
@@ -18,7 +22,7 @@ EQUAL = 1e-9
 
 
 @inner
-def category_means(codes, t, means):  # type: ignore[no-untyped-def]
+def category_means(codes: CodeSums, t: Terms, means: Floats) -> int:
     """Write each category's weighted, centred mean of every response (classes as indicators).
 
     The means of one category are one row of `means`; return the length of a row.
@@ -54,7 +58,9 @@ def category_means(codes, t, means):  # type: ignore[no-untyped-def]
 
 
 @inner
-def write_order(codes, sequence, n_channels, stride, search, plain):  # type: ignore[no-untyped-def]
+def write_order(
+    codes: CodeSums, sequence: int, n_channels: int, stride: int, search: Search, plain: Plain | None
+) -> int:
     """Order the categories' histogram rows by the mean of one response, or by their main axis.
 
     Write them to `search.rows` and return their number. `plain` is None for similarity trees, which
@@ -75,7 +81,7 @@ def write_order(codes, sequence, n_channels, stride, search, plain):  # type: ig
 
 
 @inner
-def level(key, m):  # type: ignore[no-untyped-def]
+def level(key: Floats, m: int) -> None:
     """Round the scores in place, so that scores that differ by rounding alone become equal."""
     most = 0.0
     for k in range(m):
@@ -86,7 +92,7 @@ def level(key, m):  # type: ignore[no-untyped-def]
 
 
 @inner
-def _principal_axis(codes, d, stride, means, key):  # type: ignore[no-untyped-def]
+def _principal_axis(codes: CodeSums, d: int, stride: int, means: Floats, key: Floats) -> None:
     """Write each category's score on the first principal axis of their scatter (power iteration).
 
     The scatter matrix, the axis and its next step are stored in `means` after the m rows of d means.
@@ -121,7 +127,7 @@ def _principal_axis(codes, d, stride, means, key):  # type: ignore[no-untyped-de
 
 
 @inner
-def first_axis(spread, d, axis):  # type: ignore[no-untyped-def]
+def first_axis(spread: Floats, d: int, axis: Floats) -> None:
     """Write the start of a power iteration: the axis of the widest spread, the first in a tie."""
     widest = 0
     for a in range(d):
@@ -132,7 +138,7 @@ def first_axis(spread, d, axis):  # type: ignore[no-untyped-def]
 
 
 @inner
-def next_axis(moved, d, axis):  # type: ignore[no-untyped-def]
+def next_axis(moved: Floats, d: int, axis: Floats) -> bool:
     """Write the moved axis, scaled to length 1; return False if its length is 0."""
     norm = 0.0
     for a in range(d):
@@ -146,7 +152,7 @@ def next_axis(moved, d, axis):  # type: ignore[no-untyped-def]
 
 
 @inner
-def sort_places(key, m, order):  # type: ignore[no-untyped-def]
+def sort_places(key: Floats, m: int, order: Ints) -> None:
     """Write the ascending order of the first m keys into `order[0]`; ties keep their order (merge sort)."""
     # Functions that count no references cannot make arrays, and numpy's argsort makes one.
     for i in range(m):

@@ -9,10 +9,11 @@ Which node comes next and what becomes of its rows is the same for all policies 
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from ..kernels import Ints, Ints32
 from ..kernels.compiled import inner, loop
 from .histogram import (
     Counter,
@@ -30,8 +31,10 @@ from .nodes import (
     CODES,
     DEPTH,
     END,
+    FIRST_RIGHT,
     LAST_LEFT,
     LEAF,
+    MISSING_LEFT,
     NODE,
     OPEN,
     OPEN_NODES,
@@ -46,8 +49,9 @@ from .nodes import (
     is_open,
 )
 from .objective import Rules, Terms, is_within_caps
+from .search import BEST, Search
 from .sparse import SparseClasses, SparseSums, list_node
-from .split import BEST, Search, choose
+from .split import choose
 
 # values of `SOURCE`: a node keeps no histograms, or counts its own; any other value is the slot of its parent's
 # histograms, from which the node's are subtracted
@@ -90,68 +94,68 @@ class ByHistograms(NamedTuple):
     sums: SparseSums | None
     classes: SparseClasses | None
     big: int
-    rows: Any
-    listed: Any
-    cells: Any
-    slots: Any
-    free: Any
-    scratch: Any
+    rows: Ints32
+    listed: Ints
+    cells: Ints
+    slots: Ints
+    free: Ints
+    scratch: Ints
 
-    @classmethod
-    def from_rows(
-        cls, rows: NodeRows, rules: Rules, terms: Terms, part: slice, depth: int, stats: Any
-    ) -> tuple[ByHistograms, Branch]:
-        """Return a branch with one open node over a part of the rows, and the policy that grows it."""
-        layout, n = terms.layout, part.stop - part.start
-        places = Histograms.from_predictors(rows.predictors, layout)
-        search = Search.from_histograms(places, layout)
-        branch = Branch.from_rows(part.start, part.stop, depth, stats, search.subset)
-        widest, n_open = len(search.subset), len(branch.stack)
-        # Subtracting must cost less than counting. A record costs one addition for four plain sums
-        # and one for every class column.
-        lanes = -(-int(layout.starts[0]) // 4) * 4 + 4 * layout.q
-        big = max(WORTH, int(places.n_rows * layout.stride / lanes * PER_CODE))
-        n_slots, rest = (2, n) if n >= big else (0, 0)
-        # the larger child takes its parent's slot, so every slot more stands for half of the rows
-        while rest > big:
-            n_slots, rest = n_slots + 1, rest // 2
-        branch.stack[0] = 0, -1, OWN if n_slots else NONE
-        every, ends = places.rows()
-        hist_rows = np.empty((n_open, len(every)), np.int32)
-        listed = np.zeros((n_open, len(ends)), np.int64)
-        hist_rows[0], listed[0] = every, ends
-        length = places.n_rows * layout.stride
-        policy = cls(
-            Counter.from_rows(rows, layout, places),
-            places,
-            terms,
-            search,
-            SparseSums.from_layout(widest, layout) if layout.alone else None,
-            SparseClasses.from_layout(rows, n, widest, layout, rules) if layout.n_listed else None,
-            big,
-            hist_rows,
-            listed,
-            np.zeros((n_open, search.cells.shape[1]), np.int64),
-            aligned(n_slots * length).reshape(n_slots, length),
-            np.array([n_slots, *range(n_slots)]),
-            aligned(length),
-        )
-        return policy, branch
+
+def policy_and_branch(
+    rows: NodeRows, rules: Rules, terms: Terms, part: slice, depth: int, stats: Ints
+) -> tuple[ByHistograms, Branch]:
+    """Return the policy that grows a branch over a part of the rows, and the branch with one open node."""
+    layout, n = terms.layout, part.stop - part.start
+    places = Histograms.from_predictors(rows.predictors, layout)
+    search = Search.from_histograms(places, layout)
+    branch = Branch.from_range(part.start, part.stop, depth, stats, search.subset)
+    widest, n_open = len(search.subset), len(branch.stack)
+    # Subtracting must cost less than counting. A record costs one addition for four plain sums
+    # and one for every class column.
+    lanes = -(-int(layout.starts[0]) // 4) * 4 + 4 * layout.q
+    big = max(WORTH, int(places.n_rows * layout.stride / lanes * PER_CODE))
+    n_slots, rest = (2, n) if n >= big else (0, 0)
+    # the larger child takes its parent's slot, so every slot more stands for half of the rows
+    while rest > big:
+        n_slots, rest = n_slots + 1, rest // 2
+    branch.stack[0] = 0, -1, OWN if n_slots else NONE
+    every, ends = places.rows()
+    hist_rows = np.empty((n_open, len(every)), np.int32)
+    listed = np.zeros((n_open, len(ends)), np.int64)
+    hist_rows[0], listed[0] = every, ends
+    length = places.n_rows * layout.stride
+    policy = ByHistograms(
+        counter=Counter.from_rows(rows, layout, places),
+        places=places,
+        terms=terms,
+        search=search,
+        sums=SparseSums.from_layout(widest, layout) if layout.alone else None,
+        classes=SparseClasses.from_layout(rows, n, widest, layout, rules) if layout.n_listed else None,
+        big=big,
+        rows=hist_rows,
+        listed=listed,
+        cells=np.zeros((n_open, search.cells.shape[1]), np.int64),
+        slots=aligned(n_slots * length).reshape(n_slots, length),
+        free=np.array([n_slots, *range(n_slots)]),
+        scratch=aligned(length),
+    )
+    return policy, branch
 
 
 @inner
-def _write_split(node, left, branch, rows, listed, search):  # type: ignore[no-untyped-def]
+def _write_split(node: int, left: int, branch: Branch, rows: Ints32, listed: Ints, search: Search) -> None:
     """Write a node's split into the node table, and the statistics of its two children."""
-    nodes, stats, state, split = branch.nodes, branch.stats, branch.state, search.split
-    column, columns = split[0], search.columns
-    if columns[column, 1]:
-        for i in range(3):
-            nodes[node, LAST_LEFT + i] = split[1 + i]
+    nodes, stats, state, split = branch.nodes, branch.stats, branch.state, search.best
+    column, place = split.column, search.columns[split.column]
+    if place.is_ordered:
+        nodes[node, LAST_LEFT], nodes[node, FIRST_RIGHT] = split.last_left, split.first_right
+        nodes[node, MISSING_LEFT] = split.missing_left
     else:
         at = state[CODES]
         nodes[node, SUBSET_AT] = at
         for i in range(listed[column], listed[column + 1]):
-            code = rows[i] - columns[column, 2]
+            code = rows[i] - place.base
             if branch.goes_left[code]:
                 branch.codes[at] = code
                 at += 1
@@ -165,7 +169,7 @@ def _write_split(node, left, branch, rows, listed, search):  # type: ignore[no-u
 
 
 @inner
-def _copy_lists(top, is_left_larger, rows, listed, cells, sides):  # type: ignore[no-untyped-def]
+def _copy_lists(top: int, is_left_larger: bool, rows: Ints32, listed: Ints, cells: Ints, sides: Ints) -> None:
     """Copy a node's row lists and its sides' cell counts to its children at `top` and `top + 1`."""
     p = listed.shape[1] - 1
     # A child's codes are among its parent's: counting it drops those that it lacks.
@@ -180,13 +184,13 @@ def _copy_lists(top, is_left_larger, rows, listed, cells, sides):  # type: ignor
 
 
 @loop
-def expand(branch, policy, keep, max_depth, budget):  # type: ignore[no-untyped-def]
+def expand(branch: Branch, policy: ByHistograms, keep: int, max_depth: int, budget: int) -> None:
     """Grow a branch; leave nodes of at most `keep` rows open.
 
     Return when it is done, when the branch needs more space, or when `budget` codes were counted.
     """
     counter, t, search, scratch = policy.counter, policy.terms, policy.search, policy.scratch
-    bundles, bounds = policy.places.bundles, search.bounds
+    bundles, bounds, scope, best = policy.places.bundles, search.bounds, search.scope, search.best
     all_rows, all_listed, all_cells = policy.rows, policy.listed, policy.cells
     view, fields, starts = counter.views.bytes, counter.form.cells, counter.layout.cells
     nodes, state, stack = branch.nodes, branch.state, branch.stack
@@ -219,7 +223,7 @@ def expand(branch, policy, keep, max_depth, budget):  # type: ignore[no-untyped-
         for judging in range(2 if n_cells > 0 else 1):
             # a node takes time of its own, however few rows it has
             state[SPENT] += (b - a) * p + 64
-            search.is_judging[0], search.best[0], search.split[0] = judging, 0.0, LEAF
+            scope.is_judging, best.gain, best.column = judging > 0, 0.0, LEAF
             if may_split:
                 list_node(a, b, policy.classes)
             # The smaller child is counted even where it is a leaf: its sibling's histograms are the
@@ -235,7 +239,7 @@ def expand(branch, policy, keep, max_depth, budget):  # type: ignore[no-untyped-
                 if judging:
                     count_cells_by_code(cells, bounds, first, last, a, b, counter)
                 if may_split:
-                    search.span[0], search.span[1] = first, last
+                    scope.first, scope.last = first, last
                     state[SPENT] += choose(hist, rows, total, t, search, policy.sums, policy.classes, t.plain)
                 if judging:
                     for i in range(bounds[first], bounds[last]):
@@ -248,7 +252,7 @@ def expand(branch, policy, keep, max_depth, budget):  # type: ignore[no-untyped-
                     listed[c] = bounds[c]
             # A second round reads histograms that are kept; those of bundles are counted again.
             is_counted = is_whole
-            column = search.split[0]
+            column = best.column
             if column < 0:
                 break
             # The cells may still refuse this split. The rows stay in their node, whatever their

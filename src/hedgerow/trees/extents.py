@@ -12,12 +12,12 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from ..kernels import Bools, Floats, Ints, Ints32, Records, Words
 from ..kernels.compiled import inner, loop
 from ..kernels.exact_sums import UNIT_BITS
 from .category_orders import sort_places
-from .node_rows import MASK, SHIFT, WORD_AT, NodeRows, code_at
+from .node_rows import FIELD, LONG, NodeRows, code_at
 from .nodes import (
     CODES,
     DEPTH,
@@ -31,6 +31,7 @@ from .nodes import (
     SPENT,
     START,
     SUBSET_AT,
+    Branch,
     bring_left,
     close_node,
     is_open,
@@ -39,8 +40,10 @@ from .nodes import (
 # if fewer than one in this many codes occurs, the codes are sorted; otherwise all are scanned
 SCANNED = 16
 MEDIAN, LOSS = 0, 1
-# entries of `ByExtents.cut`, the best cut so far: position of the last code on the left, number of codes, column
-AT, CODES_OF, BEST_COLUMN = range(3)
+# the best cut so far: its loss, the position of the last code on the left, the number of codes, and the column
+CUT = np.dtype([("loss", np.float64), ("at", np.int64), ("n_codes", np.int64), ("column", np.int64)])
+# the extent of a column over some records: lowest code, highest code, number of categories
+EXTENT = np.dtype([("low", np.int64), ("high", np.int64), ("n_categories", np.int64)])
 
 
 class ByExtents(NamedTuple):
@@ -58,7 +61,7 @@ class ByExtents(NamedTuple):
         Units in one person: 1 if every record is a person.
     offsets
         Offset of each column's codes among all codes, with the end of the last.
-    count
+    counts
         Records per code; all 0 between two columns.
     lo, hi
         The extent per code and column.
@@ -68,100 +71,92 @@ class ByExtents(NamedTuple):
         The records, code after code.
     met
         For every category of every column, the tick of `now` at which it last occurred.
-    run
-        Per column, over the first codes of a sequence: lowest code, highest code, number of
-        categories.
+    run : EXTENT array
+        Per column, over the first codes of a sequence.
     present
         The codes of a column that occur in a node, ascending.
     sequence
         Orders in which they are cut: forward, backward, and that of the best cut.
     lost
         The loss of the first codes of a sequence together, and of the last ones.
+    cut : CUT record
     """
 
-    words: Any
+    words: Words
     objective: int
     min_leaf: int
-    share: Any
+    share: Records
     person: int
-    fields: Any
-    n_codes: Any
-    ordered: Any
-    offsets: Any
-    positions: Any
-    domain: Any
-    count: Any
-    lo: Any
-    hi: Any
-    begins: Any
-    category: Any
-    rows: Any
-    met: Any
-    now: Any
-    run: Any
-    present: Any
-    sequence: Any
-    order: Any
-    key: Any
-    lost: Any
-    extents: Any
-    best: Any
+    fields: Records
+    n_codes: Ints
+    ordered: Bools
+    offsets: Ints
+    positions: Floats
+    domain: Floats
+    counts: Ints
+    lo: Ints
+    hi: Ints
+    begins: Ints
+    category: Ints32
+    rows: Ints
+    met: Ints
+    now: Ints
+    run: Records
+    present: Ints
+    sequence: Ints
+    order: Ints
+    key: Floats
+    lost: Floats
+    extents: Floats
     cut: Any
 
     @classmethod
     def from_rows(
-        cls,
-        rows: NodeRows,
-        positions: npt.NDArray[np.float64],
-        domain: npt.NDArray[np.float64],
-        k: int,
-        objective: int,
-        persons: bool,
+        cls, rows: NodeRows, positions: Floats, domain: Floats, k: int, objective: int, persons: bool
     ) -> ByExtents:
         """Return the policy for one tree; the parameters are those of `grow.grow_by_extents`."""
-        share, person = np.zeros((1, 5), np.int64), 1  # without a mask every record counts 1
+        share, person = np.zeros(1, FIELD), 1  # without a mask every record counts 1
         if persons:
             byte, person = 4 * int(rows.format.quantities[0]), 1 << UNIT_BITS
-            share[0, [WORD_AT, SHIFT, MASK]] = byte // 8, byte % 8 * 8, (1 << 32) - 1
+            share[0] = LONG, 0, byte // 8, byte % 8 * 8, (1 << 32) - 1
         predictors, n = rows.predictors, rows.n if objective == LOSS else 0
         widths = predictors.n_codes + 1
         p, widest = len(widths), int(widths.max())
         codes = widest if objective == LOSS else 0
         return cls(
-            rows.words,
-            objective,
+            words=rows.words,
+            objective=objective,
             # A sum of shares never overstates the people, so a sum above k - 1 means k of them.
-            (k - 1) * person + 1,
-            share,
-            person,
-            rows.format.codes,
-            predictors.n_codes.astype(np.int64),
-            predictors.ordered,
-            np.concatenate([[0], np.cumsum(widths)]).astype(np.int64),
-            positions,
-            domain,
-            np.zeros(widest, np.int64),
-            np.zeros((codes, p), np.int64),
-            np.zeros((codes, p), np.int64),
-            np.zeros((codes, p + 1), np.int64),
-            np.zeros(n * int(np.count_nonzero(~predictors.ordered)), np.int32),
-            np.zeros(n, np.int64),
-            np.zeros(int(widths.sum()), np.int64),
-            np.zeros(1, np.int64),
-            np.zeros((p, 3), np.int64),
-            np.zeros(widest, np.int64),
-            np.zeros((3, widest), np.int64),
-            np.zeros((2, widest), np.int64),
-            np.zeros(widest),
-            np.zeros((2, widest)),
-            np.zeros(p),
-            np.zeros(1),
-            np.zeros(3, np.int64),
+            min_leaf=(k - 1) * person + 1,
+            share=share,
+            person=person,
+            fields=rows.format.codes,
+            n_codes=predictors.n_codes.astype(np.int64),
+            ordered=predictors.ordered,
+            offsets=np.concatenate([[0], np.cumsum(widths)]).astype(np.int64),
+            positions=positions,
+            domain=domain,
+            counts=np.zeros(widest, np.int64),
+            lo=np.zeros((codes, p), np.int64),
+            hi=np.zeros((codes, p), np.int64),
+            begins=np.zeros((codes, p + 1), np.int64),
+            category=np.zeros(n * int(np.count_nonzero(~predictors.ordered)), np.int32),
+            rows=np.zeros(n, np.int64),
+            met=np.zeros(int(widths.sum()), np.int64),
+            now=np.zeros(1, np.int64),
+            run=np.zeros(p, EXTENT),
+            present=np.zeros(widest, np.int64),
+            sequence=np.zeros((3, widest), np.int64),
+            order=np.zeros((2, widest), np.int64),
+            key=np.zeros(widest),
+            lost=np.zeros((2, widest)),
+            extents=np.zeros(p),
+            cut=np.zeros(1, CUT)[0],
         )
 
 
 @inner
-def _sort(codes, m, policy):  # type: ignore[no-untyped-def]
+def _sort(codes: Ints, m: int, policy: ByExtents) -> None:
     """Sort the first m codes in place, ascending."""
     key, order = policy.key, policy.order
     for k in range(m):
@@ -172,9 +167,9 @@ def _sort(codes, m, policy):  # type: ignore[no-untyped-def]
 
 
 @inner
-def _count_codes(a, b, c, policy):  # type: ignore[no-untyped-def]
+def _count_codes(a: int, b: int, c: int, policy: ByExtents) -> int:
     """Count the records a..b by code of column c, list the codes in `present`, return their number."""
-    words, present, count = policy.words, policy.present, policy.count
+    words, present, count = policy.words, policy.present, policy.counts
     n_codes = policy.n_codes[c]
     m = 0
     for i in range(a, b):
@@ -196,10 +191,11 @@ def _count_codes(a, b, c, policy):  # type: ignore[no-untyped-def]
 
 
 @inner
-def _begin(policy):  # type: ignore[no-untyped-def]
+def _begin(policy: ByExtents) -> int:
     """Clear the running extents and return a new tick."""
     for j in range(policy.fields.shape[0]):
-        policy.run[j, 0], policy.run[j, 1], policy.run[j, 2] = policy.n_codes[j] + 1, -1, 0
+        run = policy.run[j]
+        run.low, run.high, run.n_categories = policy.n_codes[j] + 1, -1, 0
     # Categories are marked with a tick, because clearing the marks of all of them would cost more
     # than a small node does.
     policy.now[0] += 1
@@ -207,19 +203,17 @@ def _begin(policy):  # type: ignore[no-untyped-def]
 
 
 @inner
-def _extent(j, policy):  # type: ignore[no-untyped-def]
+def _extent(j: int, policy: ByExtents) -> float:
     """Return the running normalised extent of column j, 0 to 1."""
+    run, at = policy.run[j], policy.offsets[j]
     if policy.ordered[j]:
-        if policy.run[j, 1] < 0:
-            return 0.0
-        at = policy.offsets[j]
-        return policy.positions[at + policy.run[j, 1]] - policy.positions[at + policy.run[j, 0]]
+        return 0.0 if run.high < 0 else policy.positions[at + run.high] - policy.positions[at + run.low]
     # One category alone has no extent, as one number has none.
-    return (policy.run[j, 2] - 1) / policy.domain[j]
+    return (run.n_categories - 1) / policy.domain[j]
 
 
 @inner
-def _write_extents(a, b, policy):  # type: ignore[no-untyped-def]
+def _write_extents(a: int, b: int, policy: ByExtents) -> None:
     """Write every column's normalised extent over the records a..b."""
     words, extents = policy.words, policy.extents
     now, run = _begin(policy), policy.run
@@ -229,17 +223,16 @@ def _write_extents(a, b, policy):  # type: ignore[no-untyped-def]
             code = code_at(words, i, policy.fields, j)
             if policy.ordered[j]:
                 if code < policy.n_codes[j]:  # missing values take no place
-                    run[j, 0] = min(run[j, 0], code)
-                    run[j, 1] = max(run[j, 1], code)
+                    run[j].low, run[j].high = min(run[j].low, code), max(run[j].high, code)
             elif policy.met[policy.offsets[j] + code] != now:
                 policy.met[policy.offsets[j] + code] = now
-                run[j, 2] += 1
+                run[j].n_categories += 1
     for j in range(p):
         extents[j] = _extent(j, policy)
 
 
 @inner
-def _summarise(a, b, c, m, policy):  # type: ignore[no-untyped-def]
+def _summarise(a: int, b: int, c: int, m: int, policy: ByExtents) -> int:
     """Write each column's extent or categories for every code of column c; return how many categories."""
     words, present = policy.words, policy.present
     begins, rows, met = policy.begins, policy.rows, policy.met
@@ -285,29 +278,29 @@ def _summarise(a, b, c, m, policy):  # type: ignore[no-untyped-def]
 
 
 @inner
-def _sweep(sequence, m, policy, out):  # type: ignore[no-untyped-def]
+def _sweep(sequence: Ints, m: int, policy: ByExtents, out: Floats) -> None:
     """Write the loss of the first 1, 2, ... m codes of a sequence: records times summed extents."""
     now, run = _begin(policy), policy.run
     n = 0
     for k in range(m):
         code = sequence[k]
-        n += policy.count[code]
+        n += policy.counts[code]
         total = 0.0
         for j in range(policy.fields.shape[0]):
             if policy.ordered[j]:
-                run[j, 0] = min(run[j, 0], policy.lo[code, j])
-                run[j, 1] = max(run[j, 1], policy.hi[code, j])
+                run[j].low = min(run[j].low, policy.lo[code, j])
+                run[j].high = max(run[j].high, policy.hi[code, j])
             for e in range(policy.begins[code, j], policy.begins[code, j + 1]):
                 place = policy.category[e]
                 if policy.met[place] != now:
                     policy.met[place] = now
-                    run[j, 2] += 1
+                    run[j].n_categories += 1
             total += _extent(j, policy)
         out[k] = n * total
 
 
 @inner
-def _write_middles(j, m, policy):  # type: ignore[no-untyped-def]
+def _write_middles(j: int, m: int, policy: ByExtents) -> None:
     """Write a sort key for every code: the middle of its extent, or of its categories, in column j."""
     present, key = policy.present, policy.key
     for k in range(m):
@@ -323,7 +316,7 @@ def _write_middles(j, m, policy):  # type: ignore[no-untyped-def]
 
 
 @inner
-def _widest(policy):  # type: ignore[no-untyped-def]
+def _widest(policy: ByExtents) -> int:
     """Return the widest column not yet tried, the first in a tie, and mark it as tried; LEAF if none is left."""
     extents, c = policy.extents, 0
     for j in range(1, extents.shape[0]):
@@ -337,12 +330,12 @@ def _widest(policy):  # type: ignore[no-untyped-def]
 
 
 @inner
-def _try_column(a, b, c, policy):  # type: ignore[no-untyped-def]
+def _try_column(a: int, b: int, c: int, policy: ByExtents) -> int:
     """Look for a better cut of column c than the best so far; return the number of steps taken.
 
     The better cut has less loss, or is nearer to the median. Both sides must get enough people.
     """
-    present, count, best, cut = policy.present, policy.count, policy.best, policy.cut
+    present, count, cut = policy.present, policy.counts, policy.cut
     key, order, sequence, lost = policy.key, policy.order, policy.sequence, policy.lost
     p, work, by_loss = policy.fields.shape[0], 0, policy.objective == LOSS
     # losses that differ by rounding are equal; distances from the median are whole numbers
@@ -382,9 +375,8 @@ def _try_column(a, b, c, policy):  # type: ignore[no-untyped-def]
                     continue
                 score = lost[0, k] + lost[1, m - 2 - k] if by_loss else abs(2.0 * nl - total)
                 # Infinity less a part of itself is NaN, so the first cut has its own test.
-                if best[0] == np.inf or score < best[0] - slack * abs(best[0]):
-                    best[0], is_better = score, True
-                    cut[AT], cut[CODES_OF], cut[BEST_COLUMN] = k, m, c
+                if cut.loss == np.inf or score < cut.loss - slack * abs(cut.loss):
+                    cut.loss, cut.at, cut.n_codes, cut.column, is_better = score, k, m, c, True
             if is_better:
                 for k in range(m):
                     sequence[2, k] = sequence[0, k]
@@ -394,12 +386,12 @@ def _try_column(a, b, c, policy):  # type: ignore[no-untyped-def]
 
 
 @inner
-def _write_cut(node, left, branch, policy):  # type: ignore[no-untyped-def]
+def _write_cut(node: int, left: int, branch: Branch, policy: ByExtents) -> None:
     """Write the cut of a node, and the record counts of its children."""
     nodes, state, best, cut = branch.nodes, branch.state, policy.sequence[2], policy.cut
-    at, n_left = state[CODES], cut[AT] + 1
-    if policy.ordered[cut[BEST_COLUMN]]:
-        nodes[node, LAST_LEFT], nodes[node, FIRST_RIGHT] = best[cut[AT]], best[n_left]
+    at, n_left = state[CODES], cut.at + 1
+    if policy.ordered[cut.column]:
+        nodes[node, LAST_LEFT], nodes[node, FIRST_RIGHT] = best[cut.at], best[n_left]
     else:
         nodes[node, LAST_LEFT], nodes[node, SUBSET_AT] = n_left, at
         # ascending, whatever the order that they were cut in
@@ -412,13 +404,13 @@ def _write_cut(node, left, branch, policy):  # type: ignore[no-untyped-def]
 
 
 @loop
-def expand_by_extents(branch, policy, keep, max_depth, budget):  # type: ignore[no-untyped-def]
+def expand_by_extents(branch: Branch, policy: ByExtents, keep: int, max_depth: int, budget: int) -> None:
     """Grow a branch by extents; parameters and behaviour are those of `expand.expand`."""
     nodes, state, cut, p = branch.nodes, branch.state, policy.cut, policy.fields.shape[0]
     while is_open(branch, budget):
         node = branch.stack[state[OPEN_NODES] - 1, NODE]
         a, b = nodes[node, START], nodes[node, END]
-        policy.best[0], cut[BEST_COLUMN] = np.inf, LEAF
+        cut.loss, cut.column = np.inf, LEAF
         may_split = b - a > keep and nodes[node, DEPTH] < max_depth
         if may_split and (b - a) * policy.person >= 2 * policy.min_leaf:
             by_median = policy.objective == MEDIAN
@@ -427,13 +419,13 @@ def expand_by_extents(branch, policy, keep, max_depth, budget):  # type: ignore[
             for j in range(p):
                 c = _widest(policy) if by_median else j
                 # By the median, the widest column that can be cut is cut.
-                if c == LEAF or (by_median and cut[BEST_COLUMN] != LEAF):
+                if c == LEAF or (by_median and cut.column != LEAF):
                     break
                 state[SPENT] += (b - a) * p + 64 + _try_column(a, b, c, policy)
-        column, middle = cut[BEST_COLUMN], b
+        column, middle = cut.column, b
         if column >= 0:
-            for k in range(cut[CODES_OF]):
-                branch.goes_left[policy.sequence[2, k]] = k <= cut[AT]
+            for k in range(cut.n_codes):
+                branch.goes_left[policy.sequence[2, k]] = k <= cut.at
             middle = bring_left(policy.words, policy.fields[column], a, b, branch.goes_left)
         left = close_node(node, OPEN if b - a <= keep else column, middle, branch)
         if left >= 0:

@@ -1,4 +1,22 @@
-"""Growing trees: by the responses' statistics, or by extents, in one thread or several."""
+"""Growing trees: by the responses' statistics, or by extents, in one thread or several.
+
+The rows are records in one array (`node_rows.py`), and a node is a range of them. A split moves the
+records that go left to the front of the range: each child is a range again, and each leaf a group.
+
+    0                            middle                               n
+    +-----------------------------+-----------------------------------+
+    |                    node 0 splits at the age                     |
+    +-----------------------------+-----------------------------------+
+    |  node 1: age up to 39       |  node 4: age from 40, or missing  |
+    +----------------+------------+-----------------------------------+
+    |  node 2:       |  node 3:   |
+    |  job in {a, c} |  other job |
+    +----------------+------------+
+
+Of an ordered column the codes up to `last_left` go left, those from `first_right` on go right, and
+missing values to one of the sides; of categories, a set of codes goes left (`subset_codes`). Nodes
+are numbered in pre-order in the end: the left child of node i is i + 1 (`nodes.Grown`).
+"""
 
 from __future__ import annotations
 
@@ -9,11 +27,10 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
-from ..kernels import Ints
+from ..kernels import Floats, Ints
 from ..progress import done
-from .expand import SLICE, ByHistograms, expand
+from .expand import SLICE, ByHistograms, expand, policy_and_branch
 from .extents import ByExtents, expand_by_extents
 from .node_rows import NodeRows
 from .nodes import (
@@ -66,7 +83,7 @@ class _Grower:
         """Grow the branch over the rows start..end; leave nodes of at most `keep` rows open."""
         # Threads grow branches side by side, so each branch has buffers of its own.
         part = slice(start, end)
-        policy, branch = ByHistograms.from_rows(self.rows, self.rules, self.terms, part, depth, stats)
+        policy, branch = policy_and_branch(self.rows, self.rules, self.terms, part, depth, stats)
         return _expanded(branch, policy, self.rows.n, keep, self.max_depth, self.stop)
 
 
@@ -92,12 +109,7 @@ def _expanded(
 
 
 def grow_by_extents(
-    rows: NodeRows,
-    positions: npt.NDArray[np.float64],
-    domain: npt.NDArray[np.float64],
-    k: int,
-    objective: int,
-    persons: bool = False,
+    rows: NodeRows, positions: Floats, domain: Floats, k: int, objective: int, persons: bool = False
 ) -> Grown:
     """Grow a tree without responses, splitting so that groups spread little over the quasi-identifiers.
 
@@ -117,8 +129,8 @@ def grow_by_extents(
         Whether the rows have shares of people, which are then counted instead of records.
     """
     policy = ByExtents.from_rows(rows, positions, domain, k, objective, persons)
-    goes_left = np.zeros(len(policy.count), np.uint8)
-    branch = Branch.from_rows(0, rows.n, 0, np.array([rows.n]), goes_left)
+    goes_left = np.zeros(len(policy.counts), np.uint8)
+    branch = Branch.from_range(0, rows.n, 0, np.array([rows.n]), goes_left)
     return in_preorder(_expanded(branch, policy, rows.n, 0, rows.n), rows, 0)
 
 

@@ -10,9 +10,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..kernels import Codes, Ints, Ints32, Records, Words
 from ..kernels.bits import add_lanes, lanes_at, one_and_three, take_lanes
 from ..kernels.compiled import inner
-from .node_rows import BYTE, LONG, MASK, SHIFT, SHORT, WORD_AT, Format, NodeRows, Predictors
+from .node_rows import BYTE, LONG, SHORT, Format, NodeRows, Predictors, Views
 from .statistics import StatisticsLayout
 
 # A block's terms stay in the first cache while every column adds them.
@@ -23,15 +24,17 @@ CACHED = 512
 ALIGN = 8
 # bytes of histograms that are counted together for a node of few rows
 BUNDLE = 1 << 15
+# a column: its codes without the missing one, the histogram row of code 0, and whether codes are ordered
+HISTOGRAM = np.dtype([("n_codes", np.int64), ("base", np.int64), ("is_ordered", np.bool_)], align=True)
 
 
 class Histograms(NamedTuple):
     """The positions of all columns' histograms, stored one after another; the same for all nodes."""
 
-    # int64 array of shape (p, 3): codes without the missing one, ordered or not, base
-    columns: Any
+    # HISTOGRAM array of shape (p,)
+    columns: Records
     # columns whose histograms fit the first caches together: where each bundle begins, and the end
-    bundles: Any
+    bundles: Ints
     n_rows: int
 
     @classmethod
@@ -39,7 +42,9 @@ class Histograms(NamedTuple):
         """Return the positions of every column's histogram."""
         width = -(-(predictors.n_codes + 1) // ALIGN) * ALIGN
         ends = np.cumsum(width)
-        columns = np.stack([predictors.n_codes, predictors.ordered, ends - width], axis=1)
+        columns = np.zeros(len(width), HISTOGRAM)
+        columns["n_codes"], columns["base"] = predictors.n_codes, ends - width
+        columns["is_ordered"] = predictors.ordered
         begins, size = [0], 0
         for c, n_codes in enumerate(predictors.n_codes.tolist()):
             more = (n_codes + 1) * layout.stride * 8
@@ -48,15 +53,15 @@ class Histograms(NamedTuple):
                 size = 0
             size += more
         bundles = np.array([*begins, len(columns)], np.int64)
-        return cls(columns.astype(np.int64), bundles, int(ends[-1]) if len(ends) else 0)
+        return cls(columns, bundles, int(ends[-1]) if len(ends) else 0)
 
-    def rows(self) -> tuple[Any, Any]:
+    def rows(self) -> tuple[Ints32, Ints]:
         """Return the histogram rows of all codes, column by column, and where each column's rows begin.
 
         The second array ends with the end of the last column.
         """
-        sizes = self.columns[:, 0] + 1
-        rows = [b + np.arange(n) for n, b in zip(sizes, self.columns[:, 2], strict=True)]
+        sizes = self.columns["n_codes"] + 1
+        rows = [b + np.arange(n) for n, b in zip(sizes, self.columns["base"], strict=True)]
         return (
             np.concatenate([np.zeros(0), *rows]).astype(np.int32),
             np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
@@ -80,25 +85,25 @@ class CodeSums(NamedTuple):
         The statistics of the node.
     """
 
-    hist: Any
-    rows: Any
-    first: Any
-    last: Any
-    base: Any
-    column: Any
-    ordered: Any
-    total: Any
+    hist: Ints
+    rows: Ints32
+    first: int
+    last: int
+    base: int
+    column: int
+    ordered: bool
+    total: Ints
 
 
 class CountedNow(NamedTuple):
     """The columns being counted now, those with narrow codes first."""
 
     # positions of the codes
-    place: Any
+    place: Words
     # first row of each column's histogram
-    base: Any
+    base: Words
     # first column of each code width, with the end of the last; begins with 0
-    bounds: Any
+    bounds: Ints
 
 
 class Counter(NamedTuple):
@@ -131,16 +136,16 @@ class Counter(NamedTuple):
         The entries that each row of a block adds one to.
     """
 
-    views: Any
+    views: Views
     form: Format
-    columns: Any
+    columns: Records
     layout: StatisticsLayout
-    classes: Any
+    classes: Ints
     squared: int
     is_narrow: bool
     whole: int
-    lanes: Any
-    entries: Any
+    lanes: Ints
+    entries: Words
     now: CountedNow
 
     @classmethod
@@ -156,17 +161,17 @@ class Counter(NamedTuple):
         # the count is a sum like the others, so that it needs no addition of its own
         lanes[:: len(lanes) // BLOCK] = 1  # every row is one record
         return cls(
-            rows.views,
-            form,
-            places.columns,
-            layout,
-            form.classes[layout.n_listed :],
-            r,
-            bool((form.codes[:, 0] < LONG).all()),
-            int(begin) - 1 if is_whole else -1,
-            lanes,
-            np.zeros(BLOCK * layout.q, np.uint64),
-            CountedNow(np.zeros(p, np.uint64), np.zeros(p, np.uint64), np.zeros(4, np.int64)),
+            views=rows.views,
+            form=form,
+            columns=places.columns,
+            layout=layout,
+            classes=form.classes[layout.n_listed :],
+            squared=r,
+            is_narrow=bool((form.codes["width"] < LONG).all()),
+            whole=int(begin) - 1 if is_whole else -1,
+            lanes=lanes,
+            entries=np.zeros(BLOCK * layout.q, np.uint64),
+            now=CountedNow(np.zeros(p, np.uint64), np.zeros(p, np.uint64), np.zeros(4, np.int64)),
         )
 
 
@@ -178,7 +183,7 @@ def aligned(n: int) -> np.ndarray[Any, np.dtype[np.int64]]:
 
 
 @inner
-def _add_lanes(hist, view, a, b, width, now, lanes, size):  # type: ignore[no-untyped-def]
+def _add_lanes(hist: Ints, view: Codes, a: int, b: int, width: int, now: CountedNow, lanes: Ints, size: int) -> None:
     """Add up to four plain sums of every record to the histograms, or up to eight if `size` is 8."""
     place, base = now.place, now.base
     # Unsigned, because numba tests signed indices for negative ones, which count from the end.
@@ -197,7 +202,9 @@ def _add_lanes(hist, view, a, b, width, now, lanes, size):  # type: ignore[no-un
 
 
 @inner
-def _add_record(hist, view, a, b, width, now, longs, whole):  # type: ignore[no-untyped-def]
+def _add_record(
+    hist: Ints, view: Codes, a: int, b: int, width: int, now: CountedNow, longs: Ints32, whole: int
+) -> None:
     """Add up to four plain sums of every record, read from its own fields, to the histograms."""
     place, base = now.place, now.base
     first, last = np.uint64(now.bounds[width]), np.uint64(now.bounds[width + 1])
@@ -212,7 +219,7 @@ def _add_record(hist, view, a, b, width, now, longs, whole):  # type: ignore[no-
 
 
 @inner
-def _add_all(hist, bounds, c0, c1, a, b, counter):  # type: ignore[no-untyped-def]
+def _add_all(hist: Ints, bounds: Ints, c0: int, c1: int, a: int, b: int, counter: Counter) -> None:
     """Add any number of plain sums and class counts to the histograms, for codes of any width."""
     words, lanes, entries = counter.views.words, counter.lanes, counter.entries
     lane = np.uint64(lanes.shape[0] // BLOCK)
@@ -221,8 +228,8 @@ def _add_all(hist, bounds, c0, c1, a, b, counter):  # type: ignore[no-untyped-de
     for c in range(c0, c1):
         if bounds[c + 1] - bounds[c] < 2:
             continue
-        field, base = counter.form.codes[c], np.uint64(counter.columns[c, 2])
-        word, shift, mask = np.uint64(field[WORD_AT]), np.uint64(field[SHIFT]), np.uint64(field[MASK])
+        field, base = counter.form.codes[c], np.uint64(counter.columns[c].base)
+        word, shift, mask = field.word, field.shift, field.mask
         at = entry = zero
         for i in range(np.uint64(a), np.uint64(b)):
             row = (base + ((words[i, word] >> shift) & mask)) * stride
@@ -237,7 +244,7 @@ def _add_all(hist, bounds, c0, c1, a, b, counter):  # type: ignore[no-untyped-de
 
 
 @inner
-def _write_lanes(a, b, counter):  # type: ignore[no-untyped-def]
+def _write_lanes(a: int, b: int, counter: Counter) -> None:
     """Write what each of the records a..b adds to the plain sums, and which class counts it raises."""
     longs, shorts = counter.views.longs, counter.views.shorts
     lanes, entries = counter.lanes, counter.entries
@@ -270,7 +277,7 @@ def _write_lanes(a, b, counter):  # type: ignore[no-untyped-def]
 
 
 @inner
-def count_rows(hist, bounds, first_column, last_column, a, b, counter):  # type: ignore[no-untyped-def]
+def count_rows(hist: Ints, bounds: Ints, first_column: int, last_column: int, a: int, b: int, counter: Counter) -> None:
     """Add the records a..b to the histograms of the columns that list more than one row.
 
     Parameters
@@ -286,9 +293,8 @@ def count_rows(hist, bounds, first_column, last_column, a, b, counter):  # type:
     for width in range(2):
         n = now.bounds[width]
         for c in range(first_column, last_column):
-            if bounds[c + 1] - bounds[c] > 1 and counter.form.codes[c, 0] == width:
-                now.place[n] = counter.form.codes[c, 1]
-                now.base[n] = counter.columns[c, 2]
+            if bounds[c + 1] - bounds[c] > 1 and counter.form.codes[c].width == width:
+                now.place[n], now.base[n] = counter.form.codes[c].at, counter.columns[c].base
                 n += 1
         now.bounds[width + 1] = n
     lane = lanes.shape[0] // BLOCK
@@ -316,7 +322,7 @@ def count_rows(hist, bounds, first_column, last_column, a, b, counter):  # type:
 
 
 @inner
-def count_cells(counts, a, b, view, fields, starts):  # type: ignore[no-untyped-def]
+def count_cells(counts: Ints, a: int, b: int, view: Codes, fields: Ints, starts: Ints) -> None:
     """Count the records a..b by the cell of each judged column."""
     for i in range(counts.shape[0]):
         counts[i] = 0
@@ -327,7 +333,7 @@ def count_cells(counts, a, b, view, fields, starts):  # type: ignore[no-untyped-
 
 
 @inner
-def count_cells_by_code(hist, bounds, c0, c1, a, b, counter):  # type: ignore[no-untyped-def]
+def count_cells_by_code(hist: Ints, bounds: Ints, c0: int, c1: int, a: int, b: int, counter: Counter) -> None:
     """Add the records a..b to the cell counts of every code, for the columns that vary."""
     views, n_judged = counter.views, counter.form.cells.shape[0]
     width = np.uint64(counter.layout.cells[n_judged])
@@ -337,9 +343,8 @@ def count_cells_by_code(hist, bounds, c0, c1, a, b, counter):  # type: ignore[no
         for c in range(c0, c1):
             if bounds[c + 1] - bounds[c] < 2:
                 continue
-            field, base = counter.form.codes[c], np.uint64(counter.columns[c, 2])
-            word, shift = np.uint64(field[WORD_AT]), np.uint64(field[SHIFT])
-            mask = np.uint64(field[MASK])
+            field, base = counter.form.codes[c], np.uint64(counter.columns[c].base)
+            word, shift, mask = field.word, field.shift, field.mask
             for j in range(n_judged):
                 at, first = np.uint64(counter.form.cells[j]), np.uint64(counter.layout.cells[j])
                 for i in range(begin, end):
@@ -348,7 +353,9 @@ def count_cells_by_code(hist, bounds, c0, c1, a, b, counter):  # type: ignore[no
 
 
 @inner
-def keep_counted(hist, stride, rows, old, first_column, last_column, bounds):  # type: ignore[no-untyped-def]
+def keep_counted(
+    hist: Ints, stride: int, rows: Ints32, old: Ints, first_column: int, last_column: int, bounds: Ints
+) -> None:
     """Drop listed histogram rows that count no records; write where each column's list now begins.
 
     A column that lists only one row does not vary: it is no longer counted, and keeps its row.
@@ -365,7 +372,7 @@ def keep_counted(hist, stride, rows, old, first_column, last_column, bounds):  #
 
 
 @inner
-def clear(hist, stride, rows, first, last):  # type: ignore[no-untyped-def]
+def clear(hist: Ints, stride: int, rows: Ints32, first: int, last: int) -> None:
     """Set the listed rows of a histogram to zero."""
     for i in range(first, last):
         at = np.uint64(rows[i]) * np.uint64(stride)
@@ -374,7 +381,7 @@ def clear(hist, stride, rows, first, last):  # type: ignore[no-untyped-def]
 
 
 @inner
-def subtract(hist, part, stride, rows, first, last):  # type: ignore[no-untyped-def]
+def subtract(hist: Ints, part: Ints, stride: int, rows: Ints32, first: int, last: int) -> None:
     """Subtract the listed rows of a part's histogram from the histogram of the whole."""
     # Rows that the part does not list count none of its records, so they are not visited.
     for i in range(first, last):

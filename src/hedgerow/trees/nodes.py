@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..kernels import Floats, Ints
+from ..kernels import Bools, Bytes, Floats, Ints, Ints32, Words
 from ..kernels.compiled import inner, kernel
 from ..kernels.exact_sums import UNIT_BITS
-from .node_rows import MASK, SHIFT, WORD_AT, NodeRows
+from .node_rows import NodeRows
 
 # columns of the table of nodes
 _NAMES = (
@@ -71,7 +71,7 @@ def products(rows: NodeRows, r: int, start: Ints, end: Ints) -> Products:
 
 
 @kernel
-def _products(longs, at, start, end, high, low):  # type: ignore[no-untyped-def]
+def _products(longs: Ints32, at: Ints, start: Ints, end: Ints, high: Ints, low: Ints) -> None:
     r = at.shape[0]
     for g in range(start.shape[0]):
         for i in range(start[g], end[g]):
@@ -89,19 +89,19 @@ def _products(longs, at, start, end, high, low):  # type: ignore[no-untyped-def]
 class Branch(NamedTuple):
     """A branch that is being grown: its nodes in order of creation, and those still open."""
 
-    nodes: Any
-    stats: Any
+    nodes: Ints
+    stats: Ints
     # codes that go left at categorical nodes, one node after the other
-    codes: Any
+    codes: Ints
     # Open nodes. The smaller child lies on top, so that there are never more than some two for every halving of the
     # rows.
-    stack: Any
+    stack: Ints
     # by code, whether it goes left at the node that is split; as long as the widest column
-    goes_left: Any
-    state: Any
+    goes_left: Bytes
+    state: Ints
 
     @classmethod
-    def from_rows(cls, start: int, end: int, depth: int, stats: Ints, goes_left: Any) -> Branch:
+    def from_range(cls, start: int, end: int, depth: int, stats: Ints, goes_left: Bytes) -> Branch:
         """Return a branch with one open node over the rows start..end."""
         nodes, all_stats = np.zeros((64, N_COLUMNS), np.int64), np.zeros((64, len(stats)), np.int64)
         nodes[0, [START, END, PARENT, DEPTH]] = start, end, -1, depth
@@ -139,10 +139,9 @@ class Nodes(NamedTuple):
 
 
 @inner
-def bring_left(words, field, a, b, goes_left):  # type: ignore[no-untyped-def]
+def bring_left(words: Words, field: Any, a: int, b: int, goes_left: Bytes) -> np.int64:
     """Move the records whose code goes left to the front; return where the others begin."""
-    word, shift = np.uint64(field[WORD_AT]), np.uint64(field[SHIFT])
-    mask, n_words = np.uint64(field[MASK]), np.uint64(words.shape[1])
+    word, shift, mask, n_words = field.word, field.shift, field.mask, np.uint64(words.shape[1])
     # The records move and not their numbers, so every later pass reads neighbours in memory. The
     # order within a side does not matter, because all sums are exact.
     middle = np.uint64(a)
@@ -156,7 +155,7 @@ def bring_left(words, field, a, b, goes_left):  # type: ignore[no-untyped-def]
 
 
 @inner
-def is_open(branch, budget):  # type: ignore[no-untyped-def]
+def is_open(branch: Branch, budget: int) -> bool:
     """Return whether the branch has an open node, space for its children, and budget left."""
     # Room for the widest column's codes: how many go left is known only after the search.
     state, most_codes = branch.state, branch.codes.shape[0] - branch.goes_left.shape[0]
@@ -165,7 +164,7 @@ def is_open(branch, budget):  # type: ignore[no-untyped-def]
 
 
 @inner
-def close_node(node, column, middle, branch):  # type: ignore[no-untyped-def]
+def close_node(node: int, column: int, middle: int, branch: Branch) -> int:
     """Write the split of the node on top of the stack, if any; its right rows begin at `middle`.
 
     On the stack a split node is replaced by its larger child, with the smaller one on top.
@@ -212,7 +211,7 @@ class Grown:
     column: Ints
     last_left: Ints
     first_right: Ints
-    missing_left: npt.NDArray[np.bool_]
+    missing_left: Bools
     depth: Ints
     stats: Ints
     subset_at: Ints
@@ -294,7 +293,7 @@ def renumbered(grown: Nodes) -> tuple[dict[str, Any], Ints]:
 
 
 @kernel
-def visit_order(column, left, right):  # type: ignore[no-untyped-def]
+def visit_order(column: Ints, left: Ints, right: Ints) -> Ints:
     """Return the node numbers in pre-order."""
     n = column.shape[0]
     order = np.empty(n, np.int64)

@@ -7,11 +7,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from ..kernels import Floats
+from ..kernels import Floats, Ints
 from ..kernels.compiled import inner
 from ..kernels.measures import entropy, largest, number_terms, ranked_gain, share_gain
 from .statistics import ENTROPY, SSE, StatisticsLayout
@@ -98,11 +98,11 @@ class Terms(NamedTuple):
     gain: int
     # in the units of the entry `persons`
     min_leaf: int
-    cap: Any
-    judged_cap: Any
-    largest: Any
-    entropy: Any
-    xlogx: Any
+    cap: Floats
+    judged_cap: Floats
+    largest: Floats
+    entropy: Floats
+    xlogx: Floats
 
     @classmethod
     def from_rules(cls, rules: Rules, layout: StatisticsLayout, n: int) -> Terms:
@@ -111,20 +111,20 @@ class Terms(NamedTuple):
         counts = np.arange(min(n + 1, TABULATED) if rules.gain == ENTROPY else 1, dtype=np.float64)
         r, w = layout.r, layout.n_listed
         return cls(
-            layout,
-            None if layout.alone else Plain.from_rules(rules, layout),
-            rules.gain,
-            (rules.min_leaf - 1) * layout.person + 1,  # more than k - 1 people are k
-            np.concatenate([rules.cap[:r], rules.cap[r + w :]]),
-            rules.cap[len(rules.cap) - len(layout.cells) + 1 :],
-            rules.share[w:],
-            rules.entropy[w:],
-            counts * np.log(np.maximum(counts, 1.0)),
+            layout=layout,
+            plain=None if layout.alone else Plain.from_rules(rules, layout),
+            gain=rules.gain,
+            min_leaf=(rules.min_leaf - 1) * layout.person + 1,  # more than k - 1 people are k
+            cap=np.concatenate([rules.cap[:r], rules.cap[r + w :]]),
+            judged_cap=rules.cap[len(rules.cap) - len(layout.cells) + 1 :],
+            largest=rules.share[w:],
+            entropy=rules.entropy[w:],
+            xlogx=counts * np.log(np.maximum(counts, 1.0)),
         )
 
 
 @inner
-def admissible(s, t):  # type: ignore[no-untyped-def]
+def admissible(s: Ints, t: Terms) -> bool:
     """Return whether a group with statistics `s` keeps every limit of the terms `t`."""
     # the cheapest question first
     if s[t.layout.persons] < t.min_leaf:
@@ -153,7 +153,7 @@ def admissible(s, t):  # type: ignore[no-untyped-def]
 
 
 @inner
-def is_within_caps(counts, t):  # type: ignore[no-untyped-def]
+def is_within_caps(counts: Ints, t: Terms) -> bool:
     """Return whether a group, given by its cell counts, keeps the caps on the judged columns."""
     for j in range(t.judged_cap.shape[0]):
         cap = t.judged_cap[j]
@@ -170,7 +170,7 @@ def is_within_caps(counts, t):  # type: ignore[no-untyped-def]
 
 
 @inner
-def xlogx(count, table):  # type: ignore[no-untyped-def]
+def xlogx(count: int, table: Floats) -> float:
     """Return count * log(count), 0 for a count of 0; small counts are looked up in the table."""
     if count < table.shape[0]:
         return table[count]
@@ -178,7 +178,7 @@ def xlogx(count, table):  # type: ignore[no-untyped-def]
 
 
 @inner
-def _entropy_gain(left, total, t):  # type: ignore[no-untyped-def]
+def _entropy_gain(left: Ints, total: Ints, t: Terms) -> float:
     n, nl, table = total[0], left[0], t.xlogx
     value = 0.0
     for j in range(t.layout.weight.shape[0] - t.layout.r):
@@ -192,13 +192,13 @@ def _entropy_gain(left, total, t):  # type: ignore[no-untyped-def]
 
 
 @inner
-def above_rounding(value, n, table):  # type: ignore[no-untyped-def]
+def above_rounding(value: float, n: int, table: Floats) -> float:
     """Return a gain in entropy, or 0 if rounding errors alone may have caused it: sums of n log n cancel."""
     return value if value > 1e-12 * xlogx(n, table) else 0.0
 
 
 @inner
-def gain_of(left, total, t):  # type: ignore[no-untyped-def]
+def gain_of(left: Ints, total: Ints, t: Terms) -> float:
     """Return the gain of a split: the reduction of the weighted error (SSE) or of the entropy.
 
     For squared errors it is (sL nR - sR nL)^2 / (n nL nR), which loses no digits to cancellation.

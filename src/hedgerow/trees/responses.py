@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from ..columns.column import ValueCounts
 from ..errors import ParameterError
-from ..kernels import Ints
+from ..kernels import Bytes, Floats, Ints, Ints32
 from ..kernels.exact_sums import UNIT_BITS, scale
 from ..measures.proper_scores import BrierScore, Public, RankedScore
 
@@ -51,12 +51,12 @@ class Quantity:
     """
 
     source: int
-    units: npt.NDArray[np.int32]
+    units: Ints32
     counts: Ints
 
-    def total(self, of: Callable[[Ints], Ints] = lambda units: units) -> int:
-        """Return the exact sum of the units over the table, or of the function `of` applied to them."""
-        return int(of(self.units.astype(np.int64)) @ self.counts)
+    def total(self, term: Callable[[Ints], Ints] = lambda units: units) -> int:
+        """Return the exact sum of the units over the table, or of what `term` makes of each."""
+        return int(term(self.units.astype(np.int64)) @ self.counts)
 
 
 @dataclass(frozen=True)
@@ -99,11 +99,11 @@ class ScoredColumn:
     """
 
     source: int
-    lookup: npt.NDArray[np.uint8]
+    lookup: Bytes
     counts: Ints
-    share: npt.NDArray[np.float64]
-    local: npt.NDArray[np.float64]
-    ranked: npt.NDArray[np.float64]
+    share: Floats
+    local: Floats
+    ranked: Floats
 
     @classmethod
     def from_counts(cls, source: int, cells: Ints, counts: Ints, n_cells: int) -> ScoredColumn:
@@ -115,7 +115,7 @@ class ScoredColumn:
         return cls(source, cells.astype(np.uint8), in_cell, share, local.weight, ranked.weight)
 
     @classmethod
-    def all_of(cls, source: int, column: ValueCounts) -> list[ScoredColumn]:
+    def for_column(cls, source: int, column: ValueCounts) -> list[ScoredColumn]:
         """Return the judged columns that the scores of a sensitive column need beyond sums and classes."""
         scored = []
         public = Public(column)
@@ -222,12 +222,12 @@ class Responses:
                 ordered = scored and column.is_ordered
                 described.append(Response(column.name, "categorical", absent, ordered))
         return cls(
-            tuple(described),
-            n,
-            tuple(numbers),
-            (*classes, *indicators),
-            tuple(missing),
-            tuple(j for s, c in enumerate(columns) for j in ScoredColumn.all_of(s, c)) if scored else (),
+            responses=tuple(described),
+            n_rows=n,
+            numbers=tuple(numbers),
+            classes=(*classes, *indicators),
+            missing_of=tuple(missing),
+            judged=tuple(j for s, c in enumerate(columns) for j in ScoredColumn.for_column(s, c)) if scored else (),
         )
 
 

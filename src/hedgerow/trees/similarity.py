@@ -21,10 +21,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from ..columns.column import ValueCounts
-from ..kernels import Floats
+from ..kernels import Floats, Ints
 from ..kernels.exact_sums import scale
 from .grow import DistributedRows, grow
 from .node_rows import NodeRows
@@ -176,7 +175,7 @@ class Likeness:
         root = float((grown.stats[0, used].astype(np.float64) ** 2 * self.explaining[used]).sum())
         return float(by.sum()) - root / float(grown.stats[0, 0]), len(cells)
 
-    def means(self, stats: npt.NDArray[np.int64]) -> Floats:
+    def means(self, stats: Ints) -> Floats:
         """Return every group's means, scaled so that squared distances have the weights in `joining`.
 
         The means that vary most come first, so that a distance soon exceeds a bound.

@@ -19,12 +19,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..kernels import Bytes, Codes, Floats, Ints, Ints32, Records
 from ..kernels.bits import scatter_apart
 from ..kernels.compiled import inner
 from ..kernels.measures import entropy, largest, share_gain
 from .category_orders import AXIS_STEPS, first_axis, level, next_axis, sort_places, write_order
-from .node_rows import MASK, SHIFT, WORD_AT, Format, NodeRows, Views
-from .objective import NOWHERE, TIE, Rules, above_rounding, xlogx
+from .histogram import CodeSums
+from .node_rows import Format, NodeRows, Views
+from .objective import NOWHERE, TIE, Rules, Terms, above_rounding, xlogx
+from .search import Search
 from .statistics import ENTROPY, ClassBlocks, StatisticsLayout
 
 
@@ -47,13 +50,13 @@ class SparseSums(NamedTuple):
         C of the node.
     """
 
-    begins: Any
-    at: Any
-    value: Any
-    weighted: Any
-    weight: Any
-    left: Any
-    whole: Any
+    begins: Ints
+    at: Ints32
+    value: Floats
+    weighted: Floats
+    weight: Floats
+    left: Floats
+    whole: Floats
 
     @classmethod
     def from_layout(cls, n_codes: int, layout: StatisticsLayout) -> SparseSums:
@@ -63,18 +66,18 @@ class SparseSums(NamedTuple):
         weight[: layout.r] = layout.weight[: layout.r]
         weight[layout.r :] = np.repeat(layout.weight[layout.r :], np.diff(layout.starts))
         return cls(
-            np.zeros(n_codes + 1, np.int64),
-            np.zeros(n_codes * size, np.int32),
-            np.zeros(n_codes * size),
-            np.zeros(size),
-            weight,
-            np.zeros(size),
-            np.zeros(1),
+            begins=np.zeros(n_codes + 1, np.int64),
+            at=np.zeros(n_codes * size, np.int32),
+            value=np.zeros(n_codes * size),
+            weighted=np.zeros(size),
+            weight=weight,
+            left=np.zeros(size),
+            whole=np.zeros(1),
         )
 
 
 @inner
-def list_sums(codes, stride, begin, sums):  # type: ignore[no-untyped-def]
+def list_sums(codes: CodeSums, stride: int, begin: int, sums: SparseSums) -> None:
     """List the non-zero entries of every code of a column."""
     at = codes.first - codes.first
     size = sums.weight.shape[0]
@@ -99,7 +102,9 @@ def list_sums(codes, stride, begin, sums):  # type: ignore[no-untyped-def]
 
 
 @inner
-def walk_sums(codes, extra, is_alone, best, t, sums):  # type: ignore[no-untyped-def]
+def walk_sums(
+    codes: CodeSums, extra: int, is_alone: bool, best: float, t: Terms, sums: SparseSums
+) -> tuple[float, int]:
     """Return the gain and step of the best split, with codes added to the left in turn or one at a time.
 
     Like `split._walk`; the step is 0 if no split beats `best`.
@@ -150,9 +155,20 @@ def walk_sums(codes, extra, is_alone, best, t, sums):  # type: ignore[no-untyped
     return best, best_step
 
 
-# entries of `SparseClasses.state`: classes of the node, pairs of the column, whether the orders of its classes are
-# brief, steps since it was read
-CLASSES, PAIRS, BRIEF, WORK = range(4)
+# of a search: classes of the node, pairs of the column, steps since they were read, and whether the orders of the
+# column's classes are brief
+STATE = np.dtype([("classes", np.int64), ("pairs", np.int64), ("steps", np.int64), ("is_brief", np.bool_)], align=True)
+# Of a class column: the place of its missing class, or -1; the sum of the squared public shares; the limits of `Rules`;
+# A, B and C; sums of public shares and losses over the left side and over the node; the difference between the sides'
+# n log n terms and the node's.
+CLASS_COLUMN = np.dtype(
+    [
+        ("missing", np.int64), ("shares", np.float64), ("cap", np.float64), ("largest", np.float64),
+        ("entropy", np.float64), ("square", np.int64), ("cross", np.int64), ("whole", np.int64),
+        ("left_share", np.float64), ("left_loss", np.float64), ("share", np.float64), ("loss", np.float64),
+        ("mixed", np.float64),
+    ]
+)  # fmt: skip
 # disclosure nearer to a cap than this is computed again from the counts, which have no rounding
 SLACK = 1e-11
 
@@ -166,12 +182,8 @@ class SparseClasses(NamedTuple):
         The records; the listed classes are the first ones of `Format.classes`.
     blocks
         An offset among them is a place.
-    missing
-        Per column the place of the missing class, or -1.
-    shares
-        Per column the sum of the squared public shares.
-    cap, largest, entropy
-        Per column the limits of `Rules`.
+    columns : CLASS_COLUMN array
+        What is known of each class column.
     records
         The node's records by class, for every class column, and a buffer to sort them.
     digits
@@ -194,44 +206,30 @@ class SparseClasses(NamedTuple):
         By place: the position among those that occur.
     left
         Counts of the left side by place, all 0 between two walks.
-    square, cross, whole
-        A, B and C per column.
-    scores
-        Per column: sums of public shares and losses over the left side and over the node.
-    mixed
-        Per column the difference between the sides' n log n terms and the node's.
+    state : STATE record
     """
 
     views: Views
     form: Format
     blocks: ClassBlocks
-    missing: Any
-    shares: Any
-    cap: Any
-    largest: Any
-    entropy: Any
-    records: Any
-    digits: Any
-    present: Any
-    column: Any
-    total: Any
-    begins: Any
-    ends: Any
-    place: Any
-    value: Any
-    first: Any
-    holder: Any
-    share: Any
-    at: Any
-    marked: Any
-    left: Any
-    side: Any
-    square: Any
-    cross: Any
-    whole: Any
-    scores: Any
-    mixed: Any
-    axis: Any
+    columns: Records
+    records: Ints
+    digits: Ints
+    present: Ints
+    column: Ints
+    total: Ints
+    begins: Ints
+    ends: Ints
+    place: Ints32
+    value: Ints32
+    first: Ints
+    holder: Ints32
+    share: Floats
+    at: Ints32
+    marked: Bytes
+    left: Ints
+    side: Ints
+    axis: Floats
     state: Any
 
     @classmethod
@@ -241,45 +239,41 @@ class SparseClasses(NamedTuple):
         starts, public = layout.listed.starts, layout.listed.public
         w, r, size = layout.n_listed, layout.r, int(starts[-1])
         last = starts[1:] - 1
+        columns = np.zeros(w, CLASS_COLUMN)
+        columns["missing"] = np.where(public[last] < 0, last, -1)
+        columns["shares"] = np.add.reduceat(np.maximum(public, 0) ** 2, starts[:-1])
+        columns["cap"] = rules.cap[r : r + w]
+        columns["largest"], columns["entropy"] = rules.share[:w], rules.entropy[:w]
         # A node has at most one class per record in each column.
         most = min(size, n * w)
         return cls(
-            rows.views,
-            rows.format,
-            layout.listed,
-            np.where(public[last] < 0, last, -1),
-            np.add.reduceat(np.maximum(public, 0) ** 2, starts[:-1]),
-            rules.cap[r : r + w],
-            rules.share[:w],
-            rules.entropy[:w],
-            np.zeros((w + 1, n), np.int64),
-            np.zeros(257, np.int64),
-            np.zeros(most, np.int64),
-            np.zeros(most, np.int64),
-            np.zeros(size, np.int64),
-            np.zeros(widest, np.int64),
-            np.zeros(widest, np.int64),
-            np.zeros(n * w, np.int32),
-            np.zeros(n * w, np.int32),
-            np.zeros(most + 1, np.int64),
-            np.zeros(n * w, np.int32),
-            np.zeros(n * w),
-            np.zeros(size, np.int32),
-            np.zeros(widest, np.uint8),
-            np.zeros(size, np.int64),
-            np.zeros(size, np.int64),
-            np.zeros(w, np.int64),
-            np.zeros(w, np.int64),
-            np.zeros(w, np.int64),
-            np.zeros((w, 4)),
-            np.zeros(w),
-            np.zeros((2, r + most)),
-            np.zeros(4, np.int64),
+            views=rows.views,
+            form=rows.format,
+            blocks=layout.listed,
+            columns=columns,
+            records=np.zeros((w + 1, n), np.int64),
+            digits=np.zeros(257, np.int64),
+            present=np.zeros(most, np.int64),
+            column=np.zeros(most, np.int64),
+            total=np.zeros(size, np.int64),
+            begins=np.zeros(widest, np.int64),
+            ends=np.zeros(widest, np.int64),
+            place=np.zeros(n * w, np.int32),
+            value=np.zeros(n * w, np.int32),
+            first=np.zeros(most + 1, np.int64),
+            holder=np.zeros(n * w, np.int32),
+            share=np.zeros(n * w),
+            at=np.zeros(size, np.int32),
+            marked=np.zeros(widest, np.uint8),
+            left=np.zeros(size, np.int64),
+            side=np.zeros(size, np.int64),
+            axis=np.zeros((2, r + most)),
+            state=np.zeros(1, STATE)[0],
         )
 
 
 @inner
-def _sorted_by_class(shorts, at, a, m, records, spare, counts):  # type: ignore[no-untyped-def]
+def _sorted_by_class(shorts: Codes, at: int, a: int, m: int, records: Ints, spare: Ints, counts: Ints) -> None:
     """Write the records a .. a + m sorted by class (radix sort, eight bits at a time)."""
     high = 0
     for i in range(m):
@@ -304,16 +298,16 @@ def _sorted_by_class(shorts, at, a, m, records, spare, counts):  # type: ignore[
 
 
 @inner
-def list_node(a, b, classes):  # type: ignore[no-untyped-def]
+def list_node(a: int, b: int, classes: SparseClasses | None) -> None:
     """List the classes that occur in the records a..b; do nothing if no classes are listed."""
     if classes is None:
         return
     state, present, total, records = classes.state, classes.present, classes.total, classes.records
     # Only the last node's classes are cleared: there may be many more than a node has records.
-    for h in range(state[CLASSES]):
+    for h in range(state.classes):
         total[present[h]] = 0
     m, n_present = b - a, 0
-    for j in range(classes.blocks.weight.shape[0]):
+    for j in range(classes.columns.shape[0]):
         at = classes.form.classes[j]
         _sorted_by_class(classes.views.shorts, at, a, m, records[j], records[-1], classes.digits)
         last = -1
@@ -324,21 +318,22 @@ def list_node(a, b, classes):  # type: ignore[no-untyped-def]
                 classes.at[place], classes.column[n_present] = n_present, j
                 n_present += 1
             total[place] += 1
-        classes.whole[j] = 0
-        classes.scores[j, 2] = classes.scores[j, 3] = 0.0
+        column = classes.columns[j]
+        column.whole, column.share, column.loss = 0, 0.0, 0.0
     for h in range(n_present):
         place, j = present[h], classes.column[h]
         count = total[place]
-        classes.whole[j] += count * count
-        if place != classes.missing[j]:
-            classes.scores[j, 2] += count * classes.blocks.public[place]
-            classes.scores[j, 3] += count * classes.blocks.loss[place]
-    state[CLASSES] = n_present
-    state[WORK] += m * classes.blocks.weight.shape[0]
+        column = classes.columns[j]
+        column.whole += count * count
+        if place != column.missing:
+            column.share += count * classes.blocks.public[place]
+            column.loss += count * classes.blocks.loss[place]
+    state.classes = n_present
+    state.steps += m * classes.columns.shape[0]
 
 
 @inner
-def list_classes(codes, stride, classes):  # type: ignore[no-untyped-def]
+def list_classes(codes: CodeSums, stride: int, classes: SparseClasses) -> None:
     """List the pairs (class and count) of every code of a column."""
     at = m = 0
     base, field = codes.base, classes.form.codes[codes.column]
@@ -347,11 +342,11 @@ def list_classes(codes, stride, classes):  # type: ignore[no-untyped-def]
         records = codes.hist[row * stride]
         classes.begins[row - base] = classes.ends[row - base] = at
         # Room for all pairs that the code's records could make: no pass counts them first.
-        at += records * classes.blocks.weight.shape[0]
+        at += records * classes.columns.shape[0]
         m += records
-    word, shift, mask = field[WORD_AT], np.uint64(field[SHIFT]), np.uint64(field[MASK])
+    word, shift, mask = field.word, field.shift, field.mask
     pairs = 0
-    for j in range(classes.blocks.weight.shape[0]):
+    for j in range(classes.columns.shape[0]):
         for i in range(m):
             record = classes.records[j, i]
             code = (classes.views.words[record, word] >> shift) & mask
@@ -364,34 +359,35 @@ def list_classes(codes, stride, classes):  # type: ignore[no-untyped-def]
                 classes.place[end_of], classes.value[end_of] = place, 1
                 classes.ends[code] = end_of + 1
                 pairs += 1
-    classes.state[PAIRS] = pairs
-    classes.state[WORK] += m * classes.blocks.weight.shape[0]
+    classes.state.pairs = pairs
+    classes.state.steps += m * classes.columns.shape[0]
 
 
 @inner
-def bring(code, sign, t, classes):  # type: ignore[no-untyped-def]
+def bring(code: int, sign: int, t: Terms, classes: SparseClasses) -> None:
     """Move a code's records to the left side (`sign` 1), or back to the right (-1)."""
-    left, j = classes.left, 0
+    left, j, column = classes.left, 0, classes.columns[0]
     for e in range(classes.begins[code], classes.ends[code]):
         place, value = classes.place[e], sign * np.int64(classes.value[e])
         while place >= classes.blocks.starts[j + 1]:
             j += 1
+            column = classes.columns[j]
         before, whole = left[place], classes.total[place]
         after = before + value
         left[place] = after
         # after^2 - before^2 in integers: steps forth and back leave no rounding behind.
-        classes.square[j] += value * (before + after)
-        classes.cross[j] += value * whole
-        if classes.cap[j] < 1.0 and place != classes.missing[j]:
-            classes.scores[j, 0] += value * classes.blocks.public[place]
-            classes.scores[j, 1] += value * classes.blocks.loss[place]
+        column.square += value * (before + after)
+        column.cross += value * whole
+        if column.cap < 1.0 and place != column.missing:
+            column.left_share += value * classes.blocks.public[place]
+            column.left_loss += value * classes.blocks.loss[place]
         if t.gain == ENTROPY:
-            classes.mixed[j] += xlogx(after, t.xlogx) + xlogx(whole - after, t.xlogx)
-            classes.mixed[j] -= xlogx(before, t.xlogx) + xlogx(whole - before, t.xlogx)
+            column.mixed += xlogx(after, t.xlogx) + xlogx(whole - after, t.xlogx)
+            column.mixed -= xlogx(before, t.xlogx) + xlogx(whole - before, t.xlogx)
 
 
 @inner
-def take_back(codes, last, extra, classes):  # type: ignore[no-untyped-def]
+def take_back(codes: CodeSums, last: int, extra: int, classes: SparseClasses) -> None:
     """Remove the codes before `last` and the row `extra` from the left side, and clear its sums."""
     first = codes.first
     for k in range(first - (extra != NOWHERE), last):
@@ -399,78 +395,81 @@ def take_back(codes, last, extra, classes):  # type: ignore[no-untyped-def]
         for e in range(classes.begins[code], classes.ends[code]):
             classes.left[classes.place[e]] = 0
     # Set to 0 and not subtracted: sums of doubles would not come back to 0.
-    for j in range(classes.blocks.weight.shape[0]):
-        classes.square[j] = classes.cross[j] = 0
-        classes.scores[j, 0] = classes.scores[j, 1] = classes.mixed[j] = 0.0
+    for j in range(classes.columns.shape[0]):
+        column = classes.columns[j]
+        column.square = column.cross = 0
+        column.left_share = column.left_loss = column.mixed = 0.0
 
 
 @inner
-def gain_of_listed(n, nl, t, classes):  # type: ignore[no-untyped-def]
+def gain_of_listed(n: int, nl: int, t: Terms, classes: SparseClasses) -> float:
     """Return the part of a split's gain that comes from the listed classes."""
     value = 0.0
-    classes.state[WORK] += 1
+    classes.state.steps += 1
     if t.gain == ENTROPY:
         sides = xlogx(n, t.xlogx) - xlogx(nl, t.xlogx) - xlogx(n - nl, t.xlogx)
-        for j in range(classes.blocks.weight.shape[0]):
-            value += classes.blocks.weight[j] * (sides + classes.mixed[j])
+        for j in range(classes.columns.shape[0]):
+            value += classes.blocks.weight[j] * (sides + classes.columns[j].mixed)
         return above_rounding(value, n, t.xlogx)
-    for j in range(classes.blocks.weight.shape[0]):
-        value += classes.blocks.weight[j] * scatter_apart(n, nl, classes.square[j], classes.cross[j], classes.whole[j])
+    for j in range(classes.columns.shape[0]):
+        column = classes.columns[j]
+        value += classes.blocks.weight[j] * scatter_apart(n, nl, column.square, column.cross, column.whole)
     return value / (float(n) * float(nl) * float(n - nl))
 
 
 @inner
-def admits_listed(n, nl, classes):  # type: ignore[no-untyped-def]
+def admits_listed(n: int, nl: int, classes: SparseClasses) -> bool:
     """Return whether both sides of a split keep the limits on the listed classes."""
-    for j in range(classes.blocks.weight.shape[0]):
-        if classes.cap[j] < 1.0 and not (
+    for j in range(classes.columns.shape[0]):
+        column = classes.columns[j]
+        if column.cap < 1.0 and not (
             _is_within_cap(j, nl, False, classes) and _is_within_cap(j, n - nl, True, classes)
         ):
             return False
         # the walk's sums do not contain these: the counts are gathered, only for better candidates
-        if classes.largest[j] < 1.0 or classes.entropy[j] > 0.0:
+        if column.largest < 1.0 or column.entropy > 0.0:
             for is_right in range(2):
                 size, m = (n - nl if is_right else nl), 0
-                for h in range(classes.state[CLASSES]):
+                for h in range(classes.state.classes):
                     place = classes.present[h]
                     if classes.blocks.starts[j] <= place < classes.blocks.starts[j + 1]:
                         count = classes.left[place]
                         classes.side[m] = classes.total[place] - count if is_right else count
                         m += 1
-                if classes.largest[j] < 1.0 and (largest(classes.side, 0, m) > classes.largest[j] * size):
+                if column.largest < 1.0 and largest(classes.side, 0, m) > column.largest * size:
                     return False
-                if classes.entropy[j] > 0.0 and (entropy(classes.side, 0, m, size) < classes.entropy[j]):
+                if column.entropy > 0.0 and entropy(classes.side, 0, m, size) < column.entropy:
                     return False
     return True
 
 
 @inner
-def _is_within_cap(j, n, is_right, classes):  # type: ignore[no-untyped-def]
+def _is_within_cap(j: int, n: int, is_right: bool, classes: SparseClasses) -> bool:
     """Return whether one side of a split keeps the cap on class column j."""
-    square, lost = np.float64(classes.square[j]), classes.scores[j, 1]
-    shares, missing = classes.scores[j, 0], classes.missing[j]
+    column = classes.columns[j]
+    square, shares, lost, missing = np.float64(column.square), column.left_share, column.left_loss, column.missing
     n_missing = classes.left[missing] if missing >= 0 else 0
     if is_right:
-        square = np.float64(classes.whole[j] - 2 * classes.cross[j] + classes.square[j])
-        shares, lost = classes.scores[j, 2] - shares, classes.scores[j, 3] - lost
+        square = np.float64(column.whole - 2 * column.cross + column.square)
+        shares, lost = column.share - shares, column.loss - lost
         n_missing = classes.total[missing] - n_missing if missing >= 0 else 0
     square -= float(n_missing) * float(n_missing)
     n_known = float(n - n_missing)
-    gain = square - 2.0 * n_known * shares + n_known * n_known * classes.shares[j]
-    limit = classes.cap[j] * n_known * lost
+    gain = square - 2.0 * n_known * shares + n_known * n_known * column.shares
+    limit = column.cap * n_known * lost
     # sums that were changed step by step are off by rounding: only near the cap it matters
-    if abs(gain - limit) > SLACK * (classes.whole[j] + n_known * n_known):
+    if abs(gain - limit) > SLACK * (column.whole + n_known * n_known):
         return gain <= limit
     begin, end = classes.blocks.starts[j], classes.blocks.starts[j + 1] - (missing >= 0)
     for place in range(begin, end):
         count = classes.left[place]
         classes.side[place] = classes.total[place] - count if is_right else count
     exact, gain, lost = share_gain(classes.side, begin, end, classes.blocks.public, classes.blocks.loss)
-    return gain <= classes.cap[j] * exact * lost
+    return gain <= column.cap * exact * lost
 
 
 @inner
-def should_swap_listed(codes, goes_left, nl, t, classes):  # type: ignore[no-untyped-def]
+def should_swap_listed(codes: CodeSums, goes_left: Bytes, nl: int, t: Terms, classes: SparseClasses) -> bool:
     """Return whether the left side has the smaller share of the first class whose shares differ."""
     # Numbers have decided already (`split._should_swap_sides`).
     if t.layout.r > 0:
@@ -479,7 +478,7 @@ def should_swap_listed(codes, goes_left, nl, t, classes):  # type: ignore[no-unt
         if goes_left[k]:
             bring(codes.rows[codes.first + k] - codes.base, 1, t, classes)
     left, right, difference = float(nl), float(codes.total[0] - nl), 0.0
-    for h in range(classes.state[CLASSES]):
+    for h in range(classes.state.classes):
         place = classes.present[h]
         if place >= classes.blocks.starts[1] or difference != 0.0:
             break
@@ -495,7 +494,7 @@ STEPS, MOST_STEPS = 1 << 8, 1 << 25
 
 
 @inner
-def list_holders(codes, n_channels, stride, classes):  # type: ignore[no-untyped-def]
+def list_holders(codes: CodeSums, n_channels: int, stride: int, classes: SparseClasses) -> int:
     """List the codes that have each class; return the number of orders other than those by means.
 
     There is one for every class that occurs, one for all other classes (the codes stay in place),
@@ -503,7 +502,7 @@ def list_holders(codes, n_channels, stride, classes):  # type: ignore[no-untyped
     """
     base, begin, m = codes.base, codes.first, codes.last - codes.first
     first, holder, share, state = classes.first, classes.holder, classes.share, classes.state
-    n_present = state[CLASSES]
+    n_present = state.classes
     for h in range(n_present + 1):
         first[h] = 0
     for k in range(m):
@@ -527,20 +526,22 @@ def list_holders(codes, n_channels, stride, classes):  # type: ignore[no-untyped
     for h in range(n_present, 0, -1):
         first[h] = first[h - 1]
     first[0] = 0
-    steps = n_present * (m + state[PAIRS])
-    state[BRIEF] = steps > min(STEPS * codes.total[0], MOST_STEPS)
+    steps = n_present * (m + state.pairs)
+    state.is_brief = steps > min(STEPS * codes.total[0], MOST_STEPS)
     size = classes.total.shape[0]
     return n_present + (n_present < size) + (n_channels + size > 1)
 
 
 @inner
-def write_class_order(codes, sequence, n_channels, t, search, classes):  # type: ignore[no-untyped-def]
+def write_class_order(
+    codes: CodeSums, sequence: int, n_channels: int, t: Terms, search: Search, classes: SparseClasses
+) -> int:
     """Write the codes in the order of one response or class, or their main axis; return how many to walk."""
     if sequence < n_channels:
         return write_order(codes, sequence, n_channels, t.layout.stride, search, None)
     key, order, present = search.key, search.order, classes.present
     m = codes.last - codes.first
-    n_present = classes.state[CLASSES]
+    n_present = classes.state.classes
     size = classes.total.shape[0]
     number = sequence - n_channels
     # Absent classes share one order. It stands where the first of them would, so that ties go as
@@ -563,13 +564,13 @@ def write_class_order(codes, sequence, n_channels, t, search, classes):  # type:
         j = classes.column[h]
         # Codes without the class have its smallest mean. They come first, or in a brief order stay
         # together behind those that have it, the largest share first.
-        sign = -1.0 if classes.state[BRIEF] else 1.0
+        sign = -1.0 if classes.state.is_brief else 1.0
         for i in range(few):
             key[i] = classes.share[begin_of + i] * np.sqrt(classes.blocks.weight[j]) * sign
         sort_places(key, few, order)
         for i in range(few):
             order[1, i] = classes.holder[begin_of + order[0, i]]
-        if classes.state[BRIEF]:
+        if classes.state.is_brief:
             for i in range(few):
                 order[0, i] = order[1, i]
             last, written = few + (few < m), few
@@ -594,12 +595,12 @@ def write_class_order(codes, sequence, n_channels, t, search, classes):  # type:
 
 
 @inner
-def _main_axis(codes, r, t, search, classes):  # type: ignore[no-untyped-def]
+def _main_axis(codes: CodeSums, r: int, t: Terms, search: Search, classes: SparseClasses) -> None:
     """Write each code's score on the main axis, as `category_orders` does, from the pairs alone."""
     key, means, present, weight = search.key, search.means, classes.present, classes.blocks.weight
     m, total = codes.last - codes.first, codes.total
     axis, moved = classes.axis[0], classes.axis[1]
-    n_present = classes.state[CLASSES]
+    n_present = classes.state.classes
     d = r + n_present
     n = float(total[0])
     for a in range(d):

@@ -9,11 +9,10 @@ relative 1e-9, keep the earlier column and the smaller threshold.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..kernels import Ints
+from ..kernels import Ints, Ints32
 from ..kernels.bits import trailing_zeros
 from ..kernels.compiled import inner, kernel
 from ..kernels.measures import number_terms
@@ -21,9 +20,10 @@ from .category_orders import category_means, write_order
 from .histogram import CodeSums, Counter, Histograms, aligned, count_cells_by_code, count_rows, keep_counted
 from .node_rows import NodeRows, Predictors
 from .nodes import LEAF
-from .objective import NOWHERE, TIE, Terms, admissible, gain_of, is_within_caps
+from .objective import NOWHERE, TIE, Plain, Terms, admissible, gain_of, is_within_caps
+from .search import BEST, EXHAUSTIVE, LEFT, RIGHT, Search
 from .sparse import (
-    WORK,
+    SparseClasses,
     SparseSums,
     admits_listed,
     bring,
@@ -38,98 +38,21 @@ from .sparse import (
 )
 from .statistics import StatisticsLayout
 
-# Up to this many present categories, all binary subsets are tried: at most 511. Every further one would double them.
-EXHAUSTIVE = 10
-# rows of `Search.stats` and `Search.sides`
-LEFT, RIGHT, BEST = range(3)
-
-
-class Search(NamedTuple):
-    """The buffers and the result of a search for a split; each thread has its own.
-
-    Parameters
-    ----------
-    columns
-        See `Histograms.columns`.
-    bounds
-        Offset of each column's listed rows, with the end of the last.
-    span
-        The first column to search, and the end of the last; at first all of them.
-    best
-        The best gain so far.
-    split
-        The best split so far: column, last code left, first code right, whether missing values go left.
-    subset
-        For every code, whether it goes left.
-    stats
-        Statistics vectors: those of a candidate's two sides, and of the best split's left
-        side.
-    goes_left
-        For every code that occurs, whether it goes left.
-    is_judging
-        1 while candidates must keep the caps on judged columns (`ScoredColumn`), whose cells are
-        then counted.
-    cells
-        Counts of the judged columns' cells by row of the histogram.
-    sides
-        Counts of the judged columns' cells for a candidate's left and right side, and for the node.
-    """
-
-    columns: Any
-    bounds: Any
-    span: Any
-    best: Any
-    split: Any
-    subset: Any
-    stats: Any
-    goes_left: Any
-    means: Any
-    key: Any
-    rows: Any
-    order: Any
-    is_judging: Any
-    cells: Any
-    sides: Any
-
-    @classmethod
-    def from_histograms(cls, histograms: Histograms, layout: StatisticsLayout) -> Search:
-        """Return buffers for searching the columns of these histograms."""
-        n_codes, ordered = histograms.columns[:, 0], histograms.columns[:, 1]
-        widest = int(n_codes.max(initial=0)) + 1
-        many = int(n_codes[ordered == 0].max(initial=0)) + 1
-        many = many if many > EXHAUSTIVE or layout.alone else 0
-        channels = layout.r + sum(
-            int(layout.starts[j + 1] - layout.starts[j])
-            for j in range(layout.orders)
-            if layout.weight[layout.r + j] > 0
-        )
-        has_axis = many and channels > 1 and not layout.alone
-        axis = channels * (channels + 2) if has_axis else 0
-        n_cells = int(layout.cells[-1])
-        return cls(
-            histograms.columns,
-            np.zeros(len(n_codes) + 1, np.int64),
-            np.array([0, len(n_codes)]),
-            np.zeros(1),
-            np.zeros(4, np.int64),
-            np.zeros(widest, np.uint8),
-            np.zeros((3, layout.size), np.int64),
-            np.zeros(widest, np.uint8),
-            np.empty(many * channels + axis),
-            np.empty(many),
-            np.empty(many, np.int32),
-            np.empty((2, many), np.int64),
-            np.zeros(1, np.int64),
-            np.zeros((histograms.n_rows, n_cells), np.int64),
-            np.zeros((3, n_cells), np.int64),
-        )
-
 
 @inner
-def choose(hist, present, total, t, search, sums, classes, plain):  # type: ignore[no-untyped-def]
-    """Update the best split of a node with the best splits of the columns in `search.span`, whose rows are listed.
+def choose(
+    hist: Ints,
+    present: Ints32,
+    total: Ints,
+    t: Terms,
+    search: Search,
+    sums: SparseSums | None,
+    classes: SparseClasses | None,
+    plain: Plain | None,
+) -> int:
+    """Update the best split of a node with the best splits of the columns in `search.scope`, whose rows are listed.
 
-    `search.best` and `search.split` hold the result of earlier columns, or 0 and LEAF. `sums`
+    `search.best` has the result of earlier columns, or the gain 0 and the column LEAF. `sums`
     (likeness), `classes` (listed ones) and `plain` (`Terms.plain`) are None if there are none: then
     numba leaves out the code that needs them.
 
@@ -140,15 +63,15 @@ def choose(hist, present, total, t, search, sums, classes, plain):  # type: igno
 
     Return the number of steps taken for listed classes.
     """
-    best, split, bounds, columns, span = search.best, search.split, search.bounds, search.columns, search.span
-    pending = at = span[0] - span[0] + NOWHERE  # no constant: one type is compiled
-    for c in range(span[0], span[1]):
+    best, bounds, columns, scope = search.best, search.bounds, search.columns, search.scope
+    pending = at = scope.first - scope.first + NOWHERE  # no constant: one type is compiled
+    for c in range(scope.first, scope.last):
         begin, end = bounds[c], bounds[c + 1]
         m = end - begin
         if m < 2:
             continue
-        ordered, base = columns[c, 1] > 0, columns[c, 2]
-        missing = base + columns[c, 0]
+        ordered, base = columns[c].is_ordered, columns[c].base
+        missing = base + columns[c].n_codes
         codes = CodeSums(hist, present, begin, end, base, c, ordered, total)
         if sums is not None:
             list_sums(codes, t.layout.stride, t.layout.sums, sums)
@@ -184,17 +107,17 @@ def choose(hist, present, total, t, search, sums, classes, plain):  # type: igno
                     last = write_class_order(codes, sequence, n_channels, t, search, classes)
             walked = CodeSums(hist, rows, first, last, base, c, ordered, total)
             if sums is not None:
-                gain, step = walk_sums(walked, extra, is_alone, best[0], t, sums)
+                gain, step = walk_sums(walked, extra, is_alone, best.gain, t, sums)
             if plain is not None:
                 # Cells are counted in arrays, so the walk in registers cannot judge them.
-                if plain.second > 0 and search.is_judging[0] == 0:
-                    gain, step = _plain_walk(walked, extra, is_gray, best[0], t.layout.stride, plain)
+                if plain.second > 0 and not scope.is_judging:
+                    gain, step = _plain_walk(walked, extra, is_gray, best.gain, t.layout.stride, plain)
                 else:
-                    gain, step = _walk(walked, extra, is_gray, best[0], t, search, classes)
+                    gain, step = _walk(walked, extra, is_gray, best.gain, t, search, classes)
             if step == 0:
                 continue
-            best[0] = gain
-            split[0], split[1], split[2], split[3] = c, 0, 0, extra != NOWHERE
+            best.gain, best.column, best.missing_left = gain, c, extra != NOWHERE
+            best.last_left = best.first_right = 0
             pending, at = c, step
             # the next sequence, or column, overwrites the buffers that this one is read from
             is_written_at_once = in_order
@@ -212,25 +135,24 @@ def choose(hist, present, total, t, search, sums, classes, plain):  # type: igno
                 pending = NOWHERE
     if pending != NOWHERE:
         begin, end = bounds[pending], bounds[pending + 1]
-        ordered, base = columns[pending, 1] > 0, columns[pending, 2]
-        missing = base + columns[pending, 0]
+        ordered, base = columns[pending].is_ordered, columns[pending].base
+        missing = base + columns[pending].n_codes
         if ordered:
-            split[1], split[2] = present[begin + at - 1] - base, present[begin + at] - base
+            best.last_left, best.first_right = present[begin + at - 1] - base, present[begin + at] - base
             for k in range(end - begin):
-                search.goes_left[k] = k < at if present[begin + k] != missing else split[3]
+                search.goes_left[k] = k < at if present[begin + k] != missing else best.missing_left
         else:
             for k in range(end - begin):
                 search.goes_left[k] = ((at ^ (at >> 1)) >> k) & 1
         _take(CodeSums(hist, present, begin, end, base, pending, ordered, total), t, search, classes)
     work = 0
     if classes is not None:
-        work = classes.state[WORK]
-        classes.state[WORK] = 0
+        work, classes.state.steps = classes.state.steps, 0
     return work
 
 
 @inner
-def _take(codes, t, search, classes):  # type: ignore[no-untyped-def]
+def _take(codes: CodeSums, t: Terms, search: Search, classes: SparseClasses | None) -> None:
     """Make the codes marked in `goes_left` the left side of the best split so far."""
     goes_left, chosen, total = search.goes_left, search.stats[BEST], codes.total
     size, m = total.shape[0], codes.last - codes.first
@@ -253,7 +175,7 @@ def _take(codes, t, search, classes):  # type: ignore[no-untyped-def]
 
 
 @inner
-def _should_swap_sides(left, total, layout):  # type: ignore[no-untyped-def]
+def _should_swap_sides(left: Ints, total: Ints, layout: StatisticsLayout) -> bool:
     """Return whether a subset split should swap its sides, so that the smaller summed mean goes left."""
     nl, nr = float(left[0]), float(total[0] - left[0])
     difference = 0.0
@@ -269,7 +191,9 @@ def _should_swap_sides(left, total, layout):  # type: ignore[no-untyped-def]
 
 
 @inner
-def _walk(codes, extra, is_gray, best, t, search, classes):  # type: ignore[no-untyped-def]
+def _walk(
+    codes: CodeSums, extra: int, is_gray: bool, best: float, t: Terms, search: Search, classes: SparseClasses | None
+) -> tuple[float, int]:
     """Return the gain and step of the best split, moving histogram rows to the left one by one.
 
     Step k moves row k to the left, or, in Gray code, moves one row to the other side, so
@@ -283,7 +207,7 @@ def _walk(codes, extra, is_gray, best, t, search, classes):  # type: ignore[no-u
     at = 0
     for i in range(size):
         left[i] = hist[extra * t.layout.stride + i] if extra != NOWHERE else 0
-    is_judging = search.is_judging[0] > 0
+    is_judging = search.scope.is_judging
     n_cells = search.cells.shape[1] if is_judging else 0
     for i in range(n_cells):
         search.sides[LEFT, i] = search.cells[extra, i] if extra != NOWHERE else 0
@@ -335,7 +259,7 @@ def _walk(codes, extra, is_gray, best, t, search, classes):  # type: ignore[no-u
 
 
 @inner
-def _plain_walk(codes, extra, is_gray, best, stride, q):  # type: ignore[no-untyped-def]
+def _plain_walk(codes: CodeSums, extra: int, is_gray: bool, best: float, stride: int, q: Plain) -> tuple[float, int]:
     """Return the result of `_walk` for one or two numeric responses, keeping all sums in registers."""
     hist, rows, first, total = codes.hist, codes.rows, codes.first, codes.total
     one, second, square = np.uint64(1), np.uint64(q.second), np.uint64(q.square)
@@ -397,7 +321,7 @@ def _plain_walk(codes, extra, is_gray, best, stride, q):  # type: ignore[no-unty
 
 
 @inner
-def _exceeds(n, total, square, cap):  # type: ignore[no-untyped-def]
+def _exceeds(n: float, total: float, square: float, cap: float) -> bool:
     gain, public = number_terms(n, total, square)
     return gain > cap * public
 
@@ -469,7 +393,7 @@ class Counted:
 
 
 @kernel
-def _count(sums, cells, listed, bounds, counter):  # type: ignore[no-untyped-def]
+def _count(sums: Ints, cells: Ints, listed: Ints, bounds: Ints, counter: Counter) -> None:
     p = counter.columns.shape[0]
     for k in range(sums.shape[0]):
         a, b = bounds[k], bounds[k + 1]
@@ -506,9 +430,9 @@ def best_split(
         return None
     # The judged columns' cells matter only if the best split without them breaks a cap.
     for judging in range(2 if cells.shape[1] else 1):
-        search.is_judging[0], search.best[0], search.split[0] = judging, 0.0, LEAF
+        search.scope["is_judging"], search.best["gain"], search.best["column"] = judging, 0.0, LEAF
         _choose_of_all(hist.reshape(-1), rows.copy(), listed, total, terms, search, likeness)
-        column, last, first, missing = search.split.tolist()
+        gain, column, last, first, missing = search.best.tolist()
         if column == LEAF:
             return None
         here = slice(listed[column], listed[column + 1])
@@ -518,17 +442,18 @@ def best_split(
         if not cells.shape[1] or all(_is_within_caps(side, terms) for side in sides):
             break
     codes = () if predictors.ordered[column] else np.flatnonzero(goes_left).tolist()
-    gain, left = float(search.best[0]), search.stats[BEST].copy()
-    return Split(column, last, first, bool(missing), tuple(codes), gain, left)
+    return Split(column, last, first, missing, tuple(codes), gain, search.stats[BEST].copy())
 
 
 @kernel
-def _is_within_caps(counts, t):  # type: ignore[no-untyped-def]
+def _is_within_caps(counts: Ints, t: Terms) -> bool:
     return is_within_caps(counts, t)
 
 
 @kernel
-def _choose_of_all(hist, rows, listed, total, t, search, sums):  # type: ignore[no-untyped-def]
+def _choose_of_all(
+    hist: Ints, rows: Ints32, listed: Ints, total: Ints, t: Terms, search: Search, sums: SparseSums | None
+) -> None:
     """Run `choose` over all columns of a node whose histograms are counted."""
     p = search.columns.shape[0]
     keep_counted(hist, t.layout.stride, rows, listed, 0, p, search.bounds)

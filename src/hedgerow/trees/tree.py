@@ -14,11 +14,10 @@ from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from ..errors import UnsupportedError
-from ..kernels import Floats
+from ..kernels import Bools, Floats, Ints, UInts32
 from ..kernels.compiled import checked, inner
 from ..kernels.exact_sums import UNIT_BITS
 from ..kernels.heap import sift
@@ -27,8 +26,7 @@ from .responses import Responses
 from .statistics import StatisticsLayout
 
 
-@dataclass(frozen=True)
-class NodeMeasures:
+class NodeMeasures(NamedTuple):
     """The measures of every node that Li & Sarkar (2014) define, as arrays over the nodes in pre-order.
 
     Parameters
@@ -68,7 +66,7 @@ def scatters(tree: Grown, layout: StatisticsLayout) -> Floats:
     return matrices
 
 
-def _leaves_below(tree: Grown) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+def _leaves_below(tree: Grown) -> tuple[Ints, Ints]:
     """Return the range first..last of the leaves (0-based, in pre-order) below every node."""
     starts = tree.start[tree.column == LEAF]
     return np.searchsorted(starts, tree.start), np.searchsorted(starts, tree.end)
@@ -110,7 +108,7 @@ def class_sums(tree: Grown, layout: StatisticsLayout, j: int, drop_last: bool = 
     return ClassSums(n, square, cross, by_node(divergence), int(np.count_nonzero(whole)))
 
 
-def _listed_counts(tree: Grown, j: int, n_classes: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], Floats]:
+def _listed_counts(tree: Grown, j: int, n_classes: int) -> tuple[Ints, Ints, Floats]:
     """Return the node, class and count of every class that occurs in a node, depth by depth.
 
     Raises
@@ -155,13 +153,13 @@ def measure(tree: Grown, responses: Responses, layout: StatisticsLayout) -> Node
     digression = digression * np.prod(gini[0] - gini, axis=1)
     branch_error, branch_digression, q = _branch_sums(tree.column, tree.right, error, digression)
     return NodeMeasures(
-        error,
-        digression,
-        branch_error,
-        branch_digression,
-        q,
-        _p_values(tree, responses, layout, scatter),
-        explained(tree, responses, layout, scatter),
+        error=error,
+        digression=digression,
+        branch_error=branch_error,
+        branch_digression=branch_digression,
+        q=q,
+        p_value=_p_values(tree, responses, layout, scatter),
+        explained=explained(tree, responses, layout, scatter),
     )
 
 
@@ -231,7 +229,7 @@ def _p_values(tree: Grown, responses: Responses, layout: StatisticsLayout, scatt
 
 
 @inner
-def _ratio(error, digression, branch_error, branch_digression):  # type: ignore[no-untyped-def]
+def _ratio(error: float, digression: float, branch_error: float, branch_digression: float) -> float:
     """Return the error-digression ratio (Li & Sarkar 2014, equation 8), or infinity."""
     growth = branch_digression - digression
     # Rounding may take the difference of equal errors below 0.
@@ -239,7 +237,7 @@ def _ratio(error, digression, branch_error, branch_digression):  # type: ignore[
 
 
 @checked
-def _branch_sums(column, right, error, digression):  # type: ignore[no-untyped-def]
+def _branch_sums(column: Ints, right: Ints, error: Floats, digression: Floats) -> tuple[Floats, Floats, Floats]:
     """Return the errors and the digressions summed over the leaves below each node, and its ratio q."""
     a, b, q = error.copy(), digression.copy(), np.full(column.shape[0], np.nan)
     # Backwards, because children have larger numbers than their parent.
@@ -251,17 +249,28 @@ def _branch_sums(column, right, error, digression):  # type: ignore[no-untyped-d
     return a, b, q
 
 
+class _Shape(NamedTuple):
+    """The nodes of a tree as `Grown` describes them, with the records of each."""
+
+    column: Ints
+    right: Ints
+    parent: Ints
+    depth: Ints
+    n: Ints
+
+
 @checked
-def _prune(  # type: ignore[no-untyped-def]
-    column, right, parent, depth, n, k, violates, error, digression, branch_error, branch_digression, q
-):
+def _prune(shape: _Shape, k: int, violates: Bools, measures: NodeMeasures) -> tuple[Ints, Floats]:
     """Prune the violating node of smallest q until none violates; return those nodes and their q, in order.
 
     `violates` marks nodes that violate by their own records; a child leaf with
-    fewer than k records makes its parent violate as well.
+    fewer than k records makes its parent violate as well. Branch sums are changed in place.
     """
+    column, right, parent, depth, n = shape
+    error, digression = measures.error, measures.digression
+    branch_error, branch_digression = measures.branch_error, measures.branch_digression
     nodes = column.shape[0]
-    urgency = -q  # the heap has the largest on top, then the deepest
+    urgency = -measures.q  # the heap has the largest on top, then the deepest
     leaf = column < 0
     heap = np.empty(nodes, np.int64)
     place = np.full(nodes, -1, np.int64)
@@ -318,9 +327,7 @@ def _prune(  # type: ignore[no-untyped-def]
     return order[:n_pruned], pruned_q[:n_pruned]
 
 
-def prune_order(
-    tree: Grown, measures: NodeMeasures, k: int, violates: npt.NDArray[np.bool_]
-) -> tuple[npt.NDArray[np.int64], Floats]:
+def prune_order(tree: Grown, measures: NodeMeasures, k: int, violates: Bools) -> tuple[Ints, Floats]:
     """Return the nodes that error-digression pruning turns into leaves, in order, and the q of each.
 
     Parameters
@@ -332,24 +339,12 @@ def prune_order(
     violates : bool array over the nodes
         Nodes that must go whatever their children are, such as p_value < alpha.
     """
-    order, q = _prune(
-        tree.column,
-        tree.right,
-        tree.parent,
-        tree.depth,
-        tree.end - tree.start,
-        k,
-        violates,
-        measures.error,
-        measures.digression,
-        measures.branch_error.copy(),
-        measures.branch_digression.copy(),
-        measures.q,
-    )
-    return order, q
+    shape = _Shape(tree.column, tree.right, tree.parent, tree.depth, tree.end - tree.start)
+    error, digression = measures.branch_error.copy(), measures.branch_digression.copy()
+    return _prune(shape, k, violates, measures._replace(branch_error=error, branch_digression=digression))
 
 
-def lifetimes(tree: Grown, order: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+def lifetimes(tree: Grown, order: Ints) -> tuple[Ints, Ints]:
     """Return, for each node, the pruning steps [born, end) in which it is a leaf if nodes are pruned in `order`.
 
     Step 0 is the tree before pruning; internal nodes that stay so are never born.
@@ -362,7 +357,7 @@ def lifetimes(tree: Grown, order: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np
 
 
 @checked
-def _first_ancestor(parent, step):  # type: ignore[no-untyped-def]
+def _first_ancestor(parent: Ints, step: Ints) -> Ints:
     """Return the smallest step among each node's ancestors; the largest integer for the root."""
     least = np.empty_like(step)
     for t in range(parent.shape[0]):
@@ -371,7 +366,7 @@ def _first_ancestor(parent, step):  # type: ignore[no-untyped-def]
     return least
 
 
-def cut(tree: Grown, leaves: npt.NDArray[np.bool_]) -> tuple[Grown, npt.NDArray[np.int64]]:
+def cut(tree: Grown, leaves: Bools) -> tuple[Grown, Ints]:
     """Return the tree with the marked nodes turned into leaves, and each node's number in the old tree."""
     # nodes below a marked one go: their first marked ancestor has step 0
     stays = np.flatnonzero(_first_ancestor(tree.parent, np.where(leaves, 0, 1)) > 0)
@@ -414,7 +409,7 @@ class Tree:
     responses: Responses
     layout: StatisticsLayout
     words: Callable[[], tuple[str, ...]]
-    numbers: npt.NDArray[np.int64]
+    numbers: Ints
 
     @cached_property
     def splits(self) -> tuple[str, ...]:
@@ -434,7 +429,7 @@ class Tree:
     def __repr__(self) -> str:
         return f"Tree({self.grown.n_nodes:,} nodes, {self.n_leaves:,} leaves)"
 
-    def leaf_of_rows(self) -> npt.NDArray[np.uint32]:
+    def leaf_of_rows(self) -> UInts32:
         """Return the leaf (0-based, in pre-order) of each row."""
         leaf = self.grown.column == LEAF
         start, end = self.grown.start[leaf], self.grown.end[leaf]
@@ -474,7 +469,7 @@ class Tree:
             }
         )
 
-    def pruned(self, nodes: npt.NDArray[np.int64]) -> Tree:
+    def pruned(self, nodes: Ints) -> Tree:
         """Return the subtree in which the given nodes (0-based) are leaves."""
         leaves = self.grown.column == LEAF
         leaves[nodes] = True
@@ -502,7 +497,7 @@ class Tree:
         return Path(self, *prune_order(self.grown, self.measures, 0, self.grown.column != LEAF))
 
 
-def _splits_of(tree: Tree, grown: Grown, stays: npt.NDArray[np.int64]) -> tuple[str, ...]:
+def _splits_of(tree: Tree, grown: Grown, stays: Ints) -> tuple[str, ...]:
     """Return the splits of a subtree in words, copied from the tree that it was cut from."""
     return tuple("" if grown.column[i] == LEAF else tree.splits[old] for i, old in enumerate(stays))
 
@@ -522,8 +517,8 @@ class Path:
     """
 
     tree: Tree
-    order: npt.NDArray[np.int64]
-    q: npt.NDArray[np.float64]
+    order: Ints
+    q: Floats
 
     def __len__(self) -> int:
         return len(self.order) + 1
@@ -569,7 +564,7 @@ class Path:
             }
         )
 
-    def _over_time(self, value: Any, born: Any, end: Any) -> npt.NDArray[np.float64]:
+    def _over_time(self, value: Any, born: Any, end: Any) -> Floats:
         """Return the sum of a node value over the leaves, at every step."""
         is_born, change = born < len(self), np.zeros(len(self) + 1)
         np.add.at(change, born[is_born], value[is_born])
@@ -577,7 +572,7 @@ class Path:
         np.add.at(change, end[is_over], -value[is_over])
         return np.cumsum(change)[: len(self)]
 
-    def _least(self, value: Any, born: Any, end: Any) -> npt.NDArray[np.float64]:
+    def _least(self, value: Any, born: Any, end: Any) -> Floats:
         """Return the smallest node value among the leaves, at every step."""
         arrivals: list[list[int]] = [[] for _ in range(len(self))]
         for node in np.flatnonzero(born < len(self)):

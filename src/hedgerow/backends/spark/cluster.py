@@ -188,17 +188,12 @@ def run(job: Callable[[], T]) -> T:
         if missing := _MISSING.search(str(error)):
             raise UnsupportedError(
                 f"the executors of the cluster do not have the Python package {missing[1]!r}",
-                hint=(
-                    "install Hedgerow there in the same version as here; PYSPARK_PYTHON names the Python that they run"
-                ),
+                hint="install the same version of Hedgerow there; PYSPARK_PYTHON names the Python that they run",
             ) from None
         if LARGEST in str(error):
             raise UnsupportedError(
                 f"what comes back from the cluster is more than {LARGEST} allows",
-                hint=(
-                    f"set {LARGEST} and spark.driver.memory higher where Spark is started, or coarsen the columns "
-                    "with the most values"
-                ),
+                hint=f"start Spark with higher {LARGEST} and spark.driver.memory, or coarsen the largest columns",
             ) from None
         named = _named(error)
         why, hint = next(
@@ -414,9 +409,8 @@ def columns_of(frame: Any, where: str) -> pa.Schema:
         ]
         if not refused or len(refused) == len(names) > 1:
             raise
-        listed = ", ".join(refused)
         raise UnsupportedError(
-            f"Spark does not hand over the types of these columns: {listed}",
+            f"Spark does not hand over the types of these columns: {', '.join(refused)}",
             hint="leave them out of the table, or cast them to text or numbers",
         ) from None
     return pa.schema(list(zip(names, types, strict=True)))

@@ -27,7 +27,7 @@ from ...measures import Classes
 from ...measures.class_counts import Counts
 from ...progress import done
 from ...trees.grow import grow_below
-from ...trees.node_rows import NodeRows, Predictors
+from ...trees.node_rows import NodeRows, Predictors, RowCodes
 from ...trees.nodes import (
     COLUMN,
     DEPTH,
@@ -98,7 +98,7 @@ class Records:
         sensitive = [lookup[self.packing.codes(words, name)] for name, lookup in self.sensitive]
         records = NodeRows.empty(self.predictors, replace(responses, n_rows=n))
         if n:
-            records.write(0, codes, responses, sensitive)
+            records.write(0, responses, RowCodes(codes, sensitive))
         return records
 
 

@@ -11,6 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ...columns.table import Table
+from ...kernels import Ints
 from ...plan import Plan
 from ..base import transform
 from .cluster import Entries, codes_of, reading
@@ -119,12 +120,7 @@ def same_rows(one: Table, other: Table, names: Sequence[str]) -> bool:
     return _same(codes, counts, *other.combinations(names))
 
 
-def _same(
-    codes: Mapping[str, NDArray[Any]],
-    counts: NDArray[np.int64],
-    wanted: Mapping[str, NDArray[Any]],
-    numbers: NDArray[np.int64],
-) -> bool:
+def _same(codes: Mapping[str, NDArray[Any]], counts: Ints, wanted: Mapping[str, NDArray[Any]], numbers: Ints) -> bool:
     """Return whether combinations, which may repeat, have the same codes and total counts as the wanted ones."""
     mine, rows = ordered(codes, counts)
     new = np.zeros(len(rows), np.bool_)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from ...columns.column import smallest
 from ...columns.workspace import memory_of
 from ...errors import UnsupportedError
+from ...kernels import Ints
 from .cluster import collected, map_parts
 
 # Spark's 64-bit numbers are signed, and words stay positive
@@ -57,7 +58,7 @@ class Packing:
         """Return the column names of the words: w0, w1 and so on."""
         return [f"w{i}" for i in range(self.n_words)]
 
-    def packed(self, codes: Mapping[str, NDArray[np.integer]]) -> list[NDArray[np.int64]]:
+    def packed(self, codes: Mapping[str, NDArray[np.integer]]) -> list[Ints]:
         """Pack the codes of the given rows into words."""
         n = len(next(iter(codes.values())))
         words = [np.zeros(n, np.int64) for _ in range(self.n_words)]
@@ -65,7 +66,7 @@ class Packing:
             words[word] |= codes[name].astype(np.int64) << shift
         return words
 
-    def codes(self, words: Sequence[NDArray[np.int64]], name: str) -> NDArray[np.unsignedinteger]:
+    def codes(self, words: Sequence[Ints], name: str) -> NDArray[np.unsignedinteger]:
         """Unpack the codes of a column from the words of the given rows."""
         word, shift, bits = self.places[name]
         shifted = (words[word] >> shift) & ((1 << bits) - 1)
@@ -106,7 +107,7 @@ MOST_TOGETHER = 1 << 27
 
 def combined(
     frame: Any, coded: Callable[[pa.Table], Mapping[str, NDArray[Any]]], packing: Packing, *, whole: bool = False
-) -> tuple[dict[str, NDArray[Any]], NDArray[np.int64]]:
+) -> tuple[dict[str, NDArray[Any]], Ints]:
     """Return the distinct combinations of the given codes, sorted, and the number of rows with each.
 
     Parameters
@@ -155,9 +156,7 @@ def combined(
     return ordered(codes, table.column("n").to_numpy().astype(np.int64))
 
 
-def ordered(
-    codes: Mapping[str, NDArray[Any]], counts: NDArray[np.int64]
-) -> tuple[dict[str, NDArray[Any]], NDArray[np.int64]]:
+def ordered(codes: Mapping[str, NDArray[Any]], counts: Ints) -> tuple[dict[str, NDArray[Any]], Ints]:
     """Sort combinations by their codes, column by column, and return them with their counts."""
     order = np.lexsort(list(codes.values())[::-1])
     return {n: c[order] for n, c in codes.items()}, counts[order]
@@ -181,8 +180,5 @@ def check_room(n_rows: int, sizes: Mapping[str, int], besides: int, what: str, h
     needed, allowed = besides + together(n_rows, sizes), memory_of(memory)
     if needed > allowed:
         half = "" if memory else ", half of this machine's memory,"
-        raise UnsupportedError(
-            f"codes of {n_rows:,} records come together for {what} and take some "
-            f"{needed / 1e9:,.1f} GB in this process, and {allowed / 1e9:,.1f} GB{half} are allowed",
-            hint=hint,
-        )
+        words = f"codes of {n_rows:,} records come together for {what} and take some {needed / 1e9:,.1f} GB"
+        raise UnsupportedError(f"{words} in this process, and {allowed / 1e9:,.1f} GB{half} are allowed", hint=hint)

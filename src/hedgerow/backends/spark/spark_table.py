@@ -24,6 +24,7 @@ from ...columns.table import StoredTable, Table
 from ...columns.workspace import LEAST, Workspace
 from ...errors import InputError, SchemaError, UnsupportedError
 from ...io.file_format import FileFormat
+from ...kernels import Ints
 from ...measures import Counts
 from ...measures.classes import SensitiveCounts
 from .cluster import (
@@ -71,7 +72,7 @@ class CountedColumn(Column):
     """
 
     lookup: NDArray[Any] = field(default_factory=lambda: np.zeros(0, np.uint8))
-    rows: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
+    rows: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
     table: SparkTable | None = None
 
     @classmethod
@@ -92,8 +93,8 @@ class CountedColumn(Column):
         return self.with_counts(counts)
 
     def crossed(
-        self, levels: NDArray[np.int64], others: Sequence[Column]
-    ) -> Iterator[tuple[NDArray[Any], NDArray[Any], NDArray[np.int64] | None]]:
+        self, levels: Ints, others: Sequence[Column]
+    ) -> Iterator[tuple[NDArray[Any], NDArray[Any], Ints | None]]:
         """Yield counted pairs of a level of this column and a code of another, for each of `others`."""
         assert self.table is not None
         counted = [c for c in others if isinstance(c, CountedColumn)]
@@ -179,7 +180,7 @@ class SparkTable(StoredTable):
     workspace: Workspace | None = None
     memory: str | int | None = None
     maker = Maker(())
-    rows_here: tuple[Sequence[str], NDArray[np.int64]] | None = None
+    rows_here: tuple[Sequence[str], Ints] | None = None
 
     def __init__(
         self,
@@ -193,7 +194,7 @@ class SparkTable(StoredTable):
         self.file_types = types if file_types is None else file_types
         types = pa.schema([(entry.name, value_type(entry.type)) for entry in self.file_types])
         self.frame = placed(frame)
-        self._values: dict[str, tuple[pa.Array, NDArray[np.int64]]] = {}
+        self._values: dict[str, tuple[pa.Array, Ints]] = {}
         self._alone: dict[str, Table] = {}
         self._packed: tuple[Packing, Any] | None = None
         self._persisted: list[Any] = []
@@ -214,7 +215,7 @@ class SparkTable(StoredTable):
         rows = collected(self.frame.select(*(self.place(name) for name in names)).limit(n))
         return [column.combine_chunks() for column in rows.columns]
 
-    def values(self, name: str) -> tuple[pa.Array, NDArray[np.int64]]:
+    def values(self, name: str) -> tuple[pa.Array, Ints]:
         """Return a column's distinct values in natural order, and the number of rows with each.
 
         Raises
@@ -326,7 +327,7 @@ class SparkTable(StoredTable):
         codes, counts = self.combinations(names)
         return Gathered(self, {n: np.repeat(c, counts) for n, c in codes.items()})
 
-    def combinations(self, names: Sequence[str]) -> tuple[dict[str, NDArray[Any]], NDArray[np.int64]]:
+    def combinations(self, names: Sequence[str]) -> tuple[dict[str, NDArray[Any]], Ints]:
         """Return the distinct combinations of the given columns' values, sorted, and the number of rows with each.
 
         Raises
@@ -349,9 +350,7 @@ class SparkTable(StoredTable):
             raise self.changed()
         return codes, counts
 
-    def pairs(
-        self, name: str, levels: NDArray[np.int64], others: Sequence[CountedColumn]
-    ) -> list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]]:
+    def pairs(self, name: str, levels: Ints, others: Sequence[CountedColumn]) -> list[tuple[Ints, Ints, Ints]]:
         """Return for each other column the pairs of level and code that occur, and the number of rows with each."""
         packing, frame = self.packed
         wanted = [(c.name, c.lookup, c.n_values + 1) for c in others]
@@ -431,14 +430,14 @@ class Gathered(StoredTable):
         self.whole, self.codes = whole, codes
         self._describe(whole.types, whole.n_rows, whole.layout, whole.path)
 
-    def values(self, name: str) -> tuple[pa.Array, NDArray[np.int64]]:
+    def values(self, name: str) -> tuple[pa.Array, Ints]:
         """Return a column's distinct values in natural order, and the number of rows with each."""
         return self.whole.values(name)
 
     def _distinct(self, name: str) -> tuple[int, int]:
         return self.whole._distinct(name)
 
-    def take(self, name: str, rows: slice | NDArray[np.int64]) -> pa.Array:
+    def take(self, name: str, rows: slice | Ints) -> pa.Array:
         """Return the given cells of a column whose codes are on this machine."""
         if name not in self.codes:
             return self.arrow

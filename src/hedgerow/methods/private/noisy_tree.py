@@ -199,7 +199,7 @@ def _sums(
 ) -> tuple[list[Ints], list[Ints]]:
     """Return, for each quasi-identifier, the sums and counts of each node and bin: dense, with empty ones."""
 
-    def of(column: PublicColumn) -> tuple[Ints, Ints]:
+    def crossed(column: PublicColumn) -> tuple[Ints, Ints]:
         cell = place.astype(np.int64) * column.n_bins + codes[column.name]
         n, sums = n_nodes * column.n_bins, []
         for other, score in zip(sensitive, scores, strict=True):
@@ -208,7 +208,7 @@ def _sums(
         shape = (n_nodes, column.n_bins)
         return np.concatenate(sums, 1).reshape(*shape, -1), joint.sum(1).reshape(shape)
 
-    both = side_by_side(of, quasi, len(place) * len(quasi) * len(sensitive))
+    both = side_by_side(crossed, quasi, len(place) * len(quasi) * len(sensitive))
     return [s for s, _ in both], [c for _, c in both]
 
 

@@ -100,9 +100,8 @@ def find_value(columns: Sequence[Coded], text: str) -> tuple[int, int]:
             return number, labels[value]
         if len(columns) == 1 and text in labels:
             return number, labels[text]
-    names = ", ".join(c.name for c in columns)
     raise ParameterError(
-        f"a named value is not a category of these columns: {names}",
+        f"a named value is not a category of these columns: {', '.join(c.name for c in columns)}",
         hint="write column=value with a value that occurs (a bin's label for numbers)",
     )
 
@@ -222,10 +221,7 @@ def check_size(dims: Sequence[int], names: Sequence[str]) -> None:
         widest = int(np.argmax(dims))
         raise ParameterError(
             f"the quasi-identifiers span {cells:,} cells; randomized response holds at most {MAX_CELLS:,}",
-            hint=(
-                f"coarsen {names[widest]!r} first ({dims[widest]:,} categories): fewer bins, a hierarchy level, or "
-                "leave a column out"
-            ),
+            hint=f"coarsen {names[widest]!r} first ({dims[widest]:,} categories), or leave a column out",
         )
 
 
@@ -266,8 +262,7 @@ def build(
         width = int(np.prod(dims, dtype=np.int64))
         if width * len(occupied) > MAX_CELLS:
             raise ParameterError(
-                f"the sensitive attributes span {width:,} values over {len(occupied):,} groups; randomized "
-                f"response holds at most {MAX_CELLS:,} such cells",
+                f"{width:,} sensitive values over {len(occupied):,} groups are more than {MAX_CELLS:,} cells",
                 hint="coarsen the sensitive attribute with the most categories, or protect fewer",
             )
         table = np.zeros(len(occupied) * width, np.int64)

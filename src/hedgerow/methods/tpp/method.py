@@ -330,9 +330,7 @@ def _target(tree: Any, classes: bool) -> PreservedModel:
         return SklearnTree(tree)
     raise ParameterError(
         f"{type(tree).__name__} is neither builder settings nor a fitted tree",
-        hint=(
-            "give TreeSettings(...), ForestSettings(...), BoostingSettings(...) or a fitted scikit-learn decision tree"
-        ),
+        hint="give TreeSettings(...), ForestSettings(...), BoostingSettings(...) or a fitted decision tree",
     )
 
 

@@ -29,7 +29,8 @@ from dataclasses import dataclass
 from math import floor, frexp
 
 import numpy as np
-from numpy.typing import NDArray
+
+from ...kernels import Floats, Ints, Ints32
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ class ColumnPlan:
     single group 0.
     """
 
-    group: NDArray[np.int32]
+    group: Ints32
     values: tuple[float, ...] = ()
 
     @property
@@ -60,9 +61,7 @@ class ColumnPlan:
         return int(self.group.max()) + 1
 
 
-def plan_blocks(
-    values: NDArray[np.float64], counts: NDArray[np.int64], boundaries: Collection[Boundary], bits: int = 53
-) -> ColumnPlan:
+def plan_blocks(values: Floats, counts: Ints, boundaries: Collection[Boundary], bits: int = 53) -> ColumnPlan:
     """Plan the released values of a numeric attribute.
 
     Parameters
@@ -87,9 +86,7 @@ def plan_blocks(
 class _Planner:
     """The search for one attribute's blocks and their values, in whole multiples of 2**-shift."""
 
-    def __init__(
-        self, values: NDArray[np.float64], counts: NDArray[np.int64], boundaries: Collection[Boundary], bits: int
-    ) -> None:
+    def __init__(self, values: Floats, counts: Ints, boundaries: Collection[Boundary], bits: int) -> None:
         self.values, self.n, self.bits = values, len(values), bits
         pairs = sorted({(b.lo, b.hi) for b in boundaries})
         self.pairs = pairs
@@ -230,8 +227,8 @@ class _Planner:
         fixed: int | None,
         low: list[int],
         high: list[int],
-        mean: NDArray[np.float64],
-        weight: NDArray[np.int64],
+        mean: Floats,
+        weight: Ints,
     ) -> int | None:
         """Return the rho nearest to the least-squares optimum on the coarsest dyadic grid that fits, or None."""
         ends = [sorted((sign * (low[j] - offset), sign * (high[j] - offset))) for j, (sign, offset) in form.items()]
@@ -283,7 +280,7 @@ def _ratio(units: int, shift: int) -> float:
     return units / (1 << shift)
 
 
-def unused_value(values: NDArray[np.float64], counts: NDArray[np.int64], bits: int = 53) -> float:
+def unused_value(values: Floats, counts: Ints, bits: int = 53) -> float:
     """Return the mean of an attribute that no tree tests, as a float of at most `bits` significant bits."""
     mean = float((values * counts).sum() / counts.sum())
     mean = min(max(mean, float(values[0])), float(values[-1]))

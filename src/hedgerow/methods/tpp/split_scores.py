@@ -10,15 +10,15 @@ from __future__ import annotations
 from math import frexp
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...kernels import Bools, Floats, Ints, Ints32
 from ...kernels.compiled import checked
 
 ENTROPY, GINI, RATIO, VARIANCE = range(4)
 CRITERIA = {"entropy": ENTROPY, "gini": GINI, "gain_ratio": RATIO, "variance": VARIANCE}
 
 
-def xlogx(n: int) -> NDArray[np.int64]:
+def xlogx(n: int) -> Ints:
     """Return x log2 x for x = 0..n as integers, so that sums of it are exact.
 
     The scale is the largest power of two that keeps n log2 n below 2**52.
@@ -35,7 +35,7 @@ def xlogx_shift(n: int) -> int:
 
 
 @checked
-def gain_of(left: NDArray[np.int64], total: NDArray[np.int64], table: NDArray[np.int64], criterion: int) -> float:
+def gain_of(left: Ints, total: Ints, table: Ints, criterion: int) -> float:
     """Return the gain of a split from integer statistics; -1 if both sides have the same distribution.
 
     The statistics are class counts, or (n, sum) of a numeric response.
@@ -81,15 +81,7 @@ def gain_of(left: NDArray[np.int64], total: NDArray[np.int64], table: NDArray[np
 
 
 @checked
-def histogram(
-    codes: NDArray[np.int32],
-    y: NDArray[np.int64],
-    w: NDArray[np.int64],
-    rows: NDArray[np.int32],
-    n_values: int,
-    width: int,
-    criterion: int,
-) -> NDArray[np.int64]:
+def histogram(codes: Ints32, y: Ints, w: Ints, rows: Ints32, n_values: int, width: int, criterion: int) -> Ints:
     """Return the statistics of each value over some rows, shape (n_values, width): class counts, or (n, sum)."""
     hist = np.zeros((n_values, width), np.int64)
     if criterion == VARIANCE:
@@ -103,14 +95,7 @@ def histogram(
 
 
 @checked
-def gains(
-    hist: NDArray[np.int64],
-    total: NDArray[np.int64],
-    table: NDArray[np.int64],
-    criterion: int,
-    min_leaf: int,
-    is_running: bool,
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+def gains(hist: Ints, total: Ints, table: Ints, criterion: int, min_leaf: int, is_running: bool) -> tuple[Floats, Ints]:
     """Return the gain of every split, and the number of records in every row of `hist`.
 
     Split i has the statistics hist[i] on its left side, or hist[0] + ... + hist[i] if `is_running`.
@@ -140,9 +125,7 @@ def gains(
     return out, sizes
 
 
-def best_of(
-    gains: NDArray[np.float64], lefts: NDArray[np.int64], total: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.bool_], bool]:
+def best_of(gains: Floats, lefts: Ints, total: Ints) -> tuple[Ints, Bools, bool]:
     """Return the splits of categories with the largest gain; ties go to the smallest statistics on the left.
 
     A split is oriented by statistics: the smaller vector goes left. Of equal gains
