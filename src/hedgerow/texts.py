@@ -10,7 +10,7 @@ from typing import Any
 
 from .errors import HedgerowError
 
-FOLDERS = ("measures", "methods", "release", "auditing", "report", "workflow", "io", "backends", "columns")
+FOLDERS = ("measures", "methods", "release", "auditing", "report", "workflow", "io", "columns")
 
 # A key of more than a hundred parts, for whose parts Python's reader of TOML takes time squared.
 _LONG_KEY = re.compile(r"""(?<![\w-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){100}""")

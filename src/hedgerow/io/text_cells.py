@@ -57,7 +57,7 @@ _SPACED = r"^-?[1-9]\d{0,2}(['’\x{a0}\x{202f} ]\d{3})+([.,]\d*)?$"
 _NOT_A_KEY = r"\d['’\x{a0}\x{202f}]\d{3}| \d{3}[.,]\d"
 # Numbers that are thousands where the sign stands between these, and fractions where it does not.
 _EITHER = {sign: rf"^-?(0|[1-9]\d{{0,2}}(\{sign}\d{{3}})?)$" for sign in ".,"}
-# Characters of -22.807, which may be thousands or a fraction.
+# Characters of -122.807, which may be thousands or a fraction.
 _LONGEST_THOUSANDS = 8
 # A number as `notation.number` writes it, without zeros at its end: 1.000 and 1,000 may be thousands.
 _SHORT = {sign: rf"-?\d+([{sign}]\d*[1-9])?(e[+-]\d+)?" for sign in ".,"}
