@@ -82,9 +82,10 @@ def all_match(texts: pa.Array, pattern: str) -> bool:
 def has_decimals_in(texts: Any, sign: str, dialect: Dialect) -> bool:
     """Return whether a released column of text has numbers and ranges alone, some of them with this decimal sign.
 
-    Where commas separate the fields, released numbers have a point, and the answer is no.
+    Where commas separate the fields and numbers have a point, the answer is no.
     """
-    if not is_text(texts.type) or dialect.delimiter == "," or not all_match(texts, _NUMERIC_CELL[sign]):
+    has_points = dialect.delimiter == "," != dialect.decimal
+    if not is_text(texts.type) or has_points or not all_match(texts, _NUMERIC_CELL[sign]):
         return False
     return bool(pc.any(pc.match_substring(texts, sign)).as_py())
 
