@@ -444,3 +444,10 @@ def test_files_are_named_once(tmp_path: Path):
         "public.json",
         "release.parquet",
     ]
+
+
+@pytest.mark.parametrize("bins", ["x", True, 3.5, {"age": "x"}])
+def test_bins_of_another_type_are_named(bins: object) -> None:
+    people = {"age": range(20), "ill": ["a", "b"] * 10}
+    with pytest.raises(ParameterError, match="bins must be a whole number or a list of numbers"):
+        hr.protect(people, hr.Schema(quasi=["age"], sensitive=["ill"]), hr.RandomizedResponse(bins=bins))

@@ -90,8 +90,8 @@ def declared_columns(
 
 def check_sign(dialect: Dialect, schema: Schema) -> None:
     """Raise SchemaError for a released column whose numbers have another sign than the declared one, or could."""
-    kinds, shown = declared_texts(schema)[1], ("quasi", "sensitive", "other")
-    numbers = [n for n in dialect.mixed if schema.role(n) in shown and kinds.get(n, "numeric") == "numeric"]
+    kinds, roles = declared_texts(schema)[1], ("quasi", "sensitive", "other")
+    numbers = [n for n in dialect.mixed if schema.role(n) in roles and kinds.get(n, "numeric") == "numeric"]
     if schema.decimal and (doubtful := [name for name in numbers if name in dialect.either]):
         raise SchemaError(
             f"numbers such as 22.807 may be thousands or fractions, and other cells of the column have another decimal "

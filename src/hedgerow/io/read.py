@@ -118,9 +118,9 @@ def _refuse_commas(sheet: pa.Table, kinds: Mapping[str, str]) -> None:
     """Raise InputError if cells of text in a workbook are numbers with a comma or with points between thousands."""
     sign, affected = Dialect(delimiter="", decimal=",", declared_decimal=","), []
     for field, texts in zip(sheet.schema, sheet.columns, strict=True):
-        is_open = is_text(field.type) and kinds.get(field.name, "numeric") == "numeric"
-        if is_open and is_number(infer_type(texts, sign)[0].type):
-            affected += [repr(field.name)] if pc.any(pc.match_substring_regex(texts, "[.,]")).as_py() else []
+        if is_text(field.type) and kinds.get(field.name, "numeric") == "numeric":
+            signs = pc.any(pc.match_substring_regex(texts, "[.,]")).as_py()
+            affected += [repr(field.name)] if signs and is_number(infer_type(texts, sign)[0].type) else []
     if affected:
         raise InputError(
             f"decimal=',' is for files of text, and a workbook holds numbers as text in {', '.join(affected)}",

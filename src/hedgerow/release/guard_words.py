@@ -38,9 +38,10 @@ def form_in_words(plan: Plan, guard: Guard, spelled: Callable[[str], str] = str)
 
 def about_rows(plan: Plan, key: str, spelled: Callable[[str], str] = str, **values: Any) -> str:
     """Return a text on rows that were drawn, in its other form if a person's own values stand beside them."""
-    exact = ", ".join(spelled(name) for name in plan.names("other") if name not in plan.relations())
-    drawn = ", ".join(map(spelled, plan.relations()))
-    return _say(f"{key}_beside" if exact else key, exact=exact, drawn=drawn, **values)
+    changed = plan.relations()
+    exact = [name for name in plan.names("other") if name not in changed]
+    names = {"exact": ", ".join(map(spelled, exact)), "drawn": ", ".join(map(spelled, changed))}
+    return _say(f"{key}_beside" if exact else key, **names, **values)
 
 
 def in_words(plan: Plan, guard: Guard) -> str:
