@@ -33,15 +33,15 @@ _say = partial(text, "guard")
 
 def form_in_words(plan: Plan, guard: Guard, spelled: Callable[[str], str] = str) -> str:
     """Return what released values are, for whoever reads the release."""
-    return about_rows(plan, "rows", spelled) if guard.rows else _say(guard.form, people=guard.people)
+    return about_rows(plan, ("rows", "rows_beside"), spelled) if guard.rows else _say(guard.form, people=guard.people)
 
 
-def about_rows(plan: Plan, key: str, spelled: Callable[[str], str] = str, **values: Any) -> str:
-    """Return a text on rows that were drawn, in its other form if a person's own values stand beside them."""
+def about_rows(plan: Plan, keys: tuple[str, str], spelled: Callable[[str], str] = str, **values: Any) -> str:
+    """Return the first text on rows that were drawn, or the second if a person's own values stand beside them."""
     changed = plan.relations()
     exact = [name for name in plan.names("other") if name not in changed]
     names = {"exact": ", ".join(map(spelled, exact)), "drawn": ", ".join(map(spelled, changed))}
-    return _say(f"{key}_beside" if exact else key, **names, **values)
+    return _say(keys[bool(exact)], **names, **values)
 
 
 def in_words(plan: Plan, guard: Guard) -> str:
