@@ -213,7 +213,7 @@ def test_small_groups_are_never_described():
     with pytest.raises(InfeasibleError) as caught:
         hr.protect(table, hr.Schema(quasi=["place"], sensitive=["ill"]), hr.RandomizedResponse(l=3, target="sensitive"))
     assert "unique-village" not in str(caught.value)
-    assert "1 groups have fewer than 10 records" in str(caught.value)
+    assert "1 group has fewer than 10 records" in str(caught.value)
 
 
 def test_the_two_relaxations_report_who_is_left_unprotected():
