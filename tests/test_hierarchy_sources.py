@@ -28,7 +28,7 @@ def test_arx_format_with_quotes_and_a_byte_order_mark(tmp_path):
     ("text", "message"),
     [
         ("", "is empty"),
-        ("a;x;*\na;y;*\n", "1 values two different paths"),
+        ("a;x;*\na;y;*\n", "1 value two different paths"),
         ("a;x;*\nb;*\n", "different lengths"),
         ("a;x;*\nb;;*\n", "empty label"),
         ("a;x;y;*\nb;x;z;*\n", "contradicts itself"),
@@ -65,7 +65,7 @@ def test_intervals():
 def test_dates_and_prefixes():
     dates = Hierarchy.from_dates(["1999-12-31", "2000-01-01"], ["quarter", "year"])
     assert dates.paths["1999-12-31"] == ("1999-12-31", "1999-Q4", "1999", "*")
-    with pytest.raises(SchemaError, match="1 values are not ISO"):
+    with pytest.raises(SchemaError, match="1 value is not ISO"):
         Hierarchy.from_dates(["x"])
     nano = np.array(["2000-01-01T05:00:00.5", "2000-02-01T05:00:00.000000007", "NaT"], "M8[ns]")
     assert list(Hierarchy.from_dates(nano).paths) == ["2000-01-01T05:00:00.500000", "2000-02-01T05:00:00.000000007"]

@@ -8,6 +8,7 @@ from pathlib import Path
 from string import Formatter
 
 import hedgerow
+from hedgerow.errors import InputError
 from hedgerow.texts import FOLDERS, read_toml, text
 
 FILES = [path for path in Path(hedgerow.__file__).parent.rglob("*") if path.suffix in (".py", ".html")]
@@ -68,3 +69,11 @@ def test_braces_and_quotes_of_names_stay_as_they_are() -> None:
     words = text("caution", "look_like_dates", name='a {b} "c"', share=3, coded=4)
     assert words.startswith('a {b} "c": 3 of its 4 values')
     assert '{"a {b} "c"": "date"}' in words
+
+
+def test_what_is_counted_as_one_is_named_as_one() -> None:
+    """A group of one was said to have 1 records, and a file to hold 1 people."""
+    said = text("against", "smallest group", reached="1 records", number="10")
+    assert said == "the smallest group has 1 record (10 were asked)"
+    error = InputError("1 people are in 1 groups, of 21 people", hint="2 and 1 rows, 1,001 records, 0.1 values")
+    assert str(error) == "1 person is in 1 group, of 21 people\n  2 and 1 rows, 1,001 records, 0.1 values"

@@ -28,6 +28,22 @@ def did_you_mean(name: str, names: Iterable[str]) -> str:
     return f" (did you mean {' or '.join(repr(spellings[each]) for each in near)}?)" if near else ""
 
 
+_NOUNS = "record|row|group|cell|column|value|attack|household"
+_ONE = re.compile(rf"(?<![\d.,])(?<!and )1 (people|(?:{_NOUNS})s)( (?:are|have|were|show|give)\b)?")
+_SINGULAR = {"people": "person", " are": " is", " have": " has", " were": " was", " show": " shows", " give": " gives"}
+
+
+def singular(text: str) -> str:
+    """Return a text in which what is counted as 1 is named as one.
+
+    Examples
+    --------
+    >>> singular("1 people are alone in 1 groups, 21 records in 1,001 groups")
+    '1 person is alone in 1 group, 21 records in 1,001 groups'
+    """
+    return _ONE.sub(lambda m: f"1 {_SINGULAR.get(m[1], m[1][:-1])}{_SINGULAR.get(m[2], '')}", text)
+
+
 # libraries report it by errors of their own, known by their text alone
 _NO_MEMORY = re.compile(
     "out of memory|cannot allocate|failed to allocate|malloc of|bad_alloc|start new thread|"
@@ -74,8 +90,8 @@ class HedgerowError(Exception):
     """
 
     def __init__(self, message: str, *, hint: str | None = None) -> None:
+        self.message = message = singular(message)
         super().__init__(message if hint is None else f"{message}\n  {hint}")
-        self.message = message
         self.hint = hint
 
 

@@ -297,7 +297,8 @@ class Schema:
         columns of numbers and dates the usual words are recognised anyway.
     decimal : {"", ",", "."}
         The decimal separator of a CSV file, for numbers that can be read in two ways: with "," the
-        text 22.807 is a whole number. Left out, it is inferred from the other columns.
+        text 22.807 is a whole number. Left out, it is inferred from the other columns. A column that
+        has such numbers beside some with the other sign is refused.
     encoding : str
         The encoding of a CSV file that is not UTF-8 and has no byte order mark, such as
         ``"cp1252"`` (Windows-1252, which is assumed with a caution if it is left out) or

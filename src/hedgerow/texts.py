@@ -8,9 +8,9 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-from .errors import HedgerowError
+from .errors import HedgerowError, singular
 
-FOLDERS = ("measures", "methods", "release", "auditing", "report", "workflow", "io", "backends", "columns")
+FOLDERS = ("measures", "methods", "release", "auditing", "report", "workflow", "io", "columns")
 
 # A key of more than a hundred parts, for whose parts Python's reader of TOML takes time squared.
 _LONG_KEY = re.compile(r"""(?<![\w-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){100}""")
@@ -51,7 +51,7 @@ def text(group: str, key: str, /, **values: Any) -> str:
     >>> text("caution", "larger_k", enough=1200)
     'k of at least 1,200'
     """
-    return str(texts(group)[key]).format(**values)
+    return singular(str(texts(group)[key]).format(**values))
 
 
 def refusal(key: str, group: str = "error", /, **values: Any) -> dict[str, str]:

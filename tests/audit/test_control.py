@@ -9,7 +9,7 @@ import pytest
 import hedgerow as hr
 from hedgerow.auditing.non_members import check_control
 from hedgerow.auditing.whole_rows import row_labels
-from hedgerow.errors import InputError
+from hedgerow.errors import HedgerowError, InputError
 from hedgerow.io.read import read
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -67,3 +67,43 @@ def test_a_stranger_may_have_a_value_that_no_member_has() -> None:
     roles = hr.Schema(quasi=["age", "sex"], sensitive=["ill"])
     found = hr.audit(members, members, roles, control=strangers, people=50, learning=False)
     assert all(attack["control"] is not None for attack in found.attacks if attack["attack"] == "regression")
+
+
+@pytest.mark.parametrize("paired", [True, False])
+def test_a_control_that_is_written_otherwise_gains_nothing_by_that(paired: bool) -> None:
+    """Everybody with a job that no member has was told from members by it, and the release was blamed."""
+    members, control = people(400, 0), people(400, 1)
+    control.loc[:99, "job"] = "z"
+    released = members if paired else people(400, 2)
+    found, plain = (
+        hr.audit(members, released, SCHEMA, paired=paired, control=each, learning=False, learners=["nearest"])
+        for each in (control, control[100:])
+    )
+    assert found.attacks == plain.attacks
+    assert found.table["strangers"] == 300
+    (note,) = (note for note in found.table["notes"] if "of the control" in note)
+    assert note.startswith("100 of the 400 people of the control have a category that nobody of the original has (job)")
+    control["job"] = "z"
+    found = hr.audit(members, released, SCHEMA, paired=paired, control=control, learning=False, attacks=False)
+    assert any("what is said of membership comes from the control" in note for note in found.table["notes"])
+
+
+def test_rare_categories_of_a_control_stay() -> None:
+    members, control = people(400, 0), people(400, 1)
+    control.loc[:19, "job"] = "z"
+    assert hr.audit(members, members, SCHEMA, control=control, learning=False, attacks=False).table["strangers"] == 400
+
+
+def test_what_is_wrong_with_a_control_is_said_to_be_the_control() -> None:
+    control = people(50, 1)
+    broken = {"pay": control.assign(pay="a lot"), "'job'": control.drop(columns="job"), "nope.csv": "nope.csv"}
+    for why, control in broken.items():
+        with pytest.raises(HedgerowError, match=rf"the control: .*{why}"):
+            hr.audit(MEMBERS, MEMBERS, SCHEMA, control=control, learning=False)
+        with pytest.raises(HedgerowError, match=rf"the control: .*{why}"):
+            hr.inference(MEMBERS, SCHEMA, hr.MART(k=5), control=control)
+
+
+def test_a_plan_that_is_none_is_named() -> None:
+    with pytest.raises(HedgerowError, match="plan must be a plan, not 3"):
+        hr.audit(MEMBERS, MEMBERS, SCHEMA, plan=3)

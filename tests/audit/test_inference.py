@@ -271,3 +271,13 @@ def test_wrong_parameters_are_named():
         hr.inference(people, hr.Schema(quasi=["age"]), hr.Mondrian(k=10))
     with pytest.raises(ParameterError, match="method or a release"):
         hr.inference(people, SCHEMA)
+
+
+def test_one_person_says_nothing_of_others():
+    """All samples of one person are the same, and gave an interval of no width."""
+    one = inference.in_shares(
+        np.array([4.0]), {"tree": np.array([1.0])}, {"tree": np.array([2.0])}, np.zeros(1, np.int64), 0
+    )
+    assert one["members"]["explained"] == 0.75
+    assert one["members"]["interval"] == one["strangers"]["interval"] == [0.0, 1.0]
+    assert one["advantage"]["interval"] == one["learners"]["tree"]["advantage"]["interval"] == [-1.0, 1.0]

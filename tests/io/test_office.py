@@ -424,3 +424,68 @@ def test_what_is_no_text_is_named(tmp_path: Path, start: bytes) -> None:
     path.write_bytes(start + bytes(200))
     with pytest.raises(InputError, match=r"people.csv begins like a workbook, a packed file or a picture"):
         read(path)
+
+
+@pytest.mark.parametrize("engine", ["memory", "duckdb"])
+@pytest.mark.parametrize("method", [hr.MART(k=20), hr.Mondrian(k=20), hr.Hedge(k=20, cells="means")], ids=str)
+@pytest.mark.parametrize("half", ["5", "125"])
+def test_a_comma_that_ends_fields_and_decimals_is_quoted(tmp_path: Path, half: str, method: Any, engine: str) -> None:
+    """Numbers with a decimal comma broke the rows, and a cell 20.125 of one value was read back as 20125."""
+    source = tmp_path / "people.csv"
+    source.write_text("q,x\n" + "".join(f'"{20 + i // 40},{half}","{i * 7919 % 91},25"\n' for i in range(200)))
+    schema = hr.Schema(quasi=["q"], sensitive=["x"], decimal=",")
+    release = hr.protect(source, schema, method, guard=None, engine=engine)
+    folder = release.write(tmp_path / "out")
+    assert "." not in (folder / "release.csv").read_text()
+    table = read(folder / "release.csv", schema=schema.reading().replace(kinds={"q": "numeric"})).arrow
+    in_memory = hr.protect(source, schema, method, guard=None).table
+    for name in ("q", "x"):
+        assert sorted(map(str, table[name].to_pylist())) == sorted(map(str, in_memory[name].to_pylist()))
+    for given in ((folder,), (folder / "release.csv", schema)):
+        audit = hr.audit(source, *given, attacks=False, learning=False)
+        assert (audit.table["paired"], audit.broken(k=20)) == (True, [])
+
+
+@pytest.mark.parametrize("engine", ["memory", "duckdb"])
+def test_a_declared_sign_is_not_overruled_by_one_cell(tmp_path: Path, engine: str) -> None:
+    """One cell 4.5 made fractions of all others, 22.807 among them, although the sign was said to be a comma."""
+    path = frame(tmp_path, "age;pay\n" + "".join(f"{20 + i};{22 + i}.807\n" for i in range(60)) + "30;4.5\n")
+    schema = hr.Schema(quasi=["age"], sensitive=["pay"], decimal=",")
+    for people in (path, read(path)) if engine == "memory" else (path,):
+        with pytest.raises(hr.errors.SchemaError, match=r"another decimal sign than the declared ',': pay"):
+            hr.protect(people, schema, hr.Mondrian(k=5), engine=engine)
+    hr.protect(path, schema.replace(kinds={"pay": "categorical"}), hr.Mondrian(k=5), engine=engine)
+    hr.protect(path, hr.Schema(quasi=["age"], decimal=","), hr.Mondrian(k=5), engine=engine)  # pay is left out
+
+
+@pytest.mark.parametrize("cells", [["22.807", "1.150", "2.400"], ["22,5", "1,5", "2"], ["22.807", 1.5, None]])
+def test_numbers_as_text_in_a_workbook_are_refused_where_a_comma_is_declared(tmp_path: Path, cells: list[Any]) -> None:
+    """The declared sign was passed over: 22.807 was a fraction."""
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    for row in [["age", "pay"], *([20 + i, cell] for i, cell in enumerate(cells * 10))]:
+        book.active.append(row)
+    book.save(path := tmp_path / "people.xlsx")
+    with pytest.raises(InputError, match="a workbook holds numbers as text in 'pay'"):
+        hr.inspect(path, decimal=",")
+    schema = hr.Schema(quasi=["age"], sensitive=["pay"], decimal=",", kinds={"pay": "categorical"})
+    hr.protect(path, schema, hr.Mondrian(k=5))
+    hr.inspect(path, decimal=".")
+
+
+@pytest.mark.parametrize("engine", ["memory", "duckdb"])
+@pytest.mark.parametrize("delimiter", [",", ";"])
+def test_a_release_with_another_sign_than_its_original_is_read_by_its_own(
+    tmp_path: Path, delimiter: str, engine: str
+) -> None:
+    """The sign that was declared of the original made 20807 of 20.807 in a release that another tool wrote."""
+    rows = [f"{20 + i % 9}.807;{i * 7919 % 91}.25;{i % 7}.5" for i in range(200)]
+    (tmp_path / "people.csv").write_text("q;x;z\n" + "\n".join(rows).replace(".", ",") + "\n")
+    text = "q;x;z\n" + "\n".join(rows) + "\n"
+    (tmp_path / "theirs.csv").write_text(text.replace(";", delimiter))
+    schema = hr.Schema(quasi=["q"], sensitive=["x"], other=["z"], decimal=",")
+    options: dict[str, Any] = {"engine": engine, "attacks": False, "learning": False}
+    audit = hr.audit(tmp_path / "people.csv", tmp_path / "theirs.csv", schema, **options)
+    assert audit.table["paired"]
+    assert audit.utility["loss"]["ncp"] == 0
+    assert not any("another unit" in note for note in audit.table["notes"])

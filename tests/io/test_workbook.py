@@ -222,7 +222,7 @@ def test_cells_with_errors_are_told(tmp_path: Path) -> None:
     made.active["A3"] = "#DIV/0!"
     made.active["A3"].data_type = "e"
     made.save(path)
-    with pytest.raises(InputError, match=r"1 cells with errors such as #DIV/0! in 'a'"):
+    with pytest.raises(InputError, match=r"1 cell with errors such as #DIV/0! in 'a'"):
         read(path)
 
 

@@ -125,7 +125,8 @@ def test_code_that_came_with_a_wheel_is_run_by_those_that_it_fits(sealed: Path, 
     assert "no folder" not in made.stderr
     # code of another version is none, so that a second process compiles beside the first
     first = (
-        "from hedgerow.kernels import compiled, siphash; kept = compiled.is_kept(siphash.siphash_words); print(kept)"
+        "from hedgerow.kernels import numba_private, siphash\n"
+        "kept = numba_private.is_kept(siphash.siphash_words); print(kept)"
     )
     assert run(sealed, first, NUMBA_CACHE_DIR=str(tmp_path / "none")).stdout == "True\n"
     older = f"import numba; numba.__version__ = '0.1'\n{first}"

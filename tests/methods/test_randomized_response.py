@@ -213,7 +213,7 @@ def test_small_groups_are_never_described():
     with pytest.raises(InfeasibleError) as caught:
         hr.protect(table, hr.Schema(quasi=["place"], sensitive=["ill"]), hr.RandomizedResponse(l=3, target="sensitive"))
     assert "unique-village" not in str(caught.value)
-    assert "1 groups have fewer than 10 records" in str(caught.value)
+    assert "1 group has fewer than 10 records" in str(caught.value)
 
 
 def test_the_two_relaxations_report_who_is_left_unprotected():
@@ -444,3 +444,10 @@ def test_files_are_named_once(tmp_path: Path):
         "public.json",
         "release.parquet",
     ]
+
+
+@pytest.mark.parametrize("bins", ["x", True, 3.5, {"age": "x"}])
+def test_bins_of_another_type_are_named(bins: object) -> None:
+    people = {"age": range(20), "ill": ["a", "b"] * 10}
+    with pytest.raises(ParameterError, match="bins must be a whole number or a list of numbers"):
+        hr.protect(people, hr.Schema(quasi=["age"], sensitive=["ill"]), hr.RandomizedResponse(bins=bins))

@@ -96,9 +96,10 @@ def test_the_recipient_reads_what_values_are_and_nothing_of_the_original(made: t
         "runs": "does not hide who is in the table",
         "redraw": "Within a group the sensitive values are drawn: they carry the group's mean, spread and shares, and "
         "are nobody's own.",
-        "rows": "No row was copied from a person, though a row can equal a person's by chance; each group",
+        "rows": "copied from nobody's record, but each row holds one person's own values of weight; each group",
     }
     assert own[form] in words
+    assert "No row" not in words  # each carries the weight of a person
     kind = {"runs": "numbers, each a value", "redraw": "numbers, drawn inside", "rows": "numbers, drawn inside"}
     assert f"| income | sensitive | {kind[form]}" in words
     # of drawn rows nothing is said as of people's records

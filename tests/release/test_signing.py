@@ -243,7 +243,12 @@ def bad_keys() -> dict[str, str]:
     made_key(Path("locked"), "a passphrase")
     made_key(Path("open")).chmod(0o644)
     Path("text").write_text("no key\n")
-    told = {"nobody": "No such file", "locked": "incorrect passphrase", "open": "Permissions 0644", "text": "text"}
+    told = {
+        "nobody": "No such file",
+        "locked": "incorrect passphrase",
+        "open": "Permissions 0644",
+        "text": "no SSH private key",
+    }
     return told | {".": "cannot sign with .: "}
 
 

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
 from ..backends import engine
 from ..backends.select import chosen
 from ..columns.table import Table
@@ -48,7 +50,11 @@ class Holder:
             table = engine(self.name).open(source, options)
         else:
             table = whole(source, schema.reading())
-        return read(table, schema=schema)
+        table = read(table, schema=schema)
+        fractions = {field.name for field in table.types if pa.types.is_floating(field.type)}
+        if schema.decimal and fractions and fractions.issubset(table.layout.dialect.mixed):
+            return self.released(source, schema.replace(decimal=""))  # what was declared holds of the original
+        return table
 
 
 def holder(original: Any, released: Any, name: str, memory: str | int | None) -> Holder:

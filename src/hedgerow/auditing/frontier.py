@@ -141,8 +141,7 @@ def settings_of(methods: Mapping[str, Any], values_by_name: Mapping[str, Iterabl
             for n in moved(defaults[name])
             if n in TRIED and n not in axes and defaults[name][n] == plain[n]
         }
-        for values in product(*mine.values()):
-            settings.append(Setting(name, dict(zip(mine, values, strict=True))))
+        settings += [Setting(name, dict(zip(mine, values, strict=True))) for values in product(*mine.values())]
     if not settings:
         raise ParameterError("no settings to try: give at least one method")
     return tuple(settings)

@@ -34,7 +34,7 @@ from ..validation import METHOD, NAMES, PROGRESS, SEED, takes, whole
 from .design_matrix import OUTSIDE, shown_values, true_values
 from .figure import Figure
 from .learners import LEARNERS, MOST_CLASSES, TrainingSet, attackers, nearest_of
-from .non_members import Outside, Refit, check_control, left_out, refitting
+from .non_members import Outside, Refit, left_out, read_control, refitting
 from .pairing import pair_up
 from .subject import of_release
 from .table_pair import Asked, Pair, TablePair, evenly, spread
@@ -255,9 +255,8 @@ def inference(
     pair = pair_up(table, of_release(release, schema))
     refit = refitting(release.method if method is None else method, schema, release.plan.guard, random_state)
     if control is not None:
-        strangers = read(control, schema=schema)
-        check_control(table, strangers, schema)
-        pair = replace(pair, strangers=pair.people_of(strangers))
+        strangers, notes = read_control(control, table, schema)
+        pair = replace(pair, strangers=pair.people_of(strangers), notes=(*pair.notes, *notes))
     return infer(pair, refit, folds=folds, learners=learners, random_state=random_state, progress=progress)
 
 
@@ -452,21 +451,22 @@ def in_shares(
     tenth = {name: _worst_tenth(base, errors, cells) for name, errors in members.items()}
     hardest = max(tenth, key=lambda name: tenth[name])
     other: dict[str, Floats] = {}
+    n = len(base) if others is None else min(len(base), len(others))
     if strangers is not None:
         theirs = shares if others is None else _resampled(others, random_state + 1)
         other = {name: theirs(errors) for name, errors in strangers.items()}
     # nobody does worse than guessing from public totals: the figures of the best learner end at 0
     reached = np.maximum(by_learner[best], 0.0)
     out: dict[str, Any] = {
-        "members": _share(reached) | {"learner": best},
+        "members": _share(reached, len(base)) | {"learner": best},
         "strangers": None,
         "advantage": None,
         "worst_tenth": {"explained": max(tenth[hardest], 0.0), "learner": hardest},
         "learners": {
             name: {
-                "members": _share(by_learner[name]),
-                "strangers": _share(other[name]) if other else None,
-                "advantage": _share(by_learner[name] - other[name]) if other else None,
+                "members": _share(by_learner[name], len(base)),
+                "strangers": _share(other[name], n) if other else None,
+                "advantage": _share(by_learner[name] - other[name], n, -1.0) if other else None,
                 "worst_tenth": tenth[name],
             }
             for name in by_learner
@@ -474,8 +474,8 @@ def in_shares(
     }
     if other:
         rule = max(other, key=lambda name: float(other[name][0]))
-        out["strangers"] = _share(np.maximum(other[rule], 0.0)) | {"learner": rule}
-        out["advantage"] = _share(reached - np.maximum(other[rule], 0.0))
+        out["strangers"] = _share(np.maximum(other[rule], 0.0), n) | {"learner": rule}
+        out["advantage"] = _share(reached - np.maximum(other[rule], 0.0), n, -1.0)
     return out
 
 
@@ -495,11 +495,11 @@ def _resampled(base: Floats, random_state: int) -> Callable[[Floats], Floats]:
     return shares
 
 
-def _share(shares: Floats) -> ExplainedShare:
+def _share(shares: Floats, n: int, least: float = 0.0) -> ExplainedShare:
     """Return the share over all people, with the 95% interval of the shares in the bootstrap samples."""
     value = float(shares[0])
-    if len(shares) < 2:
-        return {"explained": value, "interval": [value, value]}
+    if n < 2:  # all samples of one person are the same, and say nothing of others
+        return {"explained": value, "interval": [min(value, least), 1.0]}
     low, high = np.quantile(shares[1:], [0.025, 0.975])
     return {"explained": value, "interval": [float(low), float(high)]}
 

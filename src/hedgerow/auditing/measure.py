@@ -43,6 +43,7 @@ from ..validation import (
     Kind,
     check_one_of,
     check_share,
+    one_of,
     takes,
     whole,
 )
@@ -67,7 +68,7 @@ from .class_risk import ClassRisk, OtherColumns, Population, journalist, other_c
 from .column_comparison import Scatter
 from .figure import ON_SAMPLE, Figure
 from .learners import LEARNERS, check_learners
-from .non_members import FOLDS, Outside, Refit, check_control, left_out, refitting, with_strangers
+from .non_members import FOLDS, Outside, Refit, left_out, read_control, refitting, with_strangers
 from .pairing import pair_up, read_unpaired
 from .profile_result import FAILS, MEASURED, MEETS, Judged, check_met, judged, needs_attacks, unmet
 from .released_values import ReleasedColumn, unchanged
@@ -439,6 +440,7 @@ _TOOL = Kind("a command or a function", lambda value: isinstance(value, str) or 
 
 @takes(
     schema=SCHEMA,
+    plan=one_of(Plan, "a plan", "such as hr.Plan.load(...)"),
     k=whole(1),
     threshold=NUMBER,
     others=LIST,
@@ -646,14 +648,8 @@ def audit(
         raise ParameterError(
             "figures of single people (per_person, --per-person) need rows that are paired with their originals"
         )
-    requested: dict[str, Any] = {
-        "attacks": attacks,
-        "learning": learning,
-        "inference": inference,
-        "per_person": per_person,
-        "others": others,
-        "most_exposed": most_exposed,
-    }
+    requested: dict[str, Any] = {"attacks": attacks, "learning": learning, "inference": inference}
+    requested |= {"per_person": per_person, "others": others, "most_exposed": most_exposed}
     report = telling(progress)
     needing_rows, counted_pairs = [name for name, value in requested.items() if value], None
     notes: tuple[str, ...] = ()
@@ -685,19 +681,14 @@ def audit(
     else:
         original, what = counted_pairs
     what = replace(what, notes=(*what.notes, *notes))
-    strangers = None if control is None else read(control, schema=what.schema)
-    needing_original = {
-        "key": key,
-        "paired": by_person or paired,
-        "control": strangers is not None,
-        "population": population is not None,
-        "most_exposed": most_exposed is not None,
-    }
+    needing_original = {"key": key, "paired": by_person or paired, "control": control is not None}
+    needing_original |= {"population": population is not None, "most_exposed": most_exposed is not None}
     if original is None and any(needing_original.values()):
         names = ", ".join(name for name, value in needing_original.items() if value)
         raise ParameterError(f"{names} need an original to compare with")
     if original is not None and counted_pairs is None:
         what = replace(what, notes=(*what.notes, *not_as_planned(what, original)))
+    strangers, unlike = (None, ()) if control is None else read_control(control, original, what.schema)
     sides, why = _sides(original, what, key, by_person or paired, strangers, allow_outside)
     requested["inference"] = attacks if inference is None else inference
     wanted = frozenset(name for name in (*ON_SAMPLE, "per_person") if requested[name])
@@ -752,6 +743,7 @@ def audit(
             remake=None if most_exposed is None else remaking(remake, what, random_state),
         )
     )
+    result.table["notes"].extend(unlike)
     if standard is None:
         return result
     return replace(result, profile=judged(result.to_dict(), what.table, standard))
@@ -803,14 +795,12 @@ def _sides(
             sides = read_unpaired(original, what, strangers, why=error.message)
         except UnreadCells as error:
             # cells that nobody has, up to half of a column's, are no reason to compare nothing
-            if paired is not None or what.plan is not None or not error.is_small(what.table.n_rows):
+            if paired is not None or what.plan is not None:
                 raise
             sides = read_unpaired(original, what, strangers, why=error.message)
     except UnreadCells as error:
         return alone(what), f"{error.message} ({error.hint})"
     check_extent(sides.original, what.schema)
-    if strangers is not None:
-        check_control(sides.original, strangers, what.schema)
     return sides, ""
 
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from ..columns.table import Table
-from ..errors import InputError
+from ..errors import HedgerowError, InputError, translated
 from ..guard.guarding import GuardOptions, with_runs
+from ..io.read import read
 from ..key import Key
 from ..measures import Ints
 from ..methods.base import Method
@@ -18,7 +20,8 @@ from ..plan import Guard
 from ..plan.records import RUNS
 from ..progress import Tell
 from ..schema import Schema
-from ..texts import refusal
+from ..texts import refusal, text
+from .design_matrix import in_codes_of
 from .pairing import pair_up
 from .subject import Subject, of_fitted
 from .table_pair import Pair, People, TablePair
@@ -65,6 +68,33 @@ def fitted_again(method: Method, part: Table, schema: Schema, guard: Guard | Non
         if guard.form == RUNS:
             fitting, roles = with_runs(part, schema, guard.people)
     return of_fitted(method.copy().fit_table(fitting, roles), part, schema, options)
+
+
+def read_control(control: Any, original: Table, schema: Schema) -> tuple[Table, tuple[str, ...]]:
+    """Read a control, and leave out whom a category shows to be no member where more than a twentieth have such.
+
+    The release has no category that nobody of the original has, so these people would be told from members by how
+    the control was chosen or written. Also returned is a note on them.
+
+    Raises
+    ------
+    InputError
+        The control cannot be read, or contains people of the original.
+    """
+    schema.check(original.names)
+    with translated(HedgerowError, lambda error: type(error)(f"the control: {error.message}", hint=error.hint)):
+        table, names = read(control, schema=schema), []
+        check_control(original, table, schema)
+        unknown = np.zeros(table.n_rows, bool)
+        for column in (original.declared_column(schema, name) for name in (*schema.quasi, *schema.sensitive)):
+            theirs = in_codes_of(column, table.like(column), column.n_values + 1).codes > column.n_values
+            if not column.is_number and theirs.any():
+                names, unknown = [*names, column.name], unknown | theirs
+    if 20 * unknown.sum() <= len(unknown):
+        return table, ()
+    key = "unlike_all" if unknown.all() else "unlike"
+    note = text("note", key, n=unknown.sum(), control=len(unknown), names=", ".join(names))
+    return table if unknown.all() else Table(table.arrow.take(np.flatnonzero(~unknown))), (note,)
 
 
 def check_control(original: Table, control: Table, schema: Schema) -> None:

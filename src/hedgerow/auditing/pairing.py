@@ -293,7 +293,7 @@ def read_unpaired(original: Any, subject: Subject, control: Any = None, why: str
     SchemaError
         A column is missing, or has another kind in the control.
     UnreadCells
-        No cell of a released column can be read.
+        More than half of the cells of a released column cannot be read.
     """
     after, schema = subject.table, subject.schema
     before = read(original, schema=schema)
@@ -398,7 +398,7 @@ def _cells(column_read: Column, subject: Subject) -> tuple[ReleasedColumn, tuple
     reading = released_column(column_read, subject)
     column, strange = reading.column, reading.rows_of((*reading.unread, *reading.outside))
     notes: tuple[str, ...] = ()
-    if sum(strange.values()) == len(column.codes):
+    if 2 * sum(strange.values()) > len(column.codes):  # what is left says little of the column
         raise UnreadCells({column_read.name: strange})
     if strange:
         named = named_cells({column_read.name: strange})

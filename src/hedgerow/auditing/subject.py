@@ -66,10 +66,6 @@ class UnreadCells(InputError):
             ),
         )
 
-    def is_small(self, rows: int) -> bool:
-        """Return whether at most half of the `rows` have such a cell, in every column."""
-        return all(2 * sum(cells.values()) <= rows for cells in self.cells.values())
-
 
 def named_cells(columns: Mapping[str, Mapping[str, int]], most: int = 3) -> str:
     """List the most frequent of the given cells by column, each with its number of rows.

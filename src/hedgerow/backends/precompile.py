@@ -22,7 +22,7 @@ import numpy as np
 from numba import from_dtype, types
 
 from ..kernels import siphash
-from ..kernels.compiled import is_kept
+from ..kernels.numba_private import is_kept
 from ..texts import read_toml
 
 

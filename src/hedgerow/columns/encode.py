@@ -249,10 +249,7 @@ def _ranked(numbers: Floats) -> tuple[Floats, NDArray[Any]]:
 def _encode_exact(name: str, kind: Kind, unit: str, array: pa.ChunkedArray) -> Column:
     """Encode numbers or times that doubles cannot represent, by their exact values."""
     index, entries = indexed(array)
-    if pa.types.is_timestamp(array.type):
-        numbers = microseconds(entries)
-    else:
-        numbers = entries.to_pylist()
+    numbers = microseconds(entries) if pa.types.is_timestamp(array.type) else entries.to_pylist()
     order = sorted(range(len(numbers)), key=numbers.__getitem__)
     exact = tuple(numbers[i] for i in order)
     values = np.array([float(v if kind == "numeric" else floor(v)) for v in exact])

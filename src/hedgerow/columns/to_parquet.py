@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 
 from ..errors import InputError, UnsupportedError, translated
 from ..files import SUFFIXES, private_handle
-from ..io.csv_file import csv_layout, declared_columns, declared_texts, read_csv_batches, warn_of_guesses
+from ..io.csv_file import check_sign, csv_layout, declared_columns, declared_texts, read_csv_batches, warn_of_guesses
 from ..io.duckdb_reader import identifier, in_batches
 from ..io.file_format import Dialect, FileFormat
 from ..io.file_sets import check_drift, check_there, parts_of
@@ -225,6 +225,8 @@ def _open_text(path: Path, parts: list[Path], workspace: Workspace, options: Ope
     columns, dialect = declared_columns(
         {name: pa.chunked_array([entries]) for name, entries in every.items()}, dialect, schema
     )
+    if not unescape_formulas:
+        check_sign(dialect, schema)
     declared = declared_texts(schema)[1]
     for name, whole in every.items():
         if name not in declared:

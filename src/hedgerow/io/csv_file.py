@@ -22,7 +22,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..columns.table import check_names
-from ..errors import InputError
+from ..errors import InputError, SchemaError
 from ..files import temporary_folder
 from ..progress import caution
 from ..schema import Schema
@@ -86,6 +86,18 @@ def declared_columns(
         elif schema.kinds.get(name) == "numeric" and has_decimals_in(column, ",", dialect):
             columns[name] = pc.replace_substring(column, ",", ".")
     return columns, dialect
+
+
+def check_sign(dialect: Dialect, schema: Schema) -> None:
+    """Raise SchemaError for a released column whose numbers have another sign than the declared one, or could."""
+    kinds, roles = declared_texts(schema)[1], ("quasi", "sensitive", "other")
+    numbers = [n for n in dialect.mixed if schema.role(n) in roles and kinds.get(n, "numeric") == "numeric"]
+    if schema.decimal and (doubtful := [name for name in numbers if name in dialect.either]):
+        raise SchemaError(
+            f"numbers such as 22.807 may be thousands or fractions, and other cells of the column have another decimal "
+            f"sign than the declared {schema.decimal!r}: {', '.join(doubtful)}",
+            hint="correct them, or the sign (--decimal), or declare the column categorical",
+        )
 
 
 def declared_texts(schema: Schema) -> tuple[dict[str, Collection[str]], dict[str, str]]:

@@ -15,11 +15,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..columns.arrays import as_text, is_text, value_type
+from ..columns.arrays import as_text, is_number, is_text, value_type
 from ..columns.table import Table, check_names
 from ..errors import InputError, translated
 from ..schema import Schema
-from .csv_file import declared_texts, read_csv, read_texts
+from .csv_file import check_sign, declared_texts, read_csv, read_texts
 from .file_format import UNICODE, Dialect, FileFormat
 from .file_sets import check_path, readable
 from .frames import ArrowSource, source_of
@@ -98,6 +98,8 @@ def _of_file(source: Path, schema: Schema, unescape_formulas: bool) -> Table:
         elif layout.suffix == ".xlsx":
             arrow, sheet = read_workbook(path, sheet, schema.missing)
             layout = FileFormat(".xlsx", Dialect(missing=tuple(schema.missing)), sheet=sheet)
+            if schema.decimal == "," and not unescape_formulas:  # in texts of a release numbers have points
+                _refuse_commas(arrow, declared_texts(schema)[1])
         else:
             arrow = _READERS[layout.suffix](path)
     check_names(arrow.column_names, path.name)
@@ -110,6 +112,20 @@ def _of_file(source: Path, schema: Schema, unescape_formulas: bool) -> Table:
     if layout.suffix == ".csv":  # these columns were looked at, and stay as they are
         table.spelled[tuple(_open_spellings(table, kinds, categories).items())] = None
     return table
+
+
+def _refuse_commas(sheet: pa.Table, kinds: Mapping[str, str]) -> None:
+    """Raise InputError if cells of text in a workbook are numbers with a comma or with points between thousands."""
+    sign, affected = Dialect(delimiter="", decimal=",", declared_decimal=","), []
+    for field, texts in zip(sheet.schema, sheet.columns, strict=True):
+        if is_text(field.type) and kinds.get(field.name, "numeric") == "numeric":
+            signs = pc.any(pc.match_substring_regex(texts, "[.,]")).as_py()
+            affected += [repr(field.name)] if signs and is_number(infer_type(texts, sign)[0].type) else []
+    if affected:
+        raise InputError(
+            f"decimal=',' is for files of text, and a workbook holds numbers as text in {', '.join(affected)}",
+            hint="turn them into numbers in the workbook, declare them categorical, or save the sheet as CSV (UTF-8)",
+        )
 
 
 def _feather(path: Path) -> pa.Table:
@@ -137,11 +153,14 @@ def as_declared(table: Table, schema: Schema) -> Table:
     Raises
     ------
     InputError
-        A table that is no file of text holds words that the schema calls missing; the file changed
-        since it was read.
+        A table that is no file of text holds words that the schema calls missing; a column has numbers
+        with the declared decimal sign and with the other; the file changed since it was read.
     """
     categories, kinds = declared_texts(schema)
-    return as_spelled(_as_numbers(_with_declared_words(table, schema), kinds), kinds, categories)
+    table = _with_declared_words(table, schema)
+    if not table.layout.unescaped:  # a release may have a sign of its own
+        check_sign(table.layout.dialect, schema)
+    return as_spelled(_as_numbers(table, kinds), kinds, categories)
 
 
 def _as_numbers(table: Table, kinds: Mapping[str, str]) -> Table:

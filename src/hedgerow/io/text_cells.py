@@ -57,7 +57,7 @@ _SPACED = r"^-?[1-9]\d{0,2}(['’\x{a0}\x{202f} ]\d{3})+([.,]\d*)?$"
 _NOT_A_KEY = r"\d['’\x{a0}\x{202f}]\d{3}| \d{3}[.,]\d"
 # Numbers that are thousands where the sign stands between these, and fractions where it does not.
 _EITHER = {sign: rf"^-?(0|[1-9]\d{{0,2}}(\{sign}\d{{3}})?)$" for sign in ".,"}
-# Characters of -22.807, which may be thousands or a fraction.
+# Characters of -122.807, which may be thousands or a fraction.
 _LONGEST_THOUSANDS = 8
 # A number as `notation.number` writes it, without zeros at its end: 1.000 and 1,000 may be thousands.
 _SHORT = {sign: rf"-?\d+([{sign}]\d*[1-9])?(e[+-]\d+)?" for sign in ".,"}
@@ -82,9 +82,10 @@ def all_match(texts: pa.Array, pattern: str) -> bool:
 def has_decimals_in(texts: Any, sign: str, dialect: Dialect) -> bool:
     """Return whether a released column of text has numbers and ranges alone, some of them with this decimal sign.
 
-    Where commas separate the fields, released numbers have a point, and the answer is no.
+    Where commas separate the fields and numbers have a point, the answer is no.
     """
-    if not is_text(texts.type) or dialect.delimiter == "," or not all_match(texts, _NUMERIC_CELL[sign]):
+    has_points = dialect.delimiter == "," != dialect.decimal
+    if not is_text(texts.type) or has_points or not all_match(texts, _NUMERIC_CELL[sign]):
         return False
     return bool(pc.any(pc.match_substring(texts, sign)).as_py())
 

@@ -275,12 +275,9 @@ def write_csv(
             target.write((delimiter.join(header) + dialect.newline).encode())
         for batch in (piece for table in tables for piece in _batches(table)):
             columns = [
-                _csv_column(column, dialect, escape, places.get(name, 0))
+                _csv_column(column, dialect, escape, places.get(name, 0), name in dialect.ranges)
                 for name, column in zip(names, batch.columns, strict=True)
             ]
-            for at, name in enumerate(names):
-                if name in dialect.ranges:
-                    columns[at] = pc.replace_substring(columns[at], ".", ",")
             _write_lines(target, columns, delimiter, dialect.newline)
 
 
@@ -308,21 +305,22 @@ def _encoded(file: IO[bytes], encoding: str) -> Iterator[IO[bytes]]:
         ) from None
 
 
-def _csv_column(column: pa.ChunkedArray, dialect: Dialect, escape: bool, places: int) -> pa.Array:
+def _csv_column(column: pa.ChunkedArray, dialect: Dialect, escape: bool, places: int, is_ranges: bool) -> pa.Array:
     """Return a column's cells as CSV text; missing cells are empty."""
     array = one_piece(column)
     # cells are escaped and quoted once for each distinct text
     if is_text(array.type):
         array = array.cast(pa.large_string()).dictionary_encode()
     if pa.types.is_dictionary(array.type):
-        cells = _cells(array.dictionary, dialect, escape, places).take(array.indices)
+        cells = _cells(array.dictionary, dialect, escape, places, is_ranges).take(array.indices)
     else:
         cells = _cells(array, dialect, escape, places)
     return cells.fill_null("")
 
 
-def _cells(array: pa.Array, dialect: Dialect, escape: bool, places: int = 0) -> pa.Array:
+def _cells(array: pa.Array, dialect: Dialect, escape: bool, places: int = 0, is_ranges: bool = False) -> pa.Array:
     cells = cell_text(array, dialect, places)
+    cells = pc.replace_substring(cells, ".", ",") if is_ranges else cells
     if escape and is_text(array.type):
         cells = escape_cells(cells)
     # whether no cell can hold a delimiter or a quote

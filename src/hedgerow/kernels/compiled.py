@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numba
@@ -40,12 +39,6 @@ class _Compiling(event.Listener):
 
 
 event.register("numba:compile", _Compiling())
-
-
-def is_kept(function: Any) -> bool:
-    """Return whether the machine code of a function is cached; True if nothing can be cached."""
-    code = getattr(function, "_cache", None)
-    return not isinstance(code, Cache) or code.is_built or Path(code._cache_file._index_path).exists()
 
 
 def _compiler(**options: Any) -> Callable[[Callable[..., Any]], Any]:

@@ -1,8 +1,9 @@
 """Keep machine code in files and generate it once, by parts of numba that are private to it.
 
-Everything in Hedgerow that relies on private parts of numba is here: where files of machine code are kept, in
-which form, how flags are compared, and code that is only linked into its callers. `tests/kernels/test_numba.py`
-names each part that is used, and fails where a version of numba has another (decision 29).
+What Hedgerow does with private parts of numba is here: where files of machine code are kept, in which form, how
+flags are compared, and code that is only linked into its callers; `compiled.py` hands a `Cache` to each function.
+`tests/kernels/test_numba.py` names each part that is used, and fails where a version of numba has another
+(decision 29).
 """
 
 from __future__ import annotations
@@ -165,6 +166,12 @@ class Cache(caching.FunctionCache):
             self.flush()
         except OSError:
             self.disable()
+
+
+def is_kept(function: Any) -> bool:
+    """Return whether the machine code of a function is cached; True if nothing can be cached."""
+    code = getattr(function, "_cache", None)
+    return not isinstance(code, Cache) or code.is_built or Path(code._cache_file._index_path).exists()
 
 
 class Flags(compiler.Flags):

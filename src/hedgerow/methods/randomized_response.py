@@ -25,7 +25,7 @@ from ..plan import Plan, PlanColumn, Randomize, Randomized
 from ..progress import caution
 from ..schema import Schema
 from ..texts import text
-from ..validation import NUMBER, TEXT, TEXTS, Kind, check_one_of, is_number, named, whole
+from ..validation import NUMBER, NUMBERS, TEXT, TEXTS, Kind, check_one_of, is_number, named, whole
 from .base import Method, RecipientNotes, render
 from .response.caps import cautions, check_feasible, exempted, halfway, negations, with_caps
 from .response.contingency import (
@@ -148,6 +148,7 @@ class RandomizedResponse(Method):
     engines = ("memory", "duckdb", "spark")
     risk_model = "linkage"
     kinds: ClassVar[Mapping[str, Kind]] = {
+        "bins": whole() | NUMBERS | named(whole() | NUMBERS, "a mapping of columns to either"),
         "caps": named(NUMBER, "a mapping of values to caps"),
         "known_negations": whole() | TEXT | TEXTS,
         "exempt": TEXT | TEXTS,

@@ -42,7 +42,7 @@ def explain(plan: Plan) -> str:
         lines.append(_say("zones", zones=zones))
     lines += ["", "Promises"]
     lines += [f"  - {words}" for words in promises(plan)] or ["  none"]
-    guard = ["", in_words(plan.guard)] if plan.guard else []
+    guard = ["", in_words(plan, plan.guard)] if plan.guard else []
     lines += ["", _say("drawn_rows")] if plan.in_rows else [""]
     return "\n".join([*lines, recoding_in_words(plan.recoding), *guard])
 

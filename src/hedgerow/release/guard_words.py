@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -31,14 +31,22 @@ CORRELATION, CORRELATIONS = 0.1, 10
 _say = partial(text, "guard")
 
 
-def form_in_words(guard: Guard) -> str:
-    """Return one sentence on what released values are, for whoever reads the release."""
-    return _say("rows" if guard.rows else guard.form, people=guard.people)
+def form_in_words(plan: Plan, guard: Guard, spelled: Callable[[str], str] = str) -> str:
+    """Return what released values are, for whoever reads the release."""
+    return about_rows(plan, ("rows", "rows_beside"), spelled) if guard.rows else _say(guard.form, people=guard.people)
 
 
-def in_words(guard: Guard) -> str:
+def about_rows(plan: Plan, keys: tuple[str, str], spelled: Callable[[str], str] = str, **values: Any) -> str:
+    """Return the first text on rows that were drawn, or the second if a person's own values stand beside them."""
+    changed = plan.relations()
+    exact = [name for name in plan.names("other") if name not in changed]
+    names = {"exact": ", ".join(map(spelled, exact)), "drawn": ", ".join(map(spelled, changed))}
+    return _say(keys[bool(exact)], **names, **values)
+
+
+def in_words(plan: Plan, guard: Guard) -> str:
     """Return how the columns of a guard are released, as text for the steward."""
-    lines = [_say("head", form=form_in_words(guard))]
+    lines = [_say("head", form=form_in_words(plan, guard))]
     if guard.form != RUNS:
         again = sum(n > 0 for n in guard.again)
         lines.append(_say("groups", groups=len(guard.sizes), again=again, people=guard.people))
@@ -211,7 +219,7 @@ def reading(plan: Plan) -> list[str]:
     if guard is None:
         return []
     key = "reading_runs" if guard.form == RUNS else "reading_rows" if guard.rows else "reading_drawn"
-    return [_say("reading", form=form_in_words(guard)), _say(key, people=guard.people)]
+    return [_say("reading", form=form_in_words(plan, guard, markdown)), _say(key, people=guard.people)]
 
 
 def promise_in_words(plan: Plan, promise: Guarantee) -> str:

@@ -56,7 +56,9 @@ def recipient(
     styles = {c.name: _say("recoded", style=style_in_words(c)) for c in recoding.recoded() if isinstance(c, Recoded)}
     contents = {**styles, **method.cells, **guard_words.contents(plan)}
     lines = [
-        _say("about_rows" if plan.in_rows else "about", file=file, rows=numbers["rows"], about=method.about),
+        guard_words.about_rows(plan, ("about", "about_beside"), markdown, file=file, rows=numbers["rows"])
+        if plan.in_rows
+        else _say("about", file=file, rows=numbers["rows"], about=method.about),
         _say("original_order" if parameters.get("keep_order") else "sorted"),
         _say("columns"),
     ]

@@ -394,7 +394,7 @@ class Release:
         if guard is None:
             return recoding_in_words(self.plan.recoding)
         words = [] if guard.rows else [recoding_in_words(self.plan.recoding)]
-        return "\n\n".join([*words, guard_words.in_words(guard)])
+        return "\n\n".join([*words, guard_words.in_words(self.plan, guard)])
 
     @takes(folder=PATH, measured=_AUDIT, public=PATH, progress=PROGRESS, sign=PATH)
     def write(

@@ -171,6 +171,7 @@ def _sign(file: Path, key: str | Path) -> None:
         # the first line that says something; a warning of open permissions comes in a frame
         printed = done.stderr.decode(errors="replace").replace("Enter passphrase: ", "").splitlines()
         why = next((line.strip() for line in printed if line.strip() and line[0] != "@"), "ssh-keygen failed")
+        why = "it is no SSH private key" if "No such file" in why and os.path.isfile(key) else why
         hint = "give the path of an SSH private key; add one with a passphrase to ssh-agent first (ssh-add)"
         raise OutputError(f"cannot sign with {key}: {why}", hint=hint)
     write_private(signature, signature.read_text("ascii"))

@@ -15,7 +15,7 @@ from markupsafe import Markup, escape
 from ..auditing.audit_data import AuditData
 from ..measures.guarantees import cap_of
 from ..notation import figure, percent, words
-from ..plan import Guard, Partition, Plan
+from ..plan import Partition, Plan
 from ..release.explain import recoding_in_words
 from ..release.guard_words import form_in_words, in_words
 from ..texts import texts
@@ -79,11 +79,10 @@ def render(
     steward, loud = audience == "steward", reasons(audit, plan)
     promised, first = answers(audit, plan, checks)
     # the rows of a tree would be too many
-    listed = plan if steward and plan and not isinstance(plan.recoding, Partition) else None
     template = _environment().get_template("template.html")
     page = template.render(
         steward=steward, audit=audit, plan=plan, checks=checks, name=name, about=_about(audit, plan, checks, steward),
-        done=_done(audit, plan, steward), recoding=_recoding(listed, plan.guard if plan and steward else None),
+        done=_done(audit, plan, steward), recoding=_recoding(plan) if plan and steward else "",
         # what is not promised would tell a reader where to look
         promised=[line for line in promised if steward or line[1] != "open"],
         cards=first,
@@ -143,10 +142,10 @@ def answers(audit: AuditData, plan: Plan | None, checks: Sequence[Any]) -> tuple
     return promised, cards(audit, plan, any(state == "broken" for _, state in promised))
 
 
-def _recoding(listed: Plan | None, guard: Guard | None) -> str:
+def _recoding(plan: Plan) -> str:
     """Return what became of the columns, as text for the steward."""
-    parts = [recoding_in_words(listed.recoding)] if listed else []
-    return "\n\n".join([*parts, in_words(guard)] if guard else parts)
+    parts = [] if isinstance(plan.recoding, Partition) else [recoding_in_words(plan.recoding)]
+    return "\n\n".join([*parts, in_words(plan, plan.guard)] if plan.guard else parts)
 
 
 def _done(audit: AuditData, plan: Plan | None, steward: bool) -> list[str]:
@@ -157,7 +156,7 @@ def _done(audit: AuditData, plan: Plan | None, steward: bool) -> list[str]:
         return ["There was no plan: the release was measured as it is, whoever made it."]
     lines = [f"Method {plan.method}, fitted on {plan.n_rows:,} rows."]
     # the steward's page has it with the columns
-    lines += [form_in_words(plan.guard)] if plan.guard and not steward else []
+    lines += [form_in_words(plan, plan.guard)] if plan.guard and not steward else []
     if steward:
         parameters = ", ".join(f"{k} = {v}" for k, v in plan.parameters.items() if v is not None)
         lines.append(f"Parameters: {parameters}.")

@@ -83,7 +83,8 @@ def audit_face(audit: AuditData) -> str:
         tables.append(("", head, linkage_rows(risk["linkage"])))
         tables.append(("", ("score", "release"), score_rows(risk["linkage"]["scores"])))
     else:
-        lines += [text("summary", "unpaired"), *([text("summary", "compared")] if attacks else [])]
+        lines.append(text("summary", "unpaired"))
+        lines += [text("summary", "compared")] if attacks and table["strangers"] else []
     lines += others(audit)
     three = three_numbers(audit)
     tables.append(("Disclosure: 0 gives away nothing, 1 everything", ("column", *three_heads(table)), three))
@@ -120,7 +121,7 @@ def _unpaired(audit: AuditData) -> Iterator[str]:
     if epsilon := audit["table"].get("epsilon"):
         yield text("summary", "private", **meaning(epsilon))
     yield text("summary", "unpaired")
-    if audit["attacks"] or not epsilon:
+    if audit["table"]["strangers"] if audit["attacks"] else not epsilon:
         yield text("summary", "compared" if audit["attacks"] else "untried")
 
 

@@ -39,7 +39,7 @@ def outcome(release: Release | PrivateRelease, measured: Audit | None = None) ->
     records, checks = f"{numbers['rows']:,} records", f"{len(release.checks)} checks hold"
     guard = release.plan.guard
     equal = equal_in_words(measured.risk.get("equal"), measured.table) if measured else ()
-    rows = [form_in_words(guard), *equal] if guard is not None and guard.rows else []
+    rows = [form_in_words(release.plan, guard), *equal] if guard is not None and guard.rows else []
     if not rows and (release.plan.risk_model == "linkage" or recoding.second_file):
         # classes of equal cells say nothing here: the recoding tells what was done
         lines = [*head, _say("altered", records=records, checks=checks), release.recoding_in_words(), *shifted]
