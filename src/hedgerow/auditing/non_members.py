@@ -83,7 +83,7 @@ def read_control(control: Any, original: Table, schema: Schema) -> tuple[Table, 
     """
     schema.check(original.names)
     with translated(HedgerowError, lambda error: type(error)(f"the control: {error.message}", hint=error.hint)):
-        table, names = read(control, schema=schema), []
+        table, names = read(control, schema=schema), list[str]()
         check_control(original, table, schema)
         unknown = np.zeros(table.n_rows, bool)
         for column in (original.declared_column(schema, name) for name in (*schema.quasi, *schema.sensitive)):
