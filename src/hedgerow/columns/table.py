@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ..errors import InputError, SchemaError, UnsupportedError
 from ..io.file_format import FileFormat
-from ..io.frames import ArrowSource, PandasSource, Source
+from ..io.frames import ArrowSource, Source
 from ..plan import PlanColumn
 from ..schema import KINDS, Kind, Schema
 from .arrays import beyond_doubles, decoded, filled, indexed, kind_of, one_piece, same_memory, slices, storage
@@ -209,11 +209,6 @@ class Table:
     def suffix(self) -> str:
         """Return the file name ending for the type of file that the table came from (".parquet" for frames)."""
         return self.layout.suffix
-
-    @property
-    def has_pandas_types(self) -> bool:
-        """Return whether one missing cell makes a column of whole numbers one of floats."""
-        return self.is_loaded and isinstance(self._source, PandasSource)
 
     def __repr__(self) -> str:
         return f"Table({self.n_rows} rows, {len(self.names)} columns)"
@@ -422,7 +417,7 @@ class Table:
         rows = np.arange(self.n_rows) if keep_order else content_order(released)
         return self._source.restore(dict(columns), dropped, rows), None if keep_order else rows
 
-    def _check_change(self, columns: Mapping[str, Any], drop: Iterable[str]) -> set[str]:
+    def _check_change(self, columns: Mapping[str, pa.Array | pa.ChunkedArray], drop: Iterable[str]) -> set[str]:
         dropped = set(drop)
         for name in dropped:
             self._field(name)

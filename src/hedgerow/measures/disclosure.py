@@ -20,7 +20,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -44,7 +43,7 @@ def column_disclosure(column: SensitiveCounts) -> Floats:
     return column.scores.worst
 
 
-def exposed(column: SensitiveCounts, sizes: Ints) -> dict[str, Any]:
+def exposed(column: SensitiveCounts, sizes: Ints) -> dict[str, float]:
     """Count the classes, and their records, that disclose over half of a column or have a single value.
 
     Parameters
