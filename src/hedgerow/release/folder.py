@@ -73,7 +73,7 @@ def is_table(path: Path) -> bool:
     return path.is_file() or (path / PART_FILE.format(0)).is_file()
 
 
-def file_facts(path: Path) -> dict[str, Any]:
+def file_facts(path: Path) -> dict[str, object]:
     """Return a file's name, hash and size; a table in parts counts as its files joined in order."""
     digest, size = hashlib.sha256(), 0
     for part in parts_of(path) if path.is_dir() else [path]:

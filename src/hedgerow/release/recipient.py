@@ -57,7 +57,7 @@ def recipient(
     contents = {**styles, **method.cells, **guard_words.contents(plan)}
     lines = [
         _say("about_rows" if plan.in_rows else "about", file=file, rows=numbers["rows"], about=method.about),
-        _say("original_order" if parameters.get("keep_order") else "sorted"),
+        _say("original_order" if plan.is_order_kept else "sorted"),
         _say("columns"),
     ]
     for column in released:
