@@ -36,7 +36,7 @@ def audit(options: Options, source: str | None = None, release: str | None = Non
     """
     original, released = _tables(source, release, options)
     limit, audience = options.get("max_disclosure"), options.get("audience", "steward")
-    limits = {"k": options.get("k"), "max_disclosure": limit}
+    limits = options.pick(("k", "max_disclosure"))
     if limit is not None and not 0 < limit <= 1:
         raise ParameterError(f"--max-disclosure must lie in (0, 1], not {limit}")
     if audience not in ("steward", "recipient"):

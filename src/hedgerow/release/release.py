@@ -62,7 +62,7 @@ Bound = Callable[["Release"], Check]
 
 @dataclass(frozen=True, kw_only=True)
 class ReleaseOptions:
-    """How a release is made, besides its table, its schema and its method.
+    """The way in which a release is made, besides its table, its schema and its method.
 
     Parameters
     ----------

@@ -42,7 +42,7 @@ Public = Mapping[str, Mapping[str, list[Any]]]
 
 
 class Proposed(TypedDict):
-    """What the worker proposes as public of a column: two bounds of a number, or the categories."""
+    """A proposal of what is public of a column: two bounds of a number, or the categories."""
 
     is_number: bool
     values: list[Any]
@@ -317,8 +317,8 @@ class StudioState:
 
     def _tried(self) -> set[tuple[int | None, Any]]:
         """Return the (k, cap) pairs that were already tried for the method with its chosen options."""
-        frontier = self.results.get("frontier") or {"asked": ()}
-        return {(k, cap) for line, k, cap in frontier["asked"] if line == self.choices.line}
+        frontier = self.results.get("frontier") or {"tried": ()}
+        return {(k, cap) for line, k, cap in frontier["tried"] if line == self.choices.line}
 
     @property
     def _options(self) -> dict[str, Any]:
@@ -459,7 +459,7 @@ def _joined(before: FrontierData | None, after: FrontierData, line: Any, tried: 
     """Return new frontier points merged with the earlier ones, which a restarted worker no longer has."""
     title = after["title"]
     if before is None:
-        return {**after, "base": {title: line}, "asked": tried}
+        return {**after, "base": {title: line}, "tried": tried}
     earlier_line = before["base"].get(title, line)
     # a setting that was tried again replaces its earlier point
     new = {_identity(each) for each in (*after["points"], *after["infeasible"])}
@@ -468,13 +468,13 @@ def _joined(before: FrontierData | None, after: FrontierData, line: Any, tried: 
         # one title stands for one method at a time
         return (earlier_line == line or each["method"] != title) and _identity(each) not in new
 
-    valid = [each for each in before["asked"] if earlier_line == line or each[0] != earlier_line]
+    valid = [each for each in before["tried"] if earlier_line == line or each[0] != earlier_line]
     return {
         **after,
         "points": [*filter(is_valid, before["points"]), *after["points"]],
         "infeasible": [*filter(is_valid, before["infeasible"]), *after["infeasible"]],
         "base": {**before["base"], title: line},
-        "asked": [*valid, *tried],
+        "tried": [*valid, *tried],
     }
 
 

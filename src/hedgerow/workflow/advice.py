@@ -58,14 +58,14 @@ class PointData(TypedDict, total=False):
 class FrontierData(TypedDict, total=False):
     """A frontier as JSON: its points, and those that cannot be had.
 
-    The studio adds the method that each title stands for (`base`), and the method, k and cap of what was `asked`.
+    The studio adds the method that each title stands for (`base`), and the method, k and cap of what was `tried`.
     """
 
     points: Required[list[PointData]]
     infeasible: list[PointData]
     title: str
     base: dict[str, Any]
-    asked: list[tuple[Any, int | None, Any]]
+    tried: list[tuple[Any, int | None, Any]]
 
 
 @dataclass(frozen=True)
@@ -140,7 +140,7 @@ def listed(names: Sequence[str]) -> str:
 
 
 def _from_columns(today: Mapping[str, Any]) -> Iterator[Advice]:
-    rows: Sequence[Mapping[str, Any]] = today.get("influence") or []
+    rows = today.get("influence") or []
     if len(rows) < 2:  # the only column that is known cannot be left out
         return
     # equal ones by name: advice does not depend on the order of columns
@@ -161,8 +161,8 @@ def _from_shares(shares: Mapping[str, Any]) -> Iterator[Advice]:
     columns, today = shares["columns"], percent(shares["explained"], 0)
 
     def effect(share: float, explained: float) -> str:
-        left, sensitive = percent(max(explained, 0.0), 0), listed(shares["sensitive"])
-        return _say("effect", part=_part(share), sensitive=sensitive, explained=left, today=today)
+        remains, sensitive = percent(max(explained, 0.0), 0), listed(shares["sensitive"])
+        return _say("effect", part=_part(share), sensitive=sensitive, explained=remains, today=today)
 
     top = columns[0]
     name = top["column"]

@@ -411,8 +411,7 @@ class Session:
         with self._running(progress, final=True) as report:  # a folder that is there stays
             if profile is not None and "profile" not in release.plan.parameters:
                 bind_profile(release, profile, progress=report)
-            measured = self.result("measure")
-            out = release.write(folder, force, escape, measured, mapping, public, report, sign)
+            out = release.write(folder, force, escape, self.result("measure"), mapping, public, report, sign)
         public, sign = (None if path is None else Path(path) for path in (public, sign))
         # what the report was made from, so that a script measures the same
         measured = self._settings.get("measure")

@@ -95,7 +95,7 @@ class ModelData(TypedDict):
     reached: Mapping[str, Any]
     response: Mapping[str, Any]
     predictors: list[Mapping[str, Any]]
-    models: list[Mapping[str, Any]]
+    models: Sequence[Mapping[str, Any]]
 
 
 def tree_to_json(
@@ -146,12 +146,12 @@ def model_to_json(
     trees: Sequence[Sequence[BuiltTree]],
     columns: Sequence[Predictor],
     groups: Sequence[NDArray[np.int32]],
-    response: Mapping[str, Any],
+    response: Mapping[str, object],
     n: int,
     reached: Mapping[str, object],
 ) -> ModelData:
     """Return the content of the model file as plain data, for trees built on the original table."""
-    models: list[Mapping[str, Any]] = [
+    models = [
         {**each, "n_splits": sum(t.n_splits for t in grown), "trees": [tree_to_json(t, columns, groups) for t in grown]}
         for each, grown in zip(descriptions, trees, strict=True)
     ]
@@ -170,7 +170,7 @@ def dumps(model: Mapping[str, object]) -> str:
     return json.dumps(model, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
 
 
-def load_model(source: str | Path | Mapping[str, Any] | ModelData) -> ModelData:
+def load_model(source: str | Path | Mapping[str, object]) -> ModelData:
     """Return the data of a model file; raise PlanError if this version cannot read it."""
     if isinstance(source, Mapping):
         where, data = "the model", dict(source)
@@ -183,7 +183,7 @@ def load_model(source: str | Path | Mapping[str, Any] | ModelData) -> ModelData:
 
 
 @takes(model=PATH | MAPPING)
-def verify_model(model: str | Path | Mapping[str, Any], release: Any, y: Any = None) -> Verification:
+def verify_model(model: str | Path | Mapping[str, object], release: Any, y: Any = None) -> Verification:
     """Rebuild the published trees from a released table and compare them with the model.
 
     Splits, leaves and counts are compared to the bit, means of leaves to 1e-12: their sums
