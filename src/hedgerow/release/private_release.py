@@ -212,8 +212,7 @@ class PrivateRelease:
             record = {"private": text("private", "stays"), "hedgerow_audit": 1, "release": release, **figures}
             write_private(inside / AUDIT, json.dumps(record, indent=2, allow_nan=False) + "\n")
             if measured is not None:
-                rest = {"checks": self.checks, "cautions": self.cautions, "name": file.name}
-                measured.report(inside / REPORT, plan=None, **rest)
+                measured.report(inside / REPORT, plan=None, checks=self.checks, cautions=self.cautions, name=file.name)
             return [file.name, PLAN, RECIPIENT]
 
         filled = with_signature(fill, sign)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -482,10 +483,11 @@ class Release:
             self._check_again()
         if mapping and self.plan.guard is not None and self.plan.guard.form != RUNS:
             caution(text("guard", "nobody", what="mapping.json"))
-        return write_release(
-            Path(folder), public, fill, force=force, inputs=(self.original.path,), measured=measured, plan=self.plan,
-            checks=self.checks, name=self.file_name,
-        )  # fmt: skip
+        report = None
+        if measured is not None:
+            contents = {"plan": self.plan, "checks": self.checks, "name": self.file_name}
+            report = partial(measured.report, audience="recipient", **contents)
+        return write_release(Path(folder), public, fill, force=force, inputs=(self.original.path,), report=report)
 
     def _fill(self, folder: Path, escape: bool, measured: Any, mapping: bool, step: Tell) -> list[str]:
         """Write all files into the folder; return the names of those that may be published."""

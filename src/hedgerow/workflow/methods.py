@@ -64,7 +64,7 @@ def form_of(method: facade.Method, guard: str | None) -> str | None:
 def _parsed(options: Mapping[str, object]) -> dict[str, object]:
     """Return method parameters from options, with the texts of caps and known negations parsed."""
     params = dict(options)
-    if isinstance(caps := params.get("caps"), list):
+    if isinstance(caps := params.get("caps"), (list, tuple)):
         # from the right, for a value may hold a colon
         pairs = [entry.rpartition(":") for entry in caps]
         try:

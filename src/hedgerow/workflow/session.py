@@ -411,12 +411,14 @@ class Session:
         with self._running(progress, final=True) as report:  # a folder that is there stays
             if profile is not None and "profile" not in release.plan.parameters:
                 bind_profile(release, profile, progress=report)
-            out = release.write(folder, force, escape, self.result("measure"), mapping, public, report, sign)
+            out = release.write(
+                folder, force=force, escape=escape, measured=self.result("measure"), mapping=mapping, public=public,
+                progress=report, sign=sign,
+            )  # fmt: skip
         public, sign = (None if path is None else Path(path) for path in (public, sign))
         # what the report was made from, so that a script measures the same
-        measured = self._settings.get("measure")
-        request = replace(self.choice, out=out, escape=escape, mapping=mapping, public=public, sign=sign)
-        self._keep("write", replace(request, measured=measured))
+        request = replace(self.choice, measured=self._settings.get("measure"), public=public, sign=sign)
+        self._keep("write", replace(request, out=out, escape=escape, mapping=mapping))
         return out
 
     @takes(schema_file=PATH)

@@ -365,10 +365,7 @@ def _same_means(old: Sequence[float], new: Sequence[float]) -> bool:
 
 def recipient_lines(model: ModelData, file: str, dialect: Dialect, l: float | None = None) -> list[str]:
     """Return the lines of RECIPIENT.md on the model: what was kept, how to check it, and what it cannot show."""
-    settings = [
-        json.dumps({k: v for k, v in published.items() if k not in ("trees", "n_splits")})
-        for published in model["models"]
-    ]
+    settings = [json.dumps({k: v for k, v in m.items() if k not in ("trees", "n_splits")}) for m in model["models"]]
     text = render(
         "tpp.md",
         model=model,
