@@ -171,10 +171,10 @@ def check_hierarchies(table: Any, schema: Schema) -> None:
             hierarchy.check(values, name)
 
 
-def plan_read_as(plan: Plan, options: Mapping[str, Any]) -> Plan:
+def plan_read_as(plan: Plan, options: Mapping[str, object]) -> Plan:
     """Return the plan with the options' settings for reading files in place of its own."""
     names = [name for name in READING_FIELDS if name in options]
-    checked = Schema(**{name: options[name] for name in names})  # refuses unknown encodings
+    checked = Schema.from_mapping({name: options[name] for name in names})  # refuses unknown encodings
     return replace(plan, **{name: getattr(checked, name) for name in names})
 
 
