@@ -342,7 +342,7 @@ def example() -> dict[str, Any]:
 
 
 def _groups(people: pa.Table, schema: Schema, method: MART) -> list[dict[str, Any]]:
-    released = transform(method.plan_, read(people)).columns
+    released: Any = transform(method.plan_, read(people)).columns
     leaf = method.tree_.leaf_of_rows()
     made = []
     for group in range(method.tree_.n_leaves):

@@ -119,7 +119,8 @@ def test_every_name_of_the_facade_is_loaded_from_its_home_and_called_by_one_file
     for name, home in facade.HOMES.items():
         assert getattr(facade, name).__module__.startswith(f"hedgerow.{home}"), name
         callers = [p for p in files if re.search(rf"\bfacade\.{name}\b", p.read_text())]
-        assert len(callers) == 1, name
+        # a type may stand in the signatures of several
+        assert len(callers) == 1 or (callers and name == "Method"), name
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         facade.nothing  # noqa: B018
 

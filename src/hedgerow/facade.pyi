@@ -10,6 +10,7 @@ if TYPE_CHECKING:  # for mypy such imports make no circles
     from .auditing.profile_result import Judged as Judged
     from .backends.check_sql import check_sql as check_sql  # Plan.check_sql
     from .backends.sql import to_sql as to_sql  # Plan.to_sql
+    from .methods.base import Method as Method  # the type, where its code must not be loaded
     from .release import apply_plan as apply_plan  # Plan.apply
     from .release.explain import explain as explain  # Plan.explain
     from .report.figures import standard_lines as standard_lines  # print(Judged)

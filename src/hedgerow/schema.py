@@ -407,7 +407,7 @@ class Schema:
         for attribute, value in clean.items():
             object.__setattr__(self, attribute, value)
 
-    def _faults_of_survey(self, roles: Mapping[str, str]) -> Iterator[tuple[str, dict[str, Any]]]:
+    def _faults_of_survey(self, roles: Mapping[str, str]) -> Iterator[tuple[str, Mapping[str, object]]]:
         """Yield the faults in the declared household and weight, each as the key and the values of its words."""
         wrong = [part for part in SURVEY if not isinstance(getattr(self, part), (str, type(None)))]
         yield from (("no_column", {"part": part}) for part in wrong)

@@ -12,7 +12,9 @@ import hedgerow as hr
 from hedgerow.cli.app import run
 from hedgerow.errors import ParameterError, UnsupportedError
 from hedgerow.key import Key
+from hedgerow.release import ReleaseOptions
 from hedgerow.release.making import _check_capable
+from hedgerow.workflow.protect import guarding
 
 from .conftest import ROLES
 
@@ -132,8 +134,9 @@ def test_runs_take_no_key(here: Path) -> None:
 
 
 def test_the_order_of_rows_on_a_cluster_is_refused_by_name() -> None:
-    _check_capable("spark", ROLES, None, False)
+    guard = guarding(hr.MART(k=5), "redraw")
+    _check_capable("spark", ROLES, ReleaseOptions(guard=guard))
     with pytest.raises(UnsupportedError, match="drawn values stay in the order of the input"):
-        _check_capable("spark", ROLES, None, True)
+        _check_capable("spark", ROLES, ReleaseOptions(guard=guard, keep_order=True))
     with pytest.raises(ParameterError, match="is for a guard"):
         hr.protect(hr.datasets.make_people(100, seed=1), ROLES, hr.MART(k=5), random_state=1)

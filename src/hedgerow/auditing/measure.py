@@ -743,7 +743,7 @@ def audit(
             remake=None if most_exposed is None else remaking(remake, what, random_state),
         )
     )
-    result.table["notes"].extend(unlike)
+    result.table["notes"] = [*result.table["notes"], *unlike]
     if standard is None:
         return result
     return replace(result, profile=judged(result.to_dict(), what.table, standard))

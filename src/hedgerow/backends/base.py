@@ -137,18 +137,18 @@ class Transformed:
         cells stay as they are, because they reveal nothing.
     """
 
-    columns: Mapping[str, Any]
+    columns: Released
     _outside: int | Callable[[], int] = 0
-    _hidden: Callable[[], Mapping[str, Any]] | None = None
+    _hidden: Callable[[], Released] | None = None
 
-    def mapped(self, function: Callable[[Mapping[str, Any]], Mapping[str, Any]]) -> Transformed:
+    def mapped(self, function: Callable[[Released], Released]) -> Transformed:
         """Return a copy with a function applied to its columns."""
         hidden = self._hidden
         return Transformed(
             function(self.columns), lambda: self.outside, None if hidden is None else lambda: function(hidden())
         )
 
-    def without_outside(self) -> Mapping[str, Any]:
+    def without_outside(self) -> Released:
         """Return the released columns, hiding each cell that does not cover its original value."""
         return self.columns if self._hidden is None or not self.outside else self._hidden()
 

@@ -60,15 +60,14 @@ def release(table: Table, change: Change) -> ReleasedTable:
     the in-memory engine writes.
     """
     assert isinstance(table, ChunkedTable)
-    columns, keep_order = change.columns, change.keep_order
-    names = [name for name in table.names if name not in change.drop]
+    columns, names = change.columns, [name for name in table.names if name not in change.drop]
     # coded together, because a pass over the files costs more than a column
     table.encode([name for name in names if name not in columns])
     listed = [_as_it_is(table, n) if n not in columns else columns[n] for n in names]
-    ordered = Ordered(listed, table.workspace, keep_order)
+    ordered = Ordered(listed, table.workspace)
     # there is one row number per row, so halving its bytes matters
     wide = np.uint32 if table.n_rows <= np.iinfo(np.uint32).max else np.int64
-    rows = None if keep_order else table.allocate((table.n_rows,), wide)
+    rows = None if change.keep_order else table.allocate((table.n_rows,), wide)
     tables, paths = ordered.tables(ROW_GROUP, rows), list[Path]()
     for part in slices(table.n_rows, ROW_GROUP if change.parts else table.n_rows):
         paths.append(table.workspace.new_path("release.parquet"))

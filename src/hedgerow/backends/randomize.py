@@ -96,7 +96,7 @@ class Rows:
         """Return a standard normal number for each row, drawn under a key for one purpose."""
         return normal(words_of(self.ids, key, purpose))
 
-    def release_key(self, parameters: Mapping[str, Any]) -> Key:
+    def release_key(self, parameters: Mapping[str, object]) -> Key:
         """Return the key for one release, derived from the table and the parameters of the release.
 
         The same call gives the same draws; any other table, or other parameters, draw
@@ -105,7 +105,7 @@ class Rows:
         return release_key(self.key, self.fingerprint, parameters)
 
 
-def release_key(key: Key, fingerprint: tuple[int, int], parameters: Mapping[str, Any]) -> Key:
+def release_key(key: Key, fingerprint: tuple[int, int], parameters: Mapping[str, object]) -> Key:
     """Return the key for one release of the table with this fingerprint; see `Rows.release_key`."""
     return key.bound(json.dumps([fingerprint, parameters], sort_keys=True))
 
@@ -224,7 +224,7 @@ def category_of_code(coded: Column, column: Randomized) -> NDArray[np.unsignedin
     return np.append(place, lost).astype(smallest(d + 1))
 
 
-def bound_to(plan: Randomize) -> dict[str, Any]:
+def bound_to(plan: Randomize) -> dict[str, object]:
     """Return the parameters of a plan that its random draws depend on."""
     columns = [plain(column) for column in plan.columns]
     return {"columns": columns, "row_id": plan.row_id, "bound": plan.bound}

@@ -100,12 +100,10 @@ class Ordered:
     ----------
     columns : sequence of ReleasedCodes
     workspace : Workspace
-    keep_order : bool
-        Leave the rows where they stand.
     """
 
-    def __init__(self, columns: Sequence[ReleasedCodes], workspace: Workspace, keep_order: bool = False) -> None:
-        self._columns, self._workspace, self._keep = columns, workspace, keep_order
+    def __init__(self, columns: Sequence[ReleasedCodes], workspace: Workspace) -> None:
+        self._columns, self._workspace = columns, workspace
         sources = {id(c.numbers): c.numbers for c in columns}
         self._at = {key: i for i, key in enumerate(sources)}
         self._sources = list(sources.values())
@@ -117,10 +115,13 @@ class Ordered:
         """Return the names and types of the released columns."""
         return pa.schema([(c.name, c.type) for c in self._columns])
 
-    def tables(self, size: int, rows: NDArray[Any] | None = None) -> Iterator[pa.Table]:
-        """Yield the release in tables of `size` rows, writing the input row of each released row to `rows`."""
+    def tables(self, size: int, rows: NDArray[Any] | None) -> Iterator[pa.Table]:
+        """Yield the release in tables of `size` rows, writing the input row of each released row to `rows`.
+
+        Without `rows` they are left where they stand.
+        """
         # pieces are as large as memory allows; row groups have the size that is best for a file
-        pieces = (pa.table({str(i): numbers for i, numbers in enumerate(piece)}) for piece in self._pieces())
+        pieces = (pa.table({str(i): numbers for i, numbers in enumerate(piece)}) for piece in self._pieces(rows))
         done = 0
         for piece in regrouped(pieces, size):
             numbers = [one_piece(column).to_numpy() for column in piece.columns]
@@ -173,9 +174,9 @@ class Ordered:
                 deciding.append((at, tables[0], n))
         return deciding
 
-    def _pieces(self) -> Iterator[list[NDArray[Any]]]:
+    def _pieces(self, rows: NDArray[Any] | None) -> Iterator[list[NDArray[Any]]]:
         """Yield row numbers and the rows' codes in the order of the release."""
-        if self._keep:
+        if rows is None:
             for part in slices(self.n_rows, _WINDOW):
                 yield [np.arange(part.start, part.stop), *(each[part] for each in self._sources)]
             return

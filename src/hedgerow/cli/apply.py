@@ -14,13 +14,11 @@ from .command import Options, command
 from .console import as_json, note, say, warn, working
 from .outputs import is_stream, new_file, sent
 
+OPTIONS = rows("apply")
+
 
 @command(
-    *rows("apply"),
-    *READING,
-    *ENGINE,
-    plan=("PLAN", "The plan.json of a release."),
-    source=("FILE", "The people to recode."),
+    *OPTIONS, *READING, *ENGINE, plan=("PLAN", "The plan.json of a release."), source=("FILE", "The people to recode.")
 )
 def apply(plan: Path, source: str, options: Options) -> None:
     """Apply the plan of a release to other people's records.
@@ -58,8 +56,8 @@ def apply(plan: Path, source: str, options: Options) -> None:
             )
         key = Key.file(key_file)
     with working("recoding"), cautions() as warnings:
-        chosen = options.pick(("keep_order", "unseen", "engine", "memory", "parts"))
-        applied = heavy.apply_plan(recoding, source, key, **chosen)
+        chosen = [row for row in OPTIONS if row.step == "choose"]  # those that `apply_plan` takes
+        applied = heavy.apply_plan(recoding, source, key, **options.pick([*chosen, *ENGINE]))
     warn(*warnings)
     with sent(options["out"], applied.source.suffix) as out:
         applied.write(out, force=force, **options.pick(["escape"]))

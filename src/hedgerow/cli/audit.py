@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 from statistics import fmean
-from typing import Any
 
 from ..errors import ParameterError
 from ..files import SUFFIXES, write_private
@@ -37,7 +36,7 @@ def audit(options: Options, source: str | None = None, release: str | None = Non
     """
     original, released = _tables(source, release, options)
     limit, audience = options.get("max_disclosure"), options.get("audience", "steward")
-    limits: dict[str, Any] = {"k": options.get("k"), "max_disclosure": limit}
+    limits = options.pick(("k", "max_disclosure"))
     if limit is not None and not 0 < limit <= 1:
         raise ParameterError(f"--max-disclosure must lie in (0, 1], not {limit}")
     if audience not in ("steward", "recipient"):
@@ -158,8 +157,7 @@ def score(original: str, masked: str, options: Options) -> None:
     say(f"Records were paired by {words['paired'][scores.paired_by]}.")
     say()
 
-    figures: dict[str, Any] = {**scores.to_dict()}
-    figures |= figures["loss"]
-    figures |= {name: fmean(values) for name, values in figures.items() if name in SCALES}
+    data = scores.to_dict()
+    figures = {**data, **data["loss"], **{name: fmean(getattr(scores, name)) for name in SCALES}}
     lines = [(name, f"{figures[key]:.2f}", what.format(columns=columns)) for key, (name, what) in words["rows"].items()]
     table(lines, ("measure", "%", "of what"))

@@ -256,7 +256,7 @@ def command(
     return decorate
 
 
-def merged(flags: Mapping[str, Any], config: Path | None, by_name: Mapping[str, Option]) -> Options:
+def merged(flags: Mapping[str, object], config: Path | None, by_name: Mapping[str, Option]) -> Options:
     """Return the options of a TOML file, overridden by flags; lists are split at commas.
 
     Lists in the TOML file are taken as they are: commas in their names do not split them.
@@ -273,10 +273,10 @@ def merged(flags: Mapping[str, Any], config: Path | None, by_name: Mapping[str, 
     return options
 
 
-def _config(path: Path, by_name: Mapping[str, Option]) -> dict[str, Any]:
+def _config(path: Path, by_name: Mapping[str, Option]) -> dict[str, object]:
     """Return the options of a TOML file; a ParameterError names every invalid key."""
     data = parsed_toml(read_text(path, "the config", ParameterError), f"the config {path}", ParameterError)
-    values, faults = {}, []
+    values, faults = dict[str, object](), []
     # a command that takes a schema takes its tables, a column each, in this file alone
     tables = TABLES if "schema" in by_name else ()
     names = sorted({*by_name, *tables})

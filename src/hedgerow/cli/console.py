@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, TextIO
+from typing import TextIO
 
 from ..display import aligned, wrapped
 from ..progress import Progress, compiling_noticed
@@ -67,7 +67,7 @@ def complain(message: str, hint: str | None = None) -> None:
         to_stderr(f"  {hint}")
 
 
-def as_json(data: Mapping[str, Any]) -> None:
+def as_json(data: Mapping[str, object]) -> None:
     """Print a result as JSON."""
     print(json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False))
 

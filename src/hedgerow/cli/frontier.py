@@ -46,7 +46,7 @@ def frontier(options: Options, source: str | None = None) -> None:
             new_file(options[name], mark=mark, inputs=inputs, endings=(ending,))
     check_distinct(**{name: options.get(name) for name in ("picture", "csv", "out")})
     schema = options.schema()
-    axes: dict[str, Any] = options.pick(AXES)
+    axes = options.pick(AXES)
     axes |= {n: _numbers(texts, n) for n, texts in options.pick(("k", "max_disclosure")).items()}
     axes["settings"] = {n: _numbers(texts, n) for n, texts in options.pick(VARIED).items()}
     tried = {name: _method(name, options) for name in dict.fromkeys(options.get("method", [methods.DEFAULT]))}

@@ -92,7 +92,7 @@ def check_distinct(**targets: str | Path | None) -> None:
             raise OutputError(f"--{other} and --{option} name one place, {place}", hint="give each its own")
 
 
-def is_stream(options: Mapping[str, Any]) -> bool:
+def is_stream(options: Mapping[str, object]) -> bool:
     """Return whether --out is standard output, which can take only the table."""
     if options["out"] != STREAM:
         return False

@@ -9,6 +9,7 @@ from tempfile import TemporaryDirectory
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
+from .. import facade
 from ..errors import Cancelled, HedgerowError, ParameterError
 from ..plan.records import REDRAW
 from ..profiles import Profile
@@ -136,16 +137,15 @@ def _send(release: heavy.Release, folder: Path, outcome: Sequence[str]) -> None:
     send(folder / release.file_name)
 
 
-def _with_keys(options: Options) -> tuple[Any, dict[str, Any]]:
+def _with_keys(options: Options) -> tuple[facade.Method, dict[str, Any]]:
     """Return the method, with its key if it draws at random, and the keys of pseudonyms and guard."""
     name, chosen = options.get("method", methods.DEFAULT), options.pick(methods.OPTIONS)
     key, pseudonyms = options.get("key_file"), bool(options.get("pseudonyms"))
     # one number or key file serves the draws of the method, those of the guard and the pseudonyms
-    drawing: dict[str, Any] = {}
     number = options.pick(["random_state"])
     method = methods.make(name, {n: v for n, v in chosen.items() if n not in number})
-    if methods.form_of(method, options.get("guard", "auto")) == REDRAW:
-        drawing = {"key": key, **number}
+    is_redrawn = methods.form_of(method, options.get("guard", "auto")) == REDRAW
+    drawing = {"key": key, **number} if is_redrawn else {}
     if not drawing or number.keys() <= method.get_params().keys():
         method = methods.make(name, chosen)
     if key and method.draws:

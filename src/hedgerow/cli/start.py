@@ -11,7 +11,7 @@ from pathlib import Path
 from shlex import quote
 from shutil import which
 from textwrap import fill
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..display import wrapped
 from ..errors import OutputError, UnsupportedError
@@ -120,7 +120,7 @@ def inspect(source: str, options: Options) -> None:
     with working("reading"):
         inspection = look_at(file, **options.pick(READING))
     is_declared = bool(options.get("declare"))
-    chosen: Any = make("private-tree", {}) if is_declared else None  # the default, which no command names
+    chosen = make("private-tree", {}) if is_declared else None  # the default, which no command names
     schema = inspection.public() if is_declared else inspection.schema
     crowded = inspection.unproposed(inspection.schema) if is_declared else []
     to_declare = [text("inspection", "left_out", text=each) for each in crowded]

@@ -417,7 +417,7 @@ class Table:
         rows = np.arange(self.n_rows) if keep_order else content_order(released)
         return self._source.restore(dict(columns), dropped, rows), None if keep_order else rows
 
-    def _check_change(self, columns: Mapping[str, Any], drop: Iterable[str]) -> set[str]:
+    def _check_change(self, columns: Mapping[str, pa.Array | pa.ChunkedArray], drop: Iterable[str]) -> set[str]:
         dropped = set(drop)
         for name in dropped:
             self._field(name)

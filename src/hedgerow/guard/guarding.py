@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass, replace
-from typing import Any
 
 import pyarrow as pa
 
+from ..backends.base import Released
 from ..backends.release_order import ReleasedCodes
 from ..columns.table import Table
 from ..errors import InfeasibleError
@@ -53,7 +53,7 @@ class GuardOptions:
 
 
 def guarded(
-    options: GuardOptions, table: Table, schema: Schema, plan: Plan, columns: Mapping[str, Any],
+    options: GuardOptions, table: Table, schema: Schema, plan: Plan, columns: Released,
     pseudonyms: Collection[str],
 ) -> tuple[Plan, dict[str, ReleasedCodes]]:  # fmt: skip
     """Return a plan with its guard, and the guarded columns of its release.

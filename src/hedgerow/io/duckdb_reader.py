@@ -28,7 +28,7 @@ def connected(fault: Callable[[], Exception], folder: Path | None = None, memory
     import duckdb
 
     # cells are paired with their row by position
-    config: dict[str, Any] = {"preserve_insertion_order": True, "temp_directory": str(folder or "")}
+    config: dict[str, object] = {"preserve_insertion_order": True, "temp_directory": str(folder or "")}
     if memory is not None:
         config["memory_limit"] = f"{memory >> 20}MiB"
     # an OSError comes from a reader of batches

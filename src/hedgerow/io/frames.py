@@ -17,7 +17,7 @@ from ..errors import InputError, SchemaError
 from ..texts import refusal
 from .text_cells import cell_text
 
-Replaced = Mapping[str, Any]
+Replaced = Mapping[str, pa.Array]
 # The row that stands at each place of what is released; None gives everything back as it came.
 Rows = NDArray[np.int64] | None
 
@@ -274,7 +274,7 @@ def source_of(frame: Any, prefix: str = "x") -> Source:
         ) from None
 
 
-def _mapping(columns: Mapping[str, Any]) -> Source:
+def _mapping(columns: Mapping[str, object]) -> Source:
     texts = dict[str, str]()
     try:
         arrays = [

@@ -227,7 +227,7 @@ def write_statistical(table: pa.Table, file: IO[bytes], suffix: str, labels: Fil
         by_column = {c.name: getattr(c.variable, attribute) for c in columns}
         return {name: value for name, value in by_column.items() if value}
 
-    about: dict[str, Any] = {
+    about: dict[str, object] = {
         "column_labels": metadata("label"),
         "variable_format": metadata("form"),
         "file_label": "",  # a title may name who made the file

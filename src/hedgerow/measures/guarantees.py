@@ -8,17 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
 from ..errors import ParameterError, PlanError
 from ..notation import figure, number, percent
+from ..plan.records import Promise
 from ..schema import Schema
 from ..texts import text
 from . import Bools, Classes, Floats, SensitiveCounts
 from .class_measures import distinct, entropy_l, equal_distance, frequency_l, ordered_distance, recursive_c
-from .disclosure import LARGE, SLACK
+from .disclosure import LARGE, SLACK, Exposed
 
 # a certainty penalty above which the recoded cells say little
 LOST = 0.8
@@ -45,7 +46,7 @@ class Check:
     holds: bool
     detail: str = ""
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Return the check as a plain dict."""
         return asdict(self) | {"holds": bool(self.holds)}
 
@@ -55,6 +56,8 @@ class Check:
         return cls(name, 0, count, count == 0, words if count else "")
 
 
+# as a plan holds them, or an audit that was read from a file
+Promises = Iterable[Promise | Mapping[str, Any]]
 # the guarantees that a plan may promise, by kind
 KINDS: dict[str, type[Guarantee]] = {}
 
@@ -75,9 +78,9 @@ class Guarantee:
         """Return the side of the limit on which every group must stay: "at least", "at most" or "below" it."""
         return "at most"
 
-    def promise(self) -> dict[str, Any]:
+    def promise(self) -> Promise:
         """Return the guarantee as plan data, which `from_promise` reads back."""
-        return {"kind": self.kind, **{k: v for k, v in vars(self).items() if v is not None}}
+        return cast(Promise, {"kind": self.kind, **{k: v for k, v in vars(self).items() if v is not None}})
 
     def check(self, classes: Classes) -> Check:
         """Check the guarantee on the classes of a released table."""
@@ -92,7 +95,7 @@ class Guarantee:
         return text("promises", self.kind, promise=self)
 
 
-def from_promise(promise: Mapping[str, Any]) -> Guarantee:
+def from_promise(promise: Mapping[str, object]) -> Guarantee:
     """Return the guarantee that a plan's promise describes; raise PlanError if it is unknown or malformed.
 
     Examples
@@ -446,7 +449,7 @@ class TCloseness(ColumnGuarantee):
         return distance(column.counts)
 
 
-def grouped(risk_model: str, promises: Iterable[Mapping[str, Any]]) -> bool:
+def grouped(risk_model: str, promises: Promises) -> bool:
     """Return whether rows with equal released cells form groups that show their own true sensitive values.
 
     They do if the release consists of equivalence classes, or if it promises a k above 1
@@ -456,7 +459,7 @@ def grouped(risk_model: str, promises: Iterable[Mapping[str, Any]]) -> bool:
     return risk_model == "classes" or several
 
 
-def cap_of(promises: Iterable[Mapping[str, Any]], name: str | None = None) -> float | None:
+def cap_of(promises: Promises, name: str | None = None) -> float | None:
     """Return the cap on what a group discloses of one column, or of every column; None if there is none."""
     # A promise that names no columns is about all of them.
     caps = (p for p in promises if p["kind"] == Disclosure.kind)
@@ -464,8 +467,8 @@ def cap_of(promises: Iterable[Mapping[str, Any]], name: str | None = None) -> fl
 
 
 def unbounded(
-    promises: Sequence[Mapping[str, Any]],
-    sensitive: Mapping[str, Mapping[str, Any]],
+    promises: Promises,
+    sensitive: Mapping[str, Exposed],
     *,
     records: int,
     alone: int = 0,

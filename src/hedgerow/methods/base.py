@@ -271,7 +271,7 @@ class Method(Estimator):
         people, named = read_features(X)
         if people.n_rows < 2:
             raise ParameterError("X has 1 sample", hint="people are hidden among others: give at least two")
-        answers: dict[str, Any] = {} if y is None else self._answers(y, people.names)
+        answers = {} if y is None else self._answers(y, people.names)
         for values in answers.values():
             if len(values) != people.n_rows:
                 raise ParameterError(f"X has {people.n_rows:,} rows and y has {len(values):,}")
@@ -353,7 +353,7 @@ class Method(Estimator):
         """Return the roles that `fit` assigns to the columns of X and y."""
         return {"quasi": tuple(columns), "sensitive": tuple(answers)}
 
-    def _answers(self, y: Any, reserved: Sequence[str]) -> dict[str, Any]:
+    def _answers(self, y: Any, reserved: Sequence[str]) -> dict[str, pa.ChunkedArray]:
         """Return the columns of y as Arrow arrays by name; a name that X also has gets a suffix."""
         array = as_array(y)
         table = read(y if array is None else array, prefix="y").arrow
@@ -474,7 +474,7 @@ class Method(Estimator):
             weight=schema.weight or "",
         )
 
-    def plan_parameters(self) -> dict[str, Any]:
+    def plan_parameters(self) -> dict[str, object]:
         """Return the parameters as plain JSON values for the plan, without the hidden ones."""
         parameters = self.get_params(deep=False)
         return {k: plain(v, other=_in_words) for k, v in parameters.items() if k not in self.hidden_parameters}

@@ -37,7 +37,7 @@ class Estimator:
         deep : bool
             Also the parameters of parameters that are estimators, as ``name__parameter``.
         """
-        parameters: dict[str, Any] = {}
+        parameters = {}
         for name in self._parameter_names():
             value = getattr(self, name)
             parameters[name] = value
@@ -48,7 +48,7 @@ class Estimator:
     def set_params(self, **parameters: Any) -> Self:
         """Set parameters by name; ``name__parameter`` sets a parameter of a nested estimator."""
         valid = self._parameter_names()
-        nested: dict[str, dict[str, Any]] = {}
+        nested: dict[str, dict[str, object]] = {}
         for name, value in parameters.items():
             first, _, inner = name.partition("__")
             if first not in valid:
@@ -164,7 +164,7 @@ _STRICTER: Mapping[str, Callable[[Any, int], Any]] = {
 }
 
 
-def moved(parameters: Mapping[str, Any]) -> tuple[str, ...]:
+def moved(parameters: Mapping[str, object]) -> tuple[str, ...]:
     """Return the names of the parameters that `rungs` can tighten: numbers, and a cap that is None."""
     return tuple(
         name
@@ -173,7 +173,7 @@ def moved(parameters: Mapping[str, Any]) -> tuple[str, ...]:
     )
 
 
-def rungs(parameters: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def rungs(parameters: Mapping[str, object]) -> Iterator[dict[str, object]]:
     """Yield stricter and stricter values of the parameters; nothing if none can be tightened.
 
     Examples

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -200,7 +200,7 @@ class Hedge(PartitionMethod):
         """Return what numbers and what categories are released as."""
         return ("range", "concatenate") if self.cells == "ranges" else (self.numeric, self.categorical)
 
-    def plan_parameters(self) -> dict[str, Any]:
+    def plan_parameters(self) -> dict[str, object]:
         """Return the parameters, without `cells` unless these are ranges: a plan's guard tells of rows."""
         return {name: v for name, v in super().plan_parameters().items() if name != "cells" or v == "ranges"}
 

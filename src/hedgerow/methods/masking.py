@@ -32,7 +32,7 @@ from ..validation import FLAG, Kind, check_one_of, check_share, is_number
 from .base import Method, RecipientNotes, check_columns, check_named, values_by_code
 
 # Changed numbers of shape (rows, columns), and facts about the whole table.
-Changed = tuple[Floats, dict[str, Any]]
+Changed = tuple[Floats, Mapping[str, object]]
 
 # Orders the rows of methods that draw nothing, so that no result depends on their order.
 _PUBLIC = Key(bytes(32))
@@ -70,7 +70,7 @@ class Masked:
     """
 
     cells: Mapping[str, MaskedCells]
-    facts: Mapping[str, Any]
+    facts: Mapping[str, object]
     promises: tuple[Guarantee, ...] = ()
 
 

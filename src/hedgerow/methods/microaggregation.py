@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -135,7 +135,7 @@ class Microaggregation(Masking):
             modes = _modes(code, self.groups_, column.n_values + 1)[self.groups_]
             cells[column.name] = mask_categories(table, column, modes)
         sizes = np.bincount(groups)
-        facts: dict[str, Any] = {
+        facts: dict[str, object] = {
             "k": self.k,
             "groups": len(sizes),
             "smallest_group": int(sizes.min()),

@@ -13,7 +13,7 @@ from dataclasses import KW_ONLY, dataclass
 from functools import lru_cache
 from itertools import product
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -232,9 +232,33 @@ MOST_KNOWN = 10
 MOST_TOGETHER = 3
 
 
+class TriedSetting(TypedDict):
+    """A block size and degrees that were tried, with their scores; low is good.
+
+    Parameters
+    ----------
+    block_size, remainder : int
+        Values of a block, and those left for the last one; 0 if there are none.
+    degrees : list of int
+        One a block.
+    il, dr, score : float
+        Information loss, disclosure risk and their mean, 0 to 100, under the noise of the search.
+    held_out : float or None
+        The score under other noise, which decides between the best ones; None for the rest.
+    """
+
+    block_size: int
+    remainder: int
+    degrees: list[int]
+    il: float
+    dr: float
+    score: float
+    held_out: float | None
+
+
 def search_settings(
     values: Floats, size: Any, degree: Any, noise: str, search: np.random.SeedSequence, held_out: np.random.SeedSequence
-) -> list[dict[str, Any]]:
+) -> list[TriedSetting]:
     """Search block size and degrees, and return the settings that were tried, best first.
 
     Every size is tried with one degree for all blocks, and the three best sizes also with
@@ -281,7 +305,7 @@ class _Trial:
             chosen = np.random.default_rng(seed).choice(len(values), MOST_ROWS, replace=False)
             values = values[np.sort(chosen)]
         self.values, self.there, self.noise, self.seed = values, ~np.isnan(values), noise, seed
-        self.rows: dict[tuple[int, tuple[int, ...]], dict[str, Any]] = {}
+        self.rows: dict[tuple[int, tuple[int, ...]], TriedSetting] = {}
         self.n = int(self.there.sum())
         self.complete = self.there.all(axis=1)
         if self.complete.sum() < 3:
@@ -307,17 +331,12 @@ class _Trial:
         if (k, tuple(degrees)) in self.rows:
             return
         scores = self.scores(k, degree, self.seed)
-        self.rows[k, tuple(degrees)] = {
-            "block_size": int(k),
-            "remainder": self.n_whole % k,
-            "degrees": degrees,
-            "il": scores.il,
-            "dr": scores.dr,
-            "score": scores.score,
-            "held_out": None,
-        }
+        self.rows[k, tuple(degrees)] = TriedSetting(
+            block_size=int(k), remainder=self.n_whole % k, degrees=degrees,
+            il=scores.il, dr=scores.dr, score=scores.score, held_out=None,
+        )  # fmt: skip
 
-    def best(self) -> list[dict[str, Any]]:
+    def best(self) -> list[TriedSetting]:
         """Return the rows of all settings, best first."""
         return sorted(self.rows.values(), key=_rank)
 
@@ -355,7 +374,7 @@ def _fits(k: Any, degree: Any, n: int) -> bool:
     return True
 
 
-def _rank(row: dict[str, Any]) -> tuple[float, int, list[int]]:
+def _rank(row: TriedSetting) -> tuple[float, int, list[int]]:
     return row["score"], row["block_size"], row["degrees"]
 
 

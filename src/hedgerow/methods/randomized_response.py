@@ -397,7 +397,7 @@ def _released(table: Table, column: Randomized) -> tuple[NDArray[np.int64], NDAr
     return np.array(lookup, dtype=np.int64), coded.codes
 
 
-def _notes(recoding: Randomize, parameters: Mapping[str, Any]) -> RecipientNotes:
+def _notes(recoding: Randomize, parameters: Mapping[str, object]) -> RecipientNotes:
     say = partial(text, "randomized")
     used: set[str] = set()
     for c in recoding.columns:

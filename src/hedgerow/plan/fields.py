@@ -82,7 +82,7 @@ class Vector:
         return f"Vector({self.kind!r}, {len(self):,} numbers)"
 
     @property
-    def __array_interface__(self) -> dict[str, Any]:
+    def __array_interface__(self) -> dict[str, object]:
         order = "|" if self.kind == "?" else _ORDER
         return {"version": 3, "shape": (len(self),), "typestr": order + self._types[self.kind], "data": self._bytes}
 
@@ -189,7 +189,7 @@ def _json(value: Any, public: bool) -> str:
     return json.dumps(value, default=parts, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
-def _parts(value: Any, *, public: bool) -> list[Any] | dict[str, Any]:
+def _parts(value: Any, *, public: bool) -> list[Any] | dict[str, object]:
     """Return the list or dict that stands for a cell, a record or another container."""
     if isinstance(value, Cell):
         # Names would be most of the text of a plan with many cells. Decimals become text, because a
@@ -204,7 +204,7 @@ def _parts(value: Any, *, public: bool) -> list[Any] | dict[str, Any]:
     raise TypeError(f"{type(value).__name__} is no JSON data")
 
 
-def public_fields(record: Any, *, public: bool = False) -> dict[str, Any]:
+def public_fields(record: Any, *, public: bool = False) -> dict[str, object]:
     """Return a record's fields by name, without private ones if `public`."""
     return {
         f.name: getattr(record, f.name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from ..errors import UnsupportedError
 from ..hierarchy import TOP
@@ -176,7 +176,7 @@ class Mask(Recoding):
 
     method: str
     columns: tuple[MaskedColumn, ...]
-    facts: Mapping[str, Any]
+    facts: Mapping[str, object]
     judged_by: str = "linkage"
 
     @property

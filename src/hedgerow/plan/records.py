@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from os.path import isdir
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Required, TypedDict, cast
 
 from .. import facade
 from ..errors import PlanError, UnsupportedError
@@ -421,6 +421,29 @@ class Guard(Discreet):
                 raise Contradiction("a guarded column does not match the groups")
 
 
+class Promise(TypedDict, total=False):
+    """A promise as JSON: its kind, and the fields of the guarantee of that kind that are not None.
+
+    Parameters
+    ----------
+    kind : str
+        One of `measures.guarantees.KINDS`; it is always there.
+    k : int
+        Fewest people of a group, at least 1, of a column of people (`unit`) or of households.
+    maximum : float
+        The most that a group discloses of a sensitive column, in (0, 1].
+    columns : sequence of str
+        The sensitive columns that it is about; without it all.
+    """
+
+    kind: Required[str]
+    k: int
+    unit: str
+    household: str
+    maximum: float
+    columns: Sequence[str]
+
+
 @dataclass(frozen=True)
 class Plan:
     """A record of how a table was, or will be, recoded: plain data, without code or key.
@@ -457,7 +480,7 @@ class Plan:
     parameters: Mapping[str, Any]
     columns: tuple[PlanColumn, ...]
     recoding: Recoding
-    promises: tuple[Mapping[str, Any], ...] = ()
+    promises: tuple[Promise, ...] = ()
     n_rows: int = 0
     missing: tuple[str, ...] = ()
     decimal: str = ""
@@ -513,6 +536,11 @@ class Plan:
     def household(self) -> str | None:
         """Return the column that identified households, or None if k does not count households."""
         return next((p["household"] for p in self.promises if p.get("household")), None)
+
+    @property
+    def is_order_kept(self) -> bool:
+        """Return whether the released rows stand in the order of the input, which may show who is who."""
+        return bool(self.parameters.get("keep_order"))
 
     @property
     def zones(self) -> dict[str, str]:
@@ -725,7 +753,7 @@ def loads(text: str, where: str = "the plan") -> Plan:
             parameters=dict(data["parameters"]),
             columns=tuple(read(PlanColumn, column) for column in data["columns"]),
             recoding=read(kinds[kind], recoding),
-            promises=tuple(dict(p) for p in data["promises"]),
+            promises=tuple(cast(Promise, dict(p)) for p in data["promises"]),
             n_rows=read(int, data["n_rows"]),
             # Fields that say nothing are not written, so the rest may be absent.
             missing=read(tuple[str, ...], data.get("missing", [])),

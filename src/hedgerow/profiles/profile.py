@@ -9,6 +9,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
+from .. import facade
 from ..errors import ParameterError, did_you_mean
 from ..files import read_text
 from ..json_types import Length
@@ -168,7 +169,7 @@ class Profile:
         """Return the smallest k that meets every criterion about k; 1 if there are none."""
         return max((criterion.k for criterion in self.criteria), default=1)
 
-    def strengthened(self, method: Any, given: bool = False) -> Any:
+    def strengthened(self, method: facade.Method, given: bool = False) -> facade.Method:
         """Return a copy of a method, with a larger k if the profile needs one.
 
         Parameters

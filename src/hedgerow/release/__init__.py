@@ -2,6 +2,6 @@
 
 from .apply import Applied, apply_plan
 from .making import make_release
-from .release import Release
+from .release import Release, ReleaseOptions
 
-__all__ = ["Applied", "Release", "apply_plan", "make_release"]
+__all__ = ["Applied", "Release", "ReleaseOptions", "apply_plan", "make_release"]

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -216,7 +215,7 @@ class Derivation:
         self.rows = ExpectedRows(classes, relations, Key.new(), RowSums(0, 0, ()))
         self.hasher = self.rows.hasher()  # derived from the key, which is not in it
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         here = dict.fromkeys(("rows", "centred", "_original", "_progress", "_recipes"))
         return vars(self) | here | {"_more": ()}
 

@@ -73,7 +73,7 @@ def is_table(path: Path) -> bool:
     return path.is_file() or (path / PART_FILE.format(0)).is_file()
 
 
-def file_facts(path: Path) -> dict[str, Any]:
+def file_facts(path: Path) -> dict[str, object]:
     """Return a file's name, hash and size; a table in parts counts as its files joined in order."""
     digest, size = hashlib.sha256(), 0
     for part in parts_of(path) if path.is_dir() else [path]:
@@ -147,8 +147,7 @@ def write_release(
     *,
     force: bool,
     inputs: Iterable[str | Path | None],
-    measured: Any = None,
-    **contents: Any,
+    report: Callable[[Path], None] | None = None,
 ) -> Path:
     """Write a release folder and, if `public` is given, a folder with the files that may be published.
 
@@ -156,16 +155,15 @@ def write_release(
     ----------
     folder : Path
     public : path, optional
-        It gets the recipient's report as well, if `measured` is given.
+        It gets the recipient's report as well, if there is one.
     fill : callable
         Writes all files into the folder that it is given; returns the names of those to publish.
     force : bool
         Replace earlier folders of these names.
     inputs : iterable of path
         Files that neither folder may replace.
-    measured : Audit, optional
-    **contents
-        What `Audit.report` takes besides.
+    report : callable, optional
+        Writes the recipient's report to the file that it is given.
     """
     check_target(folder, force, inputs=inputs)
     outer = None if public is None else Path(public)
@@ -185,8 +183,8 @@ def write_release(
             for name in published:
                 copy = shutil.copytree if (inside / name).is_dir() else shutil.copy
                 copy(inside / name, out / name)
-            if measured is not None:
-                measured.report(out / REPORT, audience="recipient", **contents)
+            if report is not None:
+                report(out / REPORT)
 
         # inside, so that a folder to hand out which fails leaves no release behind
         if outer is not None:

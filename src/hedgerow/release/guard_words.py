@@ -177,7 +177,7 @@ def warnings(plan: Plan, numbers: Mapping[str, Any] | None, pseudonyms: Sequence
         yield _say("dominant_weight", name=plan.weight, share=percent(numbers["weights"]["largest"]))
     if exact:
         yield _say("others", names=", ".join(exact))
-    ties = ["the kept order of the rows"] if plan.parameters.get("keep_order") else []
+    ties = ["the kept order of the rows"] if plan.is_order_kept else []
     ties += [f"the pseudonym {name}" for name in pseudonyms]
     if ties and guard.form != RUNS:
         yield _say("nobody", what=" and ".join(ties))

@@ -15,7 +15,7 @@ from ..backends.select import opened
 from ..columns.roles import check_weights, refuse_identifiers, refuse_repeated
 from ..columns.table import Table
 from ..errors import ParameterError, UnsupportedError
-from ..guard.guarding import FEWEST, GuardOptions, guarded, with_runs
+from ..guard.guarding import FEWEST, guarded, with_runs
 from ..guard.rows import DRAWN, decoded_cells
 from ..key import Secret
 from ..methods.base import Method
@@ -23,7 +23,7 @@ from ..plan.records import RUNS
 from ..progress import Progress, caution, cautions, listening, telling
 from ..schema import Schema
 from ..texts import text
-from .release import Release
+from .release import Release, ReleaseOptions
 
 _PSEUDONYM_BYTES = 8
 
@@ -32,31 +32,22 @@ def make_release(
     people: Any,
     schema: Schema,
     method: Method,
-    *,
-    secret: Secret | None = None,
-    guard: GuardOptions | None = None,
-    keep_order: bool = False,
-    parts: bool = False,
+    options: ReleaseOptions = ReleaseOptions(),
     progress: Progress | None = None,
-    **opening: Any,
 ) -> Release:
     """Build and verify a release with exactly the given method, without searching for stronger settings.
 
     Parameters
     ----------
-    people, schema, method, keep_order, parts, progress
+    people, schema, method, progress
         As `hedgerow.protect` takes them.
-    secret : Secret, optional
-        The key of the pseudonyms.
-    guard : GuardOptions, optional
-        How exact sensitive values are hidden; by default they are released.
-    **opening
-        ``name`` and ``memory``, as `backends.select.opened` takes them.
+    options : ReleaseOptions
     """
     telling(progress)("reading")
-    table, guard = open_checked(people, schema, method, guard, **opening)
-    _check_capable(table.engine, schema, secret, keep_order and guard is not None)
-    if keep_order and guard is not None and guard.rows:
+    table, options = open_checked(people, schema, method, options)
+    guard = options.guard
+    _check_capable(table.engine, schema, options)
+    if options.keep_order and guard is not None and guard.rows:
         raise ParameterError(
             'in the order of the input every drawn row shows whose group it comes from, which cells="rows" hides',
             hint='leave out keep_order (--keep-order), or choose cells="means" or "ranges"',
@@ -66,22 +57,22 @@ def make_release(
         table.check_released_codes([*schema.other, *rest])
     refuse_identifiers(table, rest)
     try:
-        return _protected(table, schema, method, secret, guard, keep_order, parts, progress)
+        return _protected(table, schema, method, options, progress)
     except BaseException:  # also Ctrl-C
         table.discard_work()
         raise
 
 
-def open_checked(
-    people: Any, schema: Schema, method: Method, guard: GuardOptions | None, **opening: Any
-) -> tuple[Table, GuardOptions | None]:
+def open_checked(people: Any, schema: Schema, method: Method, options: ReleaseOptions) -> tuple[Table, ReleaseOptions]:
     """Open a table, and raise an error if the method cannot protect it in these roles and in this way.
 
-    No cell is computed. The guard comes back as None if it has nothing to hide. `make_release` begins
-    with this, and the studio asks it of every method, to grey those that cannot run.
+    No cell is computed. The options come back without a guard that has nothing to hide. `make_release`
+    begins with this, and the studio asks it of every method, to grey those that cannot run.
     """
-    table = opened(people, method.engines, type(method).__name__, schema=schema, **opening)
+    name, memory = options.engine, options.memory
+    table = opened(people, method.engines, type(method).__name__, name=name, memory=memory, schema=schema)
     schema.check(table.names)
+    guard = options.guard
     if guard is not None and not schema.sensitive and not guard.rows:
         caution(text("caution", "nothing_to_hide"))
         guard = None
@@ -98,22 +89,15 @@ def open_checked(
             f"{', '.join(idle)} cannot follow another column, because only values that are drawn do",
             hint='leave out follows (--follows); guard="redraw" draws sensitive columns, Hedge in rows all',
         )
-    return table, guard
+    return table, replace(options, guard=guard)
 
 
 def _protected(
-    table: Table,
-    schema: Schema,
-    method: Method,
-    secret: Secret | None,
-    guard: GuardOptions | None,
-    keep_order: bool,
-    parts: bool,
-    progress: Progress | None,
+    table: Table, schema: Schema, method: Method, options: ReleaseOptions, progress: Progress | None
 ) -> Release:
     """Fit the method, recode the opened table, verify it and return the release."""
-    step = telling(progress)
-    linked = tuple(n for n in schema.identifiers if n != schema.household) if secret else ()
+    step, linked = telling(progress), options.pseudonyms(schema)
+    secret, guard, keep_order = options.secret, options.guard, options.keep_order
     repeated = refuse_repeated(table, schema, linked)
     if schema.weight is not None:
         check_weights(table, schema.weight)
@@ -169,22 +153,12 @@ def _protected(
     if guard is not None:
         plan, guarded_columns = guarded(guard, source, schema, plan, replaced, linked)
         replaced |= guarded_columns
-    # not the household's: equal pseudonyms would show who lives together
     if secret is not None:
         replaced |= {name: pseudonyms(table, name, secret) for name in linked}
-    output = computing(table.engine).release(source, Change(replaced, dropped, keep_order, parts))
+    output = computing(table.engine).release(source, Change(replaced, dropped, keep_order, options.parts))
     table.release_memory()
     release = Release(
-        plan=plan,
-        schema=schema,
-        method=fitted,
-        original=table,
-        output=output,
-        pseudonyms=linked,
-        secret=secret,
-        key=None if guard is None else guard.key,
-        warned=tuple(warnings),
-        parts=parts,
+        plan=plan, schema=schema, method=fitted, original=table, output=output, options=options, warned=tuple(warnings)
     )
     step("verifying")
     release.verify(progress)
@@ -193,13 +167,13 @@ def _protected(
     return release
 
 
-def _check_capable(engine: str, schema: Schema, secret: Secret | None, is_order_kept: bool) -> None:
+def _check_capable(engine: str, schema: Schema, options: ReleaseOptions) -> None:
     """Raise UnsupportedError if the engine cannot do what the schema, the pseudonyms or drawn values require."""
     for what, is_asked in (
         ("who is a person is told by a column (unit)", schema.person is not None),
         ("households or weights are told by a column", (schema.household, schema.weight) != (None, None)),
-        ("identifiers are replaced by pseudonyms", secret is not None),
-        ("drawn values stay in the order of the input (keep_order)", is_order_kept),
+        ("identifiers are replaced by pseudonyms", options.secret is not None),
+        ("drawn values stay in the order of the input (keep_order)", options.keep_order and options.guard is not None),
     ):
         if is_asked and not computing(engine).capabilities.positions:
             raise UnsupportedError(

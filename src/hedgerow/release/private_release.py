@@ -28,7 +28,7 @@ from ..texts import text
 from ..validation import AXES, TEXT, takes
 from .folder import AUDIT, PLAN, RECIPIENT, REPORT, file_facts, write_release
 from .making import open_checked
-from .release import Release
+from .release import Release, ReleaseOptions
 from .signing import with_signature
 from .verify import require
 
@@ -42,7 +42,7 @@ Types = dict[str, tuple[pa.DataType, str]]
 
 
 def make_private(
-    people: Any, schema: Schema, method: Method, progress: Progress | None = None, **opening: Any
+    people: Any, schema: Schema, method: Method, options: ReleaseOptions, progress: Progress | None = None
 ) -> PrivateRelease:
     """Measure a table with noise, make the rows of the release from its public plan, and verify them.
 
@@ -50,12 +50,12 @@ def make_private(
     ----------
     people, schema, method, progress
         As `hedgerow.protect` takes them.
-    **opening
-        ``name`` and ``memory``, as `backends.select.opened` takes them.
+    options : ReleaseOptions
+        Of which it uses the engine and its memory.
     """
     step = telling(progress)
     step("reading")
-    table, _ = open_checked(people, schema, method, None, **opening)
+    table, _ = open_checked(people, schema, method, options)
     try:
         refuse_repeated(table, schema, ())
         if not table.is_loaded:
@@ -152,8 +152,7 @@ class PrivateRelease:
     @takes(column=TEXT, ax=AXES)
     def plot(self, column: str | None = None, *, ax: Axes | None = None) -> Axes:
         """Draw one column before and after, by default the first one. Not private: it shows the original."""
-        axes: Axes = self.compare(column or self.plan.columns[0].name).plot(ax=ax)
-        return axes
+        return self.compare(column or self.plan.columns[0].name).plot(ax=ax)
 
     def _repr_html_(self) -> str:
         table = self.released
@@ -209,13 +208,11 @@ class PrivateRelease:
             self.plan.save(inside / PLAN)
             write_private(inside / RECIPIENT, self.method.recipient_notes(file.name).about)
             figures = {} if measured is None else measured.to_dict()
-            record = {"private": text("private", "stays"), "hedgerow_audit": 1}
-            written = {"file": file_facts(file), "plan": file_facts(inside / PLAN)}
-            record |= {"release": {**written, **self.summary()}, **figures}
+            release = {"file": file_facts(file), "plan": file_facts(inside / PLAN), **self.summary()}
+            record = {"private": text("private", "stays"), "hedgerow_audit": 1, "release": release, **figures}
             write_private(inside / AUDIT, json.dumps(record, indent=2, allow_nan=False) + "\n")
             if measured is not None:
-                rest = {"checks": self.checks, "cautions": self.cautions, "name": file.name}
-                measured.report(inside / REPORT, plan=None, **rest)
+                measured.report(inside / REPORT, plan=None, checks=self.checks, cautions=self.cautions, name=file.name)
             return [file.name, PLAN, RECIPIENT]
 
         filled = with_signature(fill, sign)

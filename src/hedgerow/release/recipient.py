@@ -59,7 +59,7 @@ def recipient(
         guard_words.about_rows(plan, ("about", "about_beside"), markdown, file=file, rows=numbers["rows"])
         if plan.in_rows
         else _say("about", file=file, rows=numbers["rows"], about=method.about),
-        _say("original_order" if parameters.get("keep_order") else "sorted"),
+        _say("original_order" if plan.is_order_kept else "sorted"),
         _say("columns"),
     ]
     for column in released:

@@ -197,7 +197,7 @@ class Reconstruction:
         return self._answer(names, clipped(raw) * self.n, level, about)
 
     @takes(where=MAPPING, level=NUMBER)
-    def count(self, where: Mapping[str, Any], *, level: float = 0.95, about: About = "table") -> CountEstimate:
+    def count(self, where: Mapping[str, object], *, level: float = 0.95, about: About = "table") -> CountEstimate:
         """Return SELECT COUNT(*) for the records whose named columns have one of the given values.
 
         Parameters
@@ -288,7 +288,7 @@ def _labels(categories: Sequence[str | float | None]) -> pa.Array:
     return pa.array([number(c) if isinstance(c, float) else c for c in categories], pa.string())
 
 
-def _inputs(release: Any, parameters: Any) -> tuple[Table, Mapping[str, Any]]:
+def _inputs(release: Any, parameters: Any) -> tuple[Table, Mapping[str, object]]:
     """Return the released table and its distortion parameters."""
     if isinstance(release, (str, Path)) and not Path(release).exists():
         raise InputError(f"there is no file or folder {release}")
@@ -312,7 +312,7 @@ def _inputs(release: Any, parameters: Any) -> tuple[Table, Mapping[str, Any]]:
     )
 
 
-def _data(parameters: Any) -> Mapping[str, Any]:
+def _data(parameters: Any) -> Mapping[str, object]:
     if isinstance(parameters, Plan):
         return parameters.public()
     if isinstance(parameters, Mapping):

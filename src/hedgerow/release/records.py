@@ -127,11 +127,11 @@ class ReleaseData(TypedDict):
 
 def record(
     plan: Plan,
-    numbers: Mapping[str, Any],
+    numbers: Mapping[str, object],
     file: Path,
     pseudonyms: Sequence[str] = (),
     measured: Mapping[str, Any] | None = None,
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Return the data of audit.json; `hedgerow.Audit.json_schema` describes its format.
 
     Parameters
@@ -212,7 +212,7 @@ def evidence(audit: Mapping[str, Any], files: Mapping[str, Path | None]) -> str:
     return json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def evidence_schema() -> dict[str, Any]:
+def evidence_schema() -> dict[str, object]:
     """Return the published JSON schema of evidence.json.
 
     Examples

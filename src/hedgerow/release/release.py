@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,10 +19,11 @@ from ..columns.workspace import give_back
 from ..display import arguments, notebook_html
 from ..errors import PromiseError, UnsupportedError
 from ..files import write_private
+from ..guard.guarding import GuardOptions
 from ..io.read import read
 from ..io.write import columns_to_escape, write_table
 from ..kernels import Ints
-from ..key import Key, Secret
+from ..key import Secret
 from ..measures import Classes, disclosure, sizes
 from ..measures.disclosure import Disclosed
 from ..measures.guarantees import Check
@@ -59,6 +61,32 @@ _AUDIT = Kind("an Audit", lambda value: hasattr(value, "report"), "make one with
 Bound = Callable[["Release"], Check]
 
 
+@dataclass(frozen=True, kw_only=True)
+class ReleaseOptions:
+    """The way in which a release is made, besides its table, its schema and its method.
+
+    Parameters
+    ----------
+    secret : Secret, optional
+        The key of the pseudonyms; without one, identifiers are left out.
+    guard : GuardOptions, optional
+        How exact sensitive values are hidden; by default they are released.
+    keep_order, parts, engine, memory
+        As `hedgerow.protect` takes them.
+    """
+
+    secret: Secret | None = None
+    guard: GuardOptions | None = None
+    keep_order: bool = False
+    parts: bool = False
+    engine: str = "auto"
+    memory: str | int | None = None
+
+    def pseudonyms(self, schema: Schema) -> tuple[str, ...]:
+        """Return the identifiers that are replaced: not the household's, which would show who lives together."""
+        return tuple(n for n in schema.identifiers if n != schema.household) if self.secret else ()
+
+
 class Release:
     """A released table with its plan and its checks, as returned by `protect`.
 
@@ -83,20 +111,14 @@ class Release:
         method: Method,
         original: Table,
         output: ReleasedTable,
-        pseudonyms: tuple[str, ...] = (),
-        secret: Secret | None = None,
-        key: Key | None = None,
+        options: ReleaseOptions,
         warned: tuple[str, ...] = (),
-        parts: bool = False,
     ) -> None:
         self.table = output.frame
-        self.parts = parts
-        self.plan = plan
-        self.schema = schema
-        self.method = method
-        self.original = original
-        self.pseudonyms = pseudonyms
-        self._secret, self._key = secret, key
+        self.parts = options.parts
+        self.plan, self.schema, self.method, self.original = plan, schema, method, original
+        self.pseudonyms = options.pseudonyms(schema)
+        self._secret, self._key = options.secret, None if options.guard is None else options.guard.key
         self._warned = warned
         self._output, self._rows = output, output.rows
         self.released = output.table
@@ -204,19 +226,12 @@ class Release:
             self.released.reuse_codes(self.original)
         self._summary, self._verified = None, None
         self._verification = verify(
-            self.plan,
-            self.original,
-            self.released,
-            pseudonyms=self.pseudonyms,
-            secret=self._secret,
-            key=self._key,
-            rows=self._rows,
-            progress=telling(progress),
-        )
+            self.plan, self.original, self.released, pseudonyms=self.pseudonyms, secret=self._secret, key=self._key,
+            rows=self._rows, progress=telling(progress),
+        )  # fmt: skip
         checks = list(self._verification.checks)
         if self._verification.expected is not None:
-            checks += self._own_checks()
-            checks += [bound(self) for bound in self.bounds]
+            checks += [*self._own_checks(), *(bound(self) for bound in self.bounds)]
         self.checks = require(checks)
         self._verified = self.table
         return self.checks
@@ -253,7 +268,7 @@ class Release:
             checks = [Check("rows", n, sums.n_rows, n == sums.n_rows), *expected.checks(sums)]
         return require(checks, "the written table")
 
-    def bind(self, bound: Bound, parameters: Mapping[str, Any]) -> None:
+    def bind(self, bound: Bound, parameters: Mapping[str, object]) -> None:
         """Add a check that the release must pass from now on, and store its parameters in the plan.
 
         Raises
@@ -464,17 +479,11 @@ class Release:
             self._check_again()
         if mapping and self.plan.guard is not None and self.plan.guard.form != RUNS:
             caution(text("guard", "nobody", what="mapping.json"))
-        return write_release(
-            Path(folder),
-            public,
-            fill,
-            force=force,
-            inputs=(self.original.path,),
-            measured=measured,
-            plan=self.plan,
-            checks=self.checks,
-            name=self.file_name,
-        )
+        report = None
+        if measured is not None:
+            contents = {"plan": self.plan, "checks": self.checks, "name": self.file_name}
+            report = partial(measured.report, audience="recipient", **contents)
+        return write_release(Path(folder), public, fill, force=force, inputs=(self.original.path,), report=report)
 
     def _fill(self, folder: Path, escape: bool, measured: Any, mapping: bool, step: Tell) -> list[str]:
         """Write all files into the folder; return the names of those that may be published."""
@@ -521,15 +530,10 @@ class Release:
         counts = (figures["utility"].get("queries") or {}).get("range") if figures else None
         reached = {**self.summary(), "found": shares_alone(plan, self.released), "counts": counts}
         notes = recipient(
-            plan,
-            reached,
-            file.name,
-            self.method.recipient_notes(file.name),
-            self.pseudonyms,
+            plan, reached, file.name, self.method.recipient_notes(file.name), self.pseudonyms,
             any(self.released.has_missing(column.name) for column in plan.recoding.recoded()),
-            one_pseudonym(plan, self.released) if self.pseudonyms else (),
-            self.original.layout,
-        )
+            one_pseudonym(plan, self.released) if self.pseudonyms else (), self.original.layout,
+        )  # fmt: skip
         if escape and file.suffix == ".csv":
             tables = [self.released] if second is None else [self.released, second]
             notes += apostrophes([column for table in tables for column in columns_to_escape(table)])

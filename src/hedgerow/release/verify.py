@@ -241,7 +241,7 @@ def _equal(name: str, required: Any, reached: Any, words: str) -> Check:
     return Check(name, required, reached, required == reached, words)
 
 
-def _types(wanted: Mapping[str, Any], reached: Mapping[str, Any]) -> Check:
+def _types(wanted: Mapping[str, object], reached: Mapping[str, object]) -> Check:
     differing = [name for name in wanted if wanted[name] != reached[name]]
     return Check.none("types", len(differing), f"columns of another type: {', '.join(differing)}")
 

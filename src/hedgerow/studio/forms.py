@@ -22,7 +22,7 @@ from ..schema import KINDS, Schema
 from ..workflow.methods import METHODS, OPTIONS
 from ..workflow.options import Option, bound, number, split
 from . import WORDS
-from .state import Choices
+from .state import Choices, Proposed, Public
 
 # bytes of a form, and of a standard's file
 MOST = 1_000_000
@@ -94,7 +94,7 @@ def roles(form: Mapping[str, str], before: Choices) -> Choices:
 
 
 def settings(
-    form: Mapping[str, str], before: Choices, defaults: Mapping[str, Any], proposed: Mapping[str, Any]
+    form: Mapping[str, str], before: Choices, defaults: Mapping[str, object], proposed: Mapping[str, Proposed]
 ) -> Choices:
     """Return the choices with method, options, cut points, standard and utility, from the third step.
 
@@ -135,7 +135,7 @@ def settings(
     return _with_k_of_profile(choices, before, defaults)
 
 
-def another(method: str, before: Choices, defaults: Mapping[str, Any]) -> Choices:
+def another(method: str, before: Choices, defaults: Mapping[str, object]) -> Choices:
     """Return the choices with another method: its own settings come back, and k and cap are those said last."""
     earlier = {name: each for name, each in before.earlier.items() if name != before.method}
     earlier[before.method] = {"options": dict(before.options), "guard": before.guard}
@@ -144,7 +144,7 @@ def another(method: str, before: Choices, defaults: Mapping[str, Any]) -> Choice
     return replace(before, method=method, options={**saved["options"], **last}, guard=saved["guard"], earlier=earlier)
 
 
-def _public(form: Mapping[str, str], proposed: Mapping[str, Any]) -> dict[str, dict[str, list[Any]]]:
+def _public(form: Mapping[str, str], proposed: Mapping[str, Proposed]) -> Public:
     """Return what the form says is public of each column: two bounds, or categories, one a line."""
     public: dict[str, dict[str, list[Any]]] = {}
     for i, (name, what) in enumerate(proposed.items()):
@@ -170,7 +170,7 @@ def _number(form: Mapping[str, str], name: str, kind: type, before: Any, fits: C
     raise ParameterError(WORDS["numbers"][name])
 
 
-def _with_k_of_profile(choices: Choices, before: Choices, defaults: Mapping[str, Any]) -> Choices:
+def _with_k_of_profile(choices: Choices, before: Choices, defaults: Mapping[str, object]) -> Choices:
     """Raise k to the minimum of a newly chosen standard; later, refuse a smaller k."""
     profile = Profile.load(choices.profile) if choices.profile else None
     k = choices.options.get("k", defaults.get("k"))
@@ -254,7 +254,7 @@ def words(name: str) -> str:
     return {"k": "the smallest group", "max_disclosure": "the cap"}.get(name, name.replace("_", " "))
 
 
-def take(parameters: Mapping[str, Any], before: Choices) -> Choices:
+def take(parameters: Mapping[str, object], before: Choices) -> Choices:
     """Return the choices with the settings of a point of the frontier."""
     return replace(before, options={**before.options, **{n: v for n, v in parameters.items() if v is not None}})
 

@@ -18,10 +18,10 @@ from ..report.figures import STANDARD_HEADS, criterion_rows, ground, standard_ve
 from ..report.svg import bars, choices
 from ..report.tables import stacked, templates
 from ..schema import KINDS
-from ..workflow.advice import advise, listed, setting
+from ..workflow.advice import FrontierData, advise, listed, setting
 from ..workflow.methods import OPTIONS
 from . import WORDS, forms
-from .state import PEOPLE, STEPS, StudioState
+from .state import PEOPLE, STEPS, Proposed, Public, StudioState
 from .worker_client import in_sentences, with_controls
 
 # options that stand before the others
@@ -64,7 +64,7 @@ _OF_RESULTS = ("open", "today", "methods", "reasons", "sample", "frontier", "sha
 def page(state: StudioState, step: str, notice: str | None = None) -> str:
     """Return the page of one step as HTML, with what its window is told."""
     results, at = state.results, STEPS.index(step)
-    context: dict[str, Any] = {
+    context: dict[str, object] = {
         **{name: getattr(state, name) for name in _OF_STATE},
         **{name: results.get(name) for name in _OF_RESULTS},
         "step": step,
@@ -101,14 +101,14 @@ def _progress(state: StudioState) -> dict[str, str]:
     }
 
 
-def _table(state: StudioState) -> dict[str, Any]:
+def _table(state: StudioState) -> dict[str, object]:
     """Return the table files in the current folder, which can be picked by name, for the first step's page."""
     nearby = sorted(p.name for p in Path.cwd().iterdir() if p.suffix in SUFFIXES and p.is_file())
     refused = state.refused or ""
     return {"nearby": nearby[:_MOST_FILES], "typed": "" if refused.startswith(str(state.folder)) else refused}
 
 
-def _risk(state: StudioState) -> dict[str, Any]:
+def _risk(state: StudioState) -> dict[str, object]:
     """Return the data for the second step's page: who can be found, what can be inferred, and advice."""
     today = state.results.get("today")
     drawing, sizes, most = "", "", None
@@ -125,11 +125,11 @@ def _risk(state: StudioState) -> dict[str, Any]:
     return {"drawing": drawing, "sizes": sizes, "most": most, "advice": advise(today)}
 
 
-def _between(one: Mapping[str, Any]) -> str:
+def _between(one: Mapping[str, int]) -> str:
     return "alone" if one["to"] == 1 else f"{one['from']:,} to {one['to']:,} records"
 
 
-def _protect(state: StudioState) -> dict[str, Any]:
+def _protect(state: StudioState) -> dict[str, object]:
     """Return the data for the third step's page: the method's options and the settings tried so far."""
     results, chosen = state.results, state.choices
     methods = results.get("methods")
@@ -150,7 +150,7 @@ def _protect(state: StudioState) -> dict[str, Any]:
     points = frontier["points"] if frontier else []
     point = points[at] if at is not None else None
     # nobody is advised to go below the k that was asked for
-    allowed = frontier and {**frontier, "points": [p for p in points if (p["k"] or 0) >= (k or 0)]}
+    allowed: FrontierData | None = {"points": [p for p in points if (p["k"] or 0) >= (k or 0)]} if frontier else None
     return {
         "cap": cap if cap is not None and cap < forms.NO_CAP else None,
         "main": [o for o in options if o.name in MAIN and (o.name != "records" or chosen.unit not in ("", "none"))],
@@ -175,7 +175,7 @@ def _protect(state: StudioState) -> dict[str, Any]:
     }
 
 
-def _public(proposed: Mapping[str, Any], confirmed: Mapping[str, Any]) -> Iterator[tuple[str, bool, str]]:
+def _public(proposed: Mapping[str, Proposed], confirmed: Public) -> Iterator[tuple[str, bool, str]]:
     """Yield each column whose bounds or categories must be public, whether it is a number, and the text for it."""
     for name, column in proposed.items():
         values = next(iter(confirmed[name].values())) if name in confirmed else column["values"]
@@ -218,7 +218,7 @@ def _listed(points: Any, title: str, at: int | None) -> list[tuple[int, Any, boo
     return sorted(mine, key=lambda row: (row[1]["disclosure"], -row[1]["utility"]))
 
 
-def _release(state: StudioState) -> dict[str, Any]:
+def _release(state: StudioState) -> dict[str, object]:
     """Return the data for the fifth step's page: the written files, with those that may be published."""
     names = (state.results.get("write") or {"files": []})["files"]
     words = WORDS["files"] | (WORDS["private_files"] if state.private else {})

@@ -122,7 +122,7 @@ def _reading(app: FastAPI, state: StudioState) -> None:
     @app.get("/work")
     async def work() -> Response:
         job = state.job
-        answer: dict[str, Any] = {"running": job is not None, "version": state.version}
+        answer: dict[str, object] = {"running": job is not None, "version": state.version}
         if job is not None:
             answer |= {n: getattr(job, n) for n in ("title", "step", "share", "stopped")}
         return JSONResponse(answer)
@@ -315,7 +315,7 @@ def _files(app: FastAPI, state: StudioState) -> None:
     @app.get("/notebook/release.ipynb")
     async def notebook() -> Response:
         code = state.results.get("script", {}).get("python", "")
-        cell: dict[str, Any] = {"cell_type": "code", "id": "release", "source": code, "metadata": {}}
+        cell: dict[str, object] = {"cell_type": "code", "id": "release", "source": code, "metadata": {}}
         cell |= {"outputs": [], "execution_count": None}
         about = {"content-disposition": 'attachment; filename="release.ipynb"'}
         return JSONResponse({"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": [cell]}, headers=about)

@@ -8,9 +8,10 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict, cast
 
 from ..errors import ParameterError
+from ..workflow.advice import FrontierData, PointData
 from ..workflow.methods import DEFAULT
 from . import WORDS
 from .worker_client import Job, WorkerClient
@@ -34,7 +35,17 @@ CAPS = (1.0, 0.8, 0.6, 0.5, 0.4, 0.3, 0.2)
 _TRIALS = ("reasons", "sample", "frontier", "shares")
 
 # a job of the worker, what it takes besides the choices, and the step that shows its result
-JobSpec = tuple[str, dict[str, Any], str]
+JobSpec = tuple[str, dict[str, object], str]
+
+# of each column its bounds or its categories
+Public = Mapping[str, Mapping[str, list[Any]]]
+
+
+class Proposed(TypedDict):
+    """A proposal of what is public of a column: two bounds of a number, or the categories."""
+
+    is_number: bool
+    values: list[Any]
 
 
 @dataclass(frozen=True)
@@ -48,8 +59,8 @@ class Choices:
     weight: str = ""
     follows: Mapping[str, str] = field(default_factory=dict)
     grid: Mapping[str, list[float]] = field(default_factory=dict)
-    # of each column its bounds or categories, and whether somebody confirmed that all of it is public
-    public: Mapping[str, Mapping[str, list[Any]]] = field(default_factory=dict)
+    # what is declared, and whether somebody confirmed that all of it is public
+    public: Public = field(default_factory=dict)
     confirmed: bool = False
     hierarchies: Mapping[str, str] = field(default_factory=dict)
     method: str = DEFAULT
@@ -101,10 +112,10 @@ class StudioState:
         self.encoding = ""
         self.choices = Choices()
         # earlier choices, and tables with all that was chosen and found of them
-        self.past: deque[Choices | dict[str, Any]] = deque(maxlen=UNDO)
+        self.past: deque[Choices | dict[str, object]] = deque(maxlen=UNDO)
         self.results: dict[str, Any] = {}
         # the table before one that is being opened, to return to if that cannot be read
-        self._before: dict[str, Any] = {}
+        self._before: dict[str, object] = {}
         self.turn = 0
         self.version = 0
         self.tab = ""
@@ -244,7 +255,7 @@ class StudioState:
             return "say", {}, step
         return None
 
-    def _request(self, name: str, more: dict[str, Any], step: str) -> bool:
+    def _request(self, name: str, more: dict[str, object], step: str) -> bool:
         """Start a requested job once trials are stopped; return False if another job is running."""
         if not self.free:
             return False
@@ -306,14 +317,13 @@ class StudioState:
 
     def _tried(self) -> set[tuple[int | None, Any]]:
         """Return the (k, cap) pairs that were already tried for the method with its chosen options."""
-        frontier = self.results.get("frontier") or {"asked": ()}
-        return {(k, cap) for line, k, cap in frontier["asked"] if line == self.choices.line}
+        frontier = self.results.get("frontier") or {"tried": ()}
+        return {(k, cap) for line, k, cap in frontier["tried"] if line == self.choices.line}
 
     @property
     def _options(self) -> dict[str, Any]:
         """Return the options of the chosen method, including defaults."""
-        defaults: dict[str, Any] = self.results["methods"][self.choices.method]["defaults"]
-        return defaults | dict(self.choices.options)
+        return {**self.results["methods"][self.choices.method]["defaults"], **self.choices.options}
 
     @property
     def setting(self) -> tuple[int | None, Any]:
@@ -324,12 +334,12 @@ class StudioState:
     def title(self) -> str:
         """Return the title under which the chosen method's points are listed."""
         lines = (self.results.get("frontier") or {"base": {}})["base"]
-        titles: list[str] = [title for title, line in lines.items() if line == self.choices.line]
-        return (titles or [self.results["methods"][self.choices.method]["title"]])[0]
+        usual: str = self.results["methods"][self.choices.method]["title"]
+        return next((title for title, line in lines.items() if line == self.choices.line), usual)
 
-    def _points(self) -> dict[str, Any] | None:
+    def _points(self) -> FrontierData | None:
         """Return the frontier if it has points of the chosen method; else None."""
-        frontier: dict[str, Any] | None = self.results.get("frontier")
+        frontier: FrontierData | None = self.results.get("frontier")
         if frontier is None or frontier["base"].get(self.title) != self.choices.line:
             return None
         return frontier
@@ -341,7 +351,7 @@ class StudioState:
             return None, None
         options = self._options
 
-        def is_chosen(each: Mapping[str, Any]) -> bool:
+        def is_chosen(each: PointData) -> bool:
             params = each["parameters"].items()
             return each["method"] == self.title and all(options.get(n) == v for n, v in params)
 
@@ -379,14 +389,14 @@ class StudioState:
             self._stopped_for = None
             self.work.stop()
 
-    def _begin(self, name: str, more: Mapping[str, Any], step: str) -> None:
+    def _begin(self, name: str, more: Mapping[str, object], step: str) -> None:
         # the answer may come when the steward has gone on, so what it is about is remembered
         self._requested = self.turn, step, self.choices, self._reading, more
         self.version += 1
         self.work.ask(name, WORDS["jobs"][name], {**self._reading, **vars(self.choices), **more})
 
     @property
-    def _reading(self) -> dict[str, Any]:
+    def _reading(self) -> dict[str, object]:
         """Return which table is open, and how it was read."""
         return {name: getattr(self, name) for name in _READING}
 
@@ -437,34 +447,36 @@ class StudioState:
         if name == "frontier":
             k, caps = more["tried"]
             tried = [(choices.line, k, cap) for cap in caps or [_NO_CAP]]
-            result = _joined(self.results.get("frontier"), result, choices.line, tried)
+            self.results[name] = _joined(self.results.get(name), cast(FrontierData, result), choices.line, tried)
+            return
         if name == "sample":
             # shown as outdated until those of another choice are there
             result["choices"] = choices
         self.results["proposed" if name == "propose" else name] = result
 
 
-def _joined(before: Mapping[str, Any] | None, after: dict[str, Any], line: Any, tried: list[Any]) -> dict[str, Any]:
+def _joined(before: FrontierData | None, after: FrontierData, line: Any, tried: list[Any]) -> FrontierData:
     """Return new frontier points merged with the earlier ones, which a restarted worker no longer has."""
     title = after["title"]
     if before is None:
-        return {**after, "base": {title: line}, "asked": tried}
+        return {**after, "base": {title: line}, "tried": tried}
     earlier_line = before["base"].get(title, line)
     # a setting that was tried again replaces its earlier point
     new = {_identity(each) for each in (*after["points"], *after["infeasible"])}
 
-    def is_valid(each: Mapping[str, Any]) -> bool:
+    def is_valid(each: PointData) -> bool:
         # one title stands for one method at a time
         return (earlier_line == line or each["method"] != title) and _identity(each) not in new
 
-    valid = [each for each in before["asked"] if earlier_line == line or each[0] != earlier_line]
+    valid = [each for each in before["tried"] if earlier_line == line or each[0] != earlier_line]
     return {
         **after,
-        **{part: [*filter(is_valid, before[part]), *after[part]] for part in ("points", "infeasible")},
+        "points": [*filter(is_valid, before["points"]), *after["points"]],
+        "infeasible": [*filter(is_valid, before["infeasible"]), *after["infeasible"]],
         "base": {**before["base"], title: line},
-        "asked": [*valid, *tried],
+        "tried": [*valid, *tried],
     }
 
 
-def _identity(each: Mapping[str, Any]) -> tuple[str, str]:
+def _identity(each: PointData) -> tuple[str, str]:
     return each["method"], str(sorted(each["parameters"].items()))

@@ -32,6 +32,7 @@ from ..notation import plain
 from ..plan.records import REDRAW
 from ..profiles import Profile
 from ..progress import cautions, compiling_noticed
+from ..release import ReleaseOptions
 from ..release.making import open_checked
 from ..report import pictures
 from ..report.figures import risk_rows
@@ -44,7 +45,7 @@ from ..workflow import methods
 from ..workflow.protect import guarding, protect
 from ..workflow.session import Session
 from . import WORDS
-from .state import Choices
+from .state import Choices, Public
 from .worker_client import describe, in_sentences, with_controls
 
 # records that the first step shows
@@ -59,7 +60,8 @@ _OF_CHOICE = ("frontier", "shares", "sample", "measure", "say", "write")
 _UNUSED = {"guard": "auto", "guard_people": None, "max_inference": None, "profile": "", "pseudonyms": False}
 
 Ask = Mapping[str, Any]
-Send = Callable[[dict[str, Any]], None]
+Answer = dict[str, object]
+Send = Callable[[Answer], None]
 
 
 class Worker:
@@ -78,11 +80,11 @@ class Worker:
         self._choices: Any = None
         self._measures: Any = None
 
-    def do(self, ask: Ask) -> dict[str, Any]:
+    def do(self, ask: Ask) -> Answer:
         """Return the answer to one request."""
         ask = {**ask, **_UNUSED} if ask.get("method") == "private-tree" else ask
         with compiling_noticed(lambda: self._progress(WORDS["work"]["compiling"], None)):
-            answer: dict[str, Any] = getattr(self, f"_{ask['do']}")(ask)
+            answer: Answer = getattr(self, f"_{ask['do']}")(ask)
         if ask["do"] in _OF_CHOICE:
             session = self._opened(ask)
             answer |= {"script": _script(session), "cautions": _for_page(session, session.cautions)}
@@ -91,16 +93,16 @@ class Worker:
     def _progress(self, step: str, share: float | None) -> None:
         self._send({"step": step, "share": share})
 
-    def _hello(self, ask: Ask) -> dict[str, Any]:
+    def _hello(self, ask: Ask) -> Answer:
         """Return a description of each method, for the page that offers them."""
         return {"methods": {name: _described(name) for name in methods.METHODS}}
 
-    def _demo(self, ask: Ask) -> dict[str, Any]:
+    def _demo(self, ask: Ask) -> Answer:
         """Write a table of synthetic people to a file."""
         write_table(make_people(ask["people"], seed=1), ask["path"])
         return self._open(ask)
 
-    def _open(self, ask: Ask) -> dict[str, Any]:
+    def _open(self, ask: Ask) -> Answer:
         # read anew even under the same name: the file may have changed
         self._session = None
         session = self._opened(ask)
@@ -174,7 +176,7 @@ class Worker:
             self._choices, self._measures = choices, None
         return session
 
-    def _propose(self, ask: Ask) -> dict[str, Any]:
+    def _propose(self, ask: Ask) -> Answer:
         """Return bounds and categories that the table suggests, for somebody to confirm as public knowledge."""
         session, schema = self._opened(ask), self._schema({**ask, "confirmed": False})
         inspection, columns = session.inspect(), {}
@@ -189,35 +191,39 @@ class Worker:
             "to_do": [each.replace(*WORDS["public"]["field"]) for each in inspection.unproposed(schema)],
         }
 
-    def _today(self, ask: Ask) -> dict[str, Any]:
+    def _today(self, ask: Ask) -> Answer:
         return self._opened(ask).today(self._schema(ask), attacks=ask["attacks"], progress=self._progress)
 
-    def _reasons(self, ask: Ask) -> dict[str, Any]:
+    def _reasons(self, ask: Ask) -> Answer:
         """Return for each method that can run with no setting the sentence by which a release would be refused."""
-        table, schema, reasons = self._opened(ask).table, self._schema({**ask, "confirmed": False}), {}
+        table, schema, reasons = self._opened(ask).table, self._schema({**ask, "confirmed": False}), Answer()
         for name in methods.METHODS:
             method = methods.make(name, {})
             try:
                 with cautions():
                     # what a guard that could be chosen allows is no reason
-                    open_checked(table, schema, method, guarding(method, REDRAW if method.guardable else None))
+                    guard = guarding(method, REDRAW if method.guardable else None)
+                    open_checked(table, schema, method, ReleaseOptions(guard=guard))
             except HedgerowError as error:
                 reasons[name] = in_sentences(error.message, error.hint, table.names)
         return reasons
 
-    def _sample(self, ask: Ask) -> dict[str, Any]:
+    def _sample(self, ask: Ask) -> Answer:
         """Return records of the table and what the chosen setting makes of them, on a sample of a long table."""
         choice, table = self._choose(ask).choice, self._opened(ask).table
         sample = evenly(np.arange(table.n_rows), SAMPLE)
-        seed: dict[str, Any] = {"random_state": 0}
-        method = choice.method.copy().set_params(**({"key": None} | seed if choice.method.draws else {}))
+        assert choice.method is not None
+        method = choice.method.copy()
         # the same draws at every setting: what differs is due to the setting
-        guard: dict[str, Any] = {"guard": choice.guard, "guard_people": choice.guard_people}
-        guard |= seed if methods.form_of(method, choice.guard) == REDRAW else {}
+        method.set_params(**({"key": None, "random_state": 0} if method.draws else {}))
+        seed = 0 if methods.form_of(method, choice.guard) == REDRAW else None
         people = pa.table({name: table.take(name, sample) for name in table.names})
         try:
             with cautions():
-                release = protect(people, choice.schema, method, progress=self._progress, **guard)
+                release = protect(
+                    people, choice.schema, method, guard=choice.guard, guard_people=choice.guard_people,
+                    random_state=seed, progress=self._progress,
+                )  # fmt: skip
         except (InfeasibleError, ParameterError, SchemaError, UnsupportedError) as error:
             return {"rows": len(sample), "reason": in_sentences(error.message, error.hint, table.names)}
         hiding, (one, two, *rest) = release.plan.guard, (*choice.schema.quasi, "", "")
@@ -232,15 +238,17 @@ class Worker:
             "drawn": [c.name for c in hiding.columns] if hiding is not None and hiding.form == REDRAW else [],
         }
 
-    def _frontier(self, ask: Ask) -> dict[str, Any]:
+    def _frontier(self, ask: Ask) -> Answer:
         """Try one k with several caps, and return the points together with those of earlier requests."""
         session = self._choose(ask)
         k, caps = ask["tried"]
-        tried: dict[str, Any] = {"k": [] if k is None else [k], "max_disclosure": caps}
-        points = session.frontier(**tried, keep=True, utility=ask["utility"], progress=self._progress)
-        return points.to_dict() | {"title": session.choice.method.title}
+        k = [] if k is None else [k]
+        points = session.frontier(k=k, max_disclosure=caps, keep=True, utility=ask["utility"], progress=self._progress)
+        method = session.choice.method
+        assert method is not None
+        return points.to_dict() | {"title": method.title}
 
-    def _shares(self, ask: Ask) -> dict[str, Any]:
+    def _shares(self, ask: Ask) -> Answer:
         return self._choose(ask).carried(progress=self._progress)
 
     def _protected(self, ask: Ask) -> Session:
@@ -249,7 +257,7 @@ class Worker:
             session.protect(progress=self._progress)
         return session
 
-    def _measure(self, ask: Ask) -> dict[str, Any]:
+    def _measure(self, ask: Ask) -> Answer:
         session = self._measured(ask, ask["attacks"])
         self._progress("drawing", None)
         return comparison(session)
@@ -265,12 +273,12 @@ class Worker:
             self._measures = measures
         return session
 
-    def _say(self, ask: Ask) -> dict[str, Any]:
+    def _say(self, ask: Ask) -> Answer:
         """Return only the command and the Python code, which are part of every answer."""
         self._choose(ask)
         return {}
 
-    def _write(self, ask: Ask) -> dict[str, Any]:
+    def _write(self, ask: Ask) -> Answer:
         session = self._protected(ask)
         if session.result("measure") is None:
             # every release has a report; attacks are in it where they were asked for
@@ -287,7 +295,7 @@ class Worker:
         }
 
 
-def _described(name: str) -> dict[str, Any]:
+def _described(name: str) -> Answer:
     """Return a method's title, purpose, options and defaults for the page."""
     method = methods.make(name, {})
     params = method.get_params(deep=False)
@@ -313,7 +321,7 @@ def _script(session: Session) -> dict[str, str]:
     return texts
 
 
-def comparison(session: Session) -> dict[str, Any]:
+def comparison(session: Session) -> Answer:
     """Return the comparison of release and original as data for a page, with pictures as SVG."""
     release, measured = session.release, session.result("measure")
     audit = measured.to_dict()
@@ -346,7 +354,7 @@ def _plan_of_groups(release: Any) -> Any:
     return None if release.method.is_private else release.plan
 
 
-def _declared(public: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+def _declared(public: Public) -> Mapping[str, Mapping[str, list[Any]]]:
     """Return the bounds and categories that were confirmed, as a schema takes them."""
     parts = ("bounds", "categories")
     return {part: {name: each[part] for name, each in public.items() if part in each} for part in parts}
@@ -366,16 +374,16 @@ def main() -> None:
     """Answer requests until standard input ends."""
     out = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # what a library prints is no answer
-    requests: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
+    requests: queue.SimpleQueue[Ask] = queue.SimpleQueue()
     # progress comes from threads, and half a line is no message
     lock, current, stopped = threading.Lock(), [0], set[int]()
 
-    def send(message: dict[str, Any]) -> None:
+    def send(message: Answer) -> None:
         with lock:
             out.write(json.dumps(message, allow_nan=False) + "\n")
             out.flush()
 
-    def report(message: dict[str, Any]) -> None:
+    def report(message: Answer) -> None:
         if current[0] in stopped:
             raise Cancelled("")
         send({"id": current[0], **message})
@@ -396,7 +404,7 @@ def main() -> None:
         ask = requests.get()
         current[0] = ask["id"]
         try:
-            answer: dict[str, Any] = {"result": worker.do(ask)}
+            answer: Answer = {"result": worker.do(ask)}
         # whatever happens, the studio gets an answer and goes on
         except BaseException as error:
             answer = {"error": describe(error)}

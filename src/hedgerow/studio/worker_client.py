@@ -43,7 +43,7 @@ class Job:
     share: float | None = None
     stopped: bool = False
     result: dict[str, Any] | None = None
-    error: dict[str, Any] | None = None
+    error: dict[str, object] | None = None
     done: threading.Event = field(default_factory=threading.Event)
 
 
@@ -68,7 +68,7 @@ class WorkerClient:
         """Return whether a job is running."""
         return self.job is not None and not self.job.done.is_set()
 
-    def ask(self, name: str, title: str, request: Mapping[str, Any]) -> Job:
+    def ask(self, name: str, title: str, request: Mapping[str, object]) -> Job:
         """Start a job and return it; the caller ensures that no other job is running."""
         assert not self.busy
         with self._lock:
@@ -143,13 +143,13 @@ class WorkerClient:
         job.done.set()
 
 
-def _send(process: Popen[str], message: Mapping[str, Any]) -> None:
+def _send(process: Popen[str], message: Mapping[str, object]) -> None:
     assert process.stdin is not None
     process.stdin.write(json.dumps(message) + "\n")
     process.stdin.flush()
 
 
-def _ended(code: int, stopped: bool) -> dict[str, Any]:
+def _ended(code: int, stopped: bool) -> dict[str, object]:
     """Return the error for a worker that ended before it sent an answer."""
     if stopped:
         return describe(Cancelled(""))
@@ -158,12 +158,12 @@ def _ended(code: int, stopped: bool) -> dict[str, Any]:
     return _failure("Ended", code=code) | {"kind": "Unexpected"}
 
 
-def _failure(kind: str, **values: Any) -> dict[str, Any]:
+def _failure(kind: str, **values: Any) -> dict[str, object]:
     words = WORDS["failures"][kind]
     return {"kind": kind, "message": words["message"].format(**values), "hint": words.get("hint")}
 
 
-def describe(error: BaseException) -> dict[str, Any]:
+def describe(error: BaseException) -> dict[str, object]:
     """Return an error as data for a page; a foreign error only by type, since its text may quote a value."""
     if isinstance(error, Cancelled):
         return _failure("Cancelled")

@@ -273,7 +273,7 @@ def in_preorder(grown: Nodes, rows: NodeRows, r: int, n_listed: int = 0) -> Grow
     )
 
 
-def renumbered(grown: Nodes) -> tuple[dict[str, Any], Ints]:
+def renumbered(grown: Nodes) -> tuple[dict[str, npt.NDArray[Any]], Ints]:
     """Return the nodes of a tree in pre-order, as fields of `Grown`, and each node's old number."""
     nodes = np.asfortranarray(grown.nodes)
     order = visit_order(nodes[:, COLUMN], nodes[:, LEFT], nodes[:, RIGHT])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, Required, TypedDict
 
 from ..notation import figure, percent
 from ..texts import text
@@ -24,6 +24,48 @@ LITTLE = 0.05
 PARTS = {0.1: "a tenth", 0.2: "a fifth", 0.25: "a quarter", 1 / 3: "a third"}
 # a point is recommended for so much less disclosure, at no more than so much utility lost
 STEP, LOSS = 0.05, 0.03
+
+
+class PointData(TypedDict, total=False):
+    """A point of a frontier as JSON, as far as advice goes by it; see `auditing.frontier.Point`.
+
+    Parameters
+    ----------
+    method : str
+        The title of the method, under which the frontier lists it.
+    parameters : mapping
+        What was varied, such as k and max_disclosure.
+    k : int or None
+        Fewest records of a group.
+    disclosure, utility : float
+        On the axes of the frontier, in [0, 1].
+    collapsed : bool
+        Whether the cap took most of what learners explain without it, which is `uncapped`.
+    reason : str
+        Why it cannot be had, of a point that is infeasible, which has no figures.
+    """
+
+    method: Required[str]
+    parameters: Required[Mapping[str, Any]]
+    k: int | None
+    disclosure: float
+    utility: float
+    collapsed: bool
+    uncapped: float | None
+    reason: str
+
+
+class FrontierData(TypedDict, total=False):
+    """A frontier as JSON: its points, and those that cannot be had.
+
+    The studio adds the method that each title stands for (`base`), and the method, k and cap of what was `tried`.
+    """
+
+    points: Required[list[PointData]]
+    infeasible: list[PointData]
+    title: str
+    base: dict[str, Any]
+    tried: list[tuple[Any, int | None, Any]]
 
 
 @dataclass(frozen=True)
@@ -47,14 +89,14 @@ class Advice:
     title: str
     why: str
     leave_out: str | None = None
-    take: Mapping[str, Any] | None = field(default=None)
+    take: Mapping[str, object] | None = field(default=None)
     grid: tuple[str, Sequence[float]] | None = None
 
 
 def advise(
     today: Mapping[str, Any] | None,
-    frontier: Mapping[str, Any] | None = None,
-    chosen: Mapping[str, Any] | None = None,
+    frontier: FrontierData | None = None,
+    chosen: PointData | None = None,
     shares: Mapping[str, Any] | None = None,
 ) -> list[Advice]:
     """Return recommendations: a better setting from the frontier, and columns to coarsen or leave out.
@@ -98,7 +140,7 @@ def listed(names: Sequence[str]) -> str:
 
 
 def _from_columns(today: Mapping[str, Any]) -> Iterator[Advice]:
-    rows: Sequence[Mapping[str, Any]] = today.get("influence") or []
+    rows = today.get("influence") or []
     if len(rows) < 2:  # the only column that is known cannot be left out
         return
     # equal ones by name: advice does not depend on the order of columns
@@ -119,8 +161,8 @@ def _from_shares(shares: Mapping[str, Any]) -> Iterator[Advice]:
     columns, today = shares["columns"], percent(shares["explained"], 0)
 
     def effect(share: float, explained: float) -> str:
-        left, sensitive = percent(max(explained, 0.0), 0), listed(shares["sensitive"])
-        return _say("effect", part=_part(share), sensitive=sensitive, explained=left, today=today)
+        remains, sensitive = percent(max(explained, 0.0), 0), listed(shares["sensitive"])
+        return _say("effect", part=_part(share), sensitive=sensitive, explained=remains, today=today)
 
     top = columns[0]
     name = top["column"]
@@ -141,7 +183,7 @@ def _part(share: float) -> str:
     return PARTS[near] if abs(near - share) <= 0.02 else percent(share, 0)
 
 
-def _from_points(frontier: Mapping[str, Any], chosen: Mapping[str, Any]) -> Iterator[Advice]:
+def _from_points(frontier: FrontierData, chosen: PointData) -> Iterator[Advice]:
     d, u = chosen["disclosure"], chosen["utility"]
     others = [p for p in frontier["points"] if p["method"] == chosen["method"]]
     if chosen.get("collapsed"):
@@ -167,7 +209,7 @@ def _from_points(frontier: Mapping[str, Any], chosen: Mapping[str, Any]) -> Iter
     yield Advice(f"Take {setting(best['parameters'])}", why, take=best["parameters"])
 
 
-def setting(parameters: Mapping[str, Any]) -> str:
+def setting(parameters: Mapping[str, object]) -> str:
     """Return parameters as short text for the steward, such as "k 10, cap 0.5".
 
     Examples
@@ -178,7 +220,7 @@ def setting(parameters: Mapping[str, Any]) -> str:
     texts = []
     for name, value in parameters.items():
         if name == "max_disclosure":
-            texts.append("no cap" if value is None or value >= 1 else f"cap {value:g}")
+            texts.append(f"cap {value:g}" if isinstance(value, (int, float)) and value < 1 else "no cap")
         elif value is not None:
             texts.append(f"{name} {value:g}" if isinstance(value, (int, float)) else f"{name} {value}")
     return ", ".join(texts)

@@ -110,7 +110,7 @@ class Inspection:
             if not column.is_number and name not in schema.categories and column.n_values > _MOST_CATEGORIES
         }
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return the inspection as plain data."""
         return {
             "rows": self.rows,

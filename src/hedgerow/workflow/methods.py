@@ -6,10 +6,11 @@ row of ``options.toml``. The class of a method says which options it takes.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pkgutil import resolve_name
 from typing import Any
 
+from .. import facade
 from ..errors import ParameterError, UnsupportedError, did_you_mean
 from ..texts import read_toml
 from .options import fits, number, quoted, rows, split
@@ -26,7 +27,7 @@ OPTIONS = rows("methods")
 _ROWS = {row.name: row for row in OPTIONS}
 
 
-def make(name: str, options: Mapping[str, Any]) -> Any:
+def make(name: str, options: Mapping[str, object]) -> facade.Method:
     """Return a method with the given options; raise ParameterError for an option that it does not have.
 
     Parameters
@@ -45,7 +46,7 @@ def make(name: str, options: Mapping[str, Any]) -> Any:
         similar = did_you_mean(name, METHODS)
         listed = ", ".join(METHODS)
         raise ParameterError(f"unknown method {name!r}{similar}", hint=f"the methods are {listed}")
-    method = resolve_name(METHODS[name])()
+    method: facade.Method = resolve_name(METHODS[name])()
     foreign = [option for option in options if option not in method.get_params()]
     if foreign:
         flags = ", ".join("--" + option.replace("_", "-") for option in foreign)
@@ -53,19 +54,19 @@ def make(name: str, options: Mapping[str, Any]) -> Any:
     return method.set_params(**_parsed(options))
 
 
-def form_of(method: Any, guard: str | None) -> str | None:
+def form_of(method: facade.Method, guard: str | None) -> str | None:
     """Return how exact values are hidden, "runs" or "redraw"; None if they are released."""
     if guard == "auto":
         return method.usual_guard
     return None if guard == "none" else guard
 
 
-def _parsed(options: Mapping[str, Any]) -> dict[str, Any]:
+def _parsed(options: Mapping[str, object]) -> dict[str, object]:
     """Return method parameters from options, with the texts of caps and known negations parsed."""
     params = dict(options)
-    if "caps" in params:
+    if isinstance(caps := params.get("caps"), (list, tuple)):
         # from the right, for a value may hold a colon
-        pairs = [entry.rpartition(":") for entry in params["caps"]]
+        pairs = [entry.rpartition(":") for entry in caps]
         try:
             params["caps"] = {name: number(cap) for name, _, cap in pairs}
         except ValueError:
@@ -76,18 +77,19 @@ def _parsed(options: Mapping[str, Any]) -> dict[str, Any]:
     return params
 
 
-def _unparsed(params: Mapping[str, Any]) -> dict[str, Any]:
+def _unparsed(params: Mapping[str, object]) -> dict[str, object]:
     """Return options from method parameters; this is the inverse of `_parsed`."""
     options = dict(params)
-    if isinstance(options.get("caps"), Mapping):
-        options["caps"] = [f"{name}:{cap!r}" for name, cap in options["caps"].items()]
-    names = options.get("known_negations")
-    if names is not None:
-        options["known_negations"] = str(names) if isinstance(names, (int, str)) else ",".join(map(quoted, names))
+    if isinstance(caps := options.get("caps"), Mapping):
+        options["caps"] = [f"{name}:{cap!r}" for name, cap in caps.items()]
+    if isinstance(names := options.get("known_negations"), (int, str)):
+        options["known_negations"] = str(names)
+    elif isinstance(names, Iterable):
+        options["known_negations"] = ",".join(map(quoted, names))
     return options
 
 
-def name_of(method: Any) -> str:
+def name_of(method: facade.Method) -> str:
     """Return the command-line name of a method; raise UnsupportedError if it has none."""
     cls = type(method).__name__
     name = next((name for name, each in METHODS.items() if each.endswith(f":{cls}")), None)
@@ -96,7 +98,7 @@ def name_of(method: Any) -> str:
     return name
 
 
-def changed(method: Any) -> dict[str, Any]:
+def changed(method: facade.Method) -> dict[str, object]:
     """Return the parameters of a method that differ from its defaults, except the schema; epsilon is always said."""
     defaults = type(method)().get_params(deep=False)
     return {
@@ -107,7 +109,7 @@ def changed(method: Any) -> dict[str, Any]:
     }
 
 
-def options_of(method: Any) -> dict[str, Any]:
+def options_of(method: facade.Method) -> dict[str, object]:
     """Return the options that recreate a method, except its key.
 
     Raises
@@ -136,11 +138,11 @@ def _is_sayable(value: Any, kind: type) -> bool:
     return fits(value, kind) and (kind is not list or split(value) == value)
 
 
-def _listed(value: Any) -> Any:
+def _listed(value: object) -> object:
     return list(value) if isinstance(value, tuple) else value
 
 
-def words(method: Any) -> list[str]:
+def words(method: facade.Method) -> list[str]:
     """Return a method and its options, except its key, as words of a command line."""
     values = options_of(method)
     return [name_of(method), *(w for name, value in values.items() for w in _ROWS[name].words(value))]

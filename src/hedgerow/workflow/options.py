@@ -59,7 +59,7 @@ class Option:
         """Return the words of a command line that set the option to a value."""
         if isinstance(value, bool):
             return [self.switch.split("/")[not value]]
-        texts = [str(each) for each in _listed(value)]
+        texts = [str(each) for each in (value if isinstance(value, list) else [value])]
         short = min((*self.flags, self.long), key=len)
         # what begins with a dash would be read as a flag of its own
         words = ([f"{self.long}={text}"] if text.startswith("-") else [short, text] for text in texts)
@@ -90,10 +90,6 @@ def fits(value: Any, kind: type) -> bool:
     if kind is float:
         return isinstance(value, (int, float)) and not isinstance(value, bool)
     return isinstance(value, kind) and (kind is bool or not isinstance(value, bool))
-
-
-def _listed(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else [value]
 
 
 def split(value: str | Sequence[str]) -> list[str]:
@@ -145,7 +141,7 @@ def schema_from(options: Mapping[str, Any], folder: Path = Path()) -> Schema:
     """
     base = Schema.from_toml(Path(options["schema"])) if options.get("schema") else Schema()
     names = (*ROLE_FIELDS, *SURVEY, "together", "rest", *READING_FIELDS)
-    fields: dict[str, Any] = {name: options[name] for name in names if name in options}
+    fields = {name: options[name] for name in names if name in options}
     # none says that every row is one, and is not the same as saying nothing
     if "unit" in options:
         fields["unit"] = None if options["unit"] in ("none", EVERY_ROW) else options["unit"]
@@ -175,14 +171,14 @@ def check_hierarchies(table: Any, schema: Schema) -> None:
             hierarchy.check(values, name)
 
 
-def plan_read_as(plan: Plan, options: Mapping[str, Any]) -> Plan:
+def plan_read_as(plan: Plan, options: Mapping[str, object]) -> Plan:
     """Return the plan with the options' settings for reading files in place of its own."""
     names = [name for name in READING_FIELDS if name in options]
-    checked = Schema(**{name: options[name] for name in names})  # refuses unknown encodings
+    checked = Schema.from_mapping({name: options[name] for name in names})  # refuses unknown encodings
     return replace(plan, **{name: getattr(checked, name) for name in names})
 
 
-def _grid(entries: Iterable[str]) -> dict[str, Any]:
+def _grid(entries: Iterable[str]) -> dict[str, str | list[float | str]]:
     """Return the cut points by column; a text without a column name belongs to the column before it."""
     points: dict[str, list[str]] = {}
     for entry in entries:
@@ -200,7 +196,7 @@ def _grid(entries: Iterable[str]) -> dict[str, Any]:
     }
 
 
-def _bounds(entries: Iterable[str]) -> dict[str, Any]:
+def _bounds(entries: Iterable[str]) -> dict[str, list[int | float | str]]:
     """Return the two bounds by column; whole numbers stay whole, for they say that all of its numbers are."""
     return {c: [bound(c, end) for end in text.split(":", 1)] for c, text in _by_column(entries, "bounds").items()}
 

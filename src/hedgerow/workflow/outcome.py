@@ -44,7 +44,8 @@ def outcome(release: Release | PrivateRelease, measured: Audit | None = None) ->
         # classes of equal cells say nothing here: the recoding tells what was done
         lines = [*head, _say("altered", records=records, checks=checks), release.recoding_in_words(), *shifted]
         return lines + _linked(measured) + _inferred(release, measured)
-    counts = {"groups": groups["groups"], "smallest": groups["smallest"], "people": _who(numbers)}
+    who = _who(numbers["people"], numbers["households"])
+    counts = {"groups": groups["groups"], "smallest": groups["smallest"], "people": who}
     lines = [*head, *rows, _say("groups", **counts, records=records, checks=checks)]
     if disclosure is not None:
         figures = {name: figure(disclosure[name]) for name in ("mean_over_records", "worst")}
@@ -73,9 +74,9 @@ def _unaudited(release: Release | PrivateRelease) -> Any:
     return {"table": {"yardstick": "", **table}, "unbounded": [*figures.get("unbounded", ()), *clauses]}
 
 
-def _who(numbers: dict[str, Any]) -> str:
+def _who(people: int | None, households: int | None) -> str:
     """Return the number of people and households in the smallest group as text; empty if not counted."""
-    counts = [f"{numbers[w]:,} {w}" for w in ("people", "households") if numbers[w] is not None]
+    counts = [f"{n:,} {of}" for n, of in ((people, "people"), (households, "households")) if n is not None]
     return f" ({', '.join(counts)})" if counts else ""
 
 

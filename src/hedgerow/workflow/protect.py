@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, overload
 
@@ -21,7 +20,7 @@ from ..notation import figure
 from ..plan.records import REDRAW, RUNS
 from ..profiles import Profile
 from ..progress import Progress, caution, cautions, telling
-from ..release import Release, make_release
+from ..release import Release, ReleaseOptions, make_release
 from ..release.private_release import PrivateRelease, make_private
 from ..schema import SCHEMA, Schema
 from ..texts import refusal, text
@@ -172,17 +171,16 @@ def protect(
         }  # fmt: skip
         if names := ", ".join(name for name, is_given in refused.items() if is_given):
             raise UnsupportedError(text("private", "refused", names=names), hint="leave it out")
-        return make_private(people, schema, method, progress, name=engine, memory=memory)
+        return make_private(people, schema, method, ReleaseOptions(engine=engine, memory=memory), progress)
     secret = Secret.from_value(pseudonym_key)
     if profile is not None:
         method = stronger(profile, method)
-    making: dict[str, Any] = {
-        "secret": secret, "guard": guarding(method, guard, guard_people, key, random_state),
-        "keep_order": keep_order, "parts": parts, "progress": progress,
-    }  # fmt: skip
+    options = ReleaseOptions(
+        secret=secret, guard=guarding(method, guard, guard_people, key, random_state), keep_order=keep_order,
+        parts=parts, engine=engine, memory=memory,
+    )  # fmt: skip
     if max_inference is None:
-        making |= {"name": engine, "memory": memory}
-        release = make_release(people, schema, method, **making)
+        release = make_release(people, schema, method, options, progress)
     else:
         if engine not in ("auto", "memory"):
             raise UnsupportedError(
@@ -191,7 +189,7 @@ def protect(
             )
         # refuses tables that only another engine holds
         chosen(people, ("memory",), "max_inference")
-        release = _within(people, schema, method, max_inference, making)
+        release = _within(people, schema, method, max_inference, options, progress)
     if profile is not None:
         bind_profile(release, profile, progress=progress)
     return release
@@ -214,7 +212,7 @@ def guarding(
     if guard is not None:
         check_one_of("guard", guard, ("auto", "none", RUNS, REDRAW))
     form = form_of(method, guard)
-    unused: dict[str, Any] = {} if form else {"guard_people": guard_people}
+    unused: dict[str, object] = {} if form else {"guard_people": guard_people}
     unused |= {} if form == REDRAW else {"key": key, "random_state": random_state}
     if names := ", ".join(name for name, value in unused.items() if value is not None):
         why = "draws, and runs are not drawn" if form else "a guard, and exact values are released"
@@ -227,7 +225,10 @@ def guarding(
     return GuardOptions.from_method(method, form, guard_people, Key.from_key_or_seed(key, random_state))
 
 
-def _within(people: Any, schema: Schema, method: Method, max_inference: float, making: Mapping[str, Any]) -> Release:
+def _within(
+    people: Any, schema: Schema, method: Method, max_inference: float, options: ReleaseOptions,
+    progress: Progress | None,
+) -> Release:  # fmt: skip
     """Return the first release that meets the bound, trying the method and then its stricter settings.
 
     Raises
@@ -238,14 +239,14 @@ def _within(people: Any, schema: Schema, method: Method, max_inference: float, m
     bound = InferenceBound(max_inference)
     if not schema.sensitive:
         raise ParameterError("max_inference needs a sensitive column", hint="name what an intruder wants to know")
-    table, progress = read(people, schema=schema), making["progress"]
+    table = read(people, schema=schema)
     # what stricter settings change, which tells one trial from another
     moving = moved(method.get_params(deep=False))
     tried: list[tuple[float, str]] = []
     for rung in (method, *method.stricter()):
         try:
             with cautions():  # of a release that may not be taken
-                release = make_release(table, schema, rung, **making)
+                release = make_release(table, schema, rung, options, progress)
         except (InfeasibleError, ParameterError):
             if not tried:
                 raise  # what was asked cannot be had; a stricter setting that cannot be ends it
@@ -258,7 +259,7 @@ def _within(people: Any, schema: Schema, method: Method, max_inference: float, m
             for text in release.cautions:
                 caution(text)
             return release
-        values: Mapping[str, Any] = rung.get_params(deep=False)
+        values = rung.get_params(deep=False)
         setting = ", ".join(f"{name}={values[name]}" for name in moving) or type(rung).__name__
         tried.append((check.reached, setting))
     lowest, setting = min(tried)
@@ -267,7 +268,7 @@ def _within(people: Any, schema: Schema, method: Method, max_inference: float, m
     )
 
 
-def stronger(profile: str | Path | Profile, method: Method, is_chosen: bool | None = None) -> Any:
+def stronger(profile: str | Path | Profile, method: Method, is_chosen: bool | None = None) -> Method:
     """Return the method with the k and the cells that a profile requires; warn of what was changed.
 
     `is_chosen` means that the user chose the method's k; by default that is assumed if k differs
@@ -279,8 +280,8 @@ def stronger(profile: str | Path | Profile, method: Method, is_chosen: bool | No
     if is_chosen is None:
         is_chosen = k != type(method)().get_params(deep=False).get("k")
     strengthened = profile.strengthened(method, given=is_chosen)
-    if strengthened.get_params(deep=False).get("k") != k:
-        caution(f"k was raised to {strengthened.k}: {profile.title} requires it")
+    if (raised := strengthened.get_params(deep=False).get("k")) != k:
+        caution(f"k was raised to {raised}: {profile.title} requires it")
     if profile.k > 1 and getattr(method, "in_rows", False):
         caution(f"groups are released as means, not as drawn rows: {profile.title} counts equal rows")
         strengthened.set_params(cells="means")

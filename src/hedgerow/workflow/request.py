@@ -9,6 +9,7 @@ from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
+from .. import facade
 from ..key import Key, Secret
 from ..schema import Schema
 from . import methods
@@ -72,7 +73,7 @@ class Request:
     """
 
     schema: Schema
-    method: Any
+    method: facade.Method | None
     pseudonym_key: str | Path | bytes | None = field(default=None, repr=False)
     guard: str | None = "auto"
     guard_people: int | None = None
@@ -83,7 +84,7 @@ class Request:
     keep_order: bool = False
     parts: bool = False
     path: Path | None = None
-    measured: Mapping[str, Any] | None = None
+    measured: Mapping[str, object] | None = None
     out: Path | None = None
     escape: bool = True
     mapping: bool = False

@@ -10,6 +10,7 @@ from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
+from .. import facade
 from ..errors import UnsupportedError
 from ..hierarchy import Hierarchy
 from ..plan.records import REDRAW
@@ -53,7 +54,7 @@ def command_line(request: Request, schema_file: str | Path | None = None) -> str
         # the mark is quoted, so that the shell expands nothing in between
         text = f" {stream}<<'{_END}'\n{schema.to_toml()}{_END}"
     if schema_file is not None:
-        values: dict[str, Any] = {"schema": as_argument(schema_file)}
+        values: dict[str, object] = {"schema": as_argument(schema_file)}
     else:
         values = {role: ",".join(getattr(schema, role)) for role in ROLE_FIELDS if getattr(schema, role)}
         values |= {"rest": schema.rest} if schema.rest != Schema.rest else {}
@@ -96,7 +97,7 @@ def is_sayable(schema: Schema) -> bool:
     return all(map(_PLAIN_NAME.match, [*names, schema.person or "none"]))
 
 
-def _key(request: Request) -> dict[str, Any]:
+def _key(request: Request) -> dict[str, object]:
     """Return the options for the keys of method, guard and pseudonyms, which must be in the same file."""
     method, pseudonym_key = request.method, request.pseudonym_key
     method_key = method.get_params(deep=False).get("key") if method is not None else None
@@ -109,11 +110,11 @@ def _key(request: Request) -> dict[str, Any]:
         raise UnsupportedError(
             "the command line takes one key file, and two were given", hint="use the Python code instead"
         )
-    values: dict[str, Any] = {"pseudonyms": True} if pseudonym_key is not None else {}
+    values: dict[str, object] = {"pseudonyms": True} if pseudonym_key is not None else {}
     return values | ({"key_file": as_argument(secrets[0])} if secrets else {})
 
 
-def _report(measured: Mapping[str, Any] | None, chosen: str | Path | None) -> dict[str, Any]:
+def _report(measured: Mapping[str, object] | None, chosen: str | Path | None) -> dict[str, object]:
     """Return the options of the report, without those that follow from ``--attacks``."""
     if measured is None and chosen is None:
         return {"report": False}
@@ -127,7 +128,7 @@ def _report(measured: Mapping[str, Any] | None, chosen: str | Path | None) -> di
             hint="use hedgerow audit on the release, or the Python code",
         )
     attacks = bool(measured["attacks"])
-    values: dict[str, Any] = {"attacks": True} if attacks else {}
+    values: dict[str, object] = {"attacks": True} if attacks else {}
     # what follows from --attacks needs no flag of its own
     for name in ("learning", "inference"):
         if measured.get(name) is not None and bool(measured[name]) != attacks:
@@ -148,7 +149,8 @@ def python(request: Request) -> str:
     """
     needed: set[str] = set()
     lines = [] if request.path is None else [f"people = {str(request.path)!r}"]
-    lines += ["schema = " + _schema(request.schema, needed)]
+    lines += ["schema = hr.Schema(", *(f"    {each}," for each in _keywords(request.schema.changed(), needed)), ")"]
+    assert request.method is not None
     words = ["people", "schema", f"hr.{_method(request.method, needed)}"]
     if isinstance(request.pseudonym_key, bytes):
         raise UnsupportedError(
@@ -171,17 +173,13 @@ def python(request: Request) -> str:
     return "\n".join([*_notes(request), *heads, "", *lines]) + "\n"
 
 
-def _keywords(values: Mapping[str, Any], needed: set[str]) -> list[str]:
+def _keywords(values: Mapping[str, object], needed: set[str]) -> list[str]:
     return [f"{name}={_literal(value, needed)}" for name, value in values.items()]
 
 
-def _method(method: Any, needed: set[str]) -> str:
+def _method(method: facade.Method, needed: set[str]) -> str:
     name_of(method)  # only methods that hedgerow itself has
     return f"{type(method).__name__}({', '.join(_keywords(changed(method), needed))})"
-
-
-def _schema(schema: Schema, needed: set[str]) -> str:
-    return "\n".join(["hr.Schema(", *(f"    {words}," for words in _keywords(schema.changed(), needed)), ")"])
 
 
 def _literal(value: Any, needed: set[str]) -> str:

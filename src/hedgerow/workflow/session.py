@@ -94,8 +94,8 @@ class Session:
         schema: Schema | None = None,
         method: Method | None = None,
     ) -> None:
-        self._results: dict[str, Any] = {}
-        self._settings: dict[str, Mapping[str, Any]] = {}
+        self._results: dict[str, object] = {}
+        self._settings: dict[str, Mapping[str, object]] = {}
         self._cancelled = threading.Event()
         self.cautions: list[str] = []
         self._prepared: Prepared | None = None
@@ -148,7 +148,7 @@ class Session:
     @property
     def table(self) -> Table:
         """Return the table as read."""
-        return self._results["open"]
+        return self.result("open")
 
     @property
     def choice(self) -> Request:
@@ -268,16 +268,10 @@ class Session:
             method = stronger(profile, method)
         guarding(method, **guard)  # what cannot be done is refused before the work
         request = Request(
-            schema=schema,
-            method=method,
-            pseudonym_key=pseudonym_key,
-            max_inference=max_inference,
-            profile=profile,
-            keep_order=keep_order,
-            parts=parts,
-            path=self.path,
+            schema=schema, method=method, pseudonym_key=pseudonym_key, max_inference=max_inference, profile=profile,
+            keep_order=keep_order, parts=parts, path=self.path,
             **({**guard, "guard": None} if guard.get("guard") == "none" else guard),
-        )
+        )  # fmt: skip
         request.secret()  # a key that is none is refused now, not after the work
         # points of the same schema hold for every method and k
         points: Frontier | None = self.result("frontier")
@@ -328,9 +322,10 @@ class Session:
 
         The release is made again without each of them; see `hedgerow.auditing.column_ablation`.
         """
-        choice = self.choice
+        schema, method = self.choice.schema, self.choice.method
+        assert method is not None
         with self._running(progress) as report:
-            return shares(self._ready(choice.schema), choice.method, report)
+            return shares(self._ready(schema), method, report)
 
     def _ready(self, schema: Schema) -> Prepared:
         """Return the table prepared for frontier searches, cached for the next search."""
@@ -342,9 +337,7 @@ class Session:
         """Choose the settings of one point of the frontier."""
         points: Frontier = self._require("frontier", "frontier()")
         request: Request | None = self.result("choose")
-        more: dict[str, Any] = {}
-        if request is not None:
-            more = {"pseudonym_key": request.pseudonym_key, **request.changed((*CHOICE, *DRAWING))}
+        more = {} if request is None else request.changed(("pseudonym_key", *CHOICE, *DRAWING))
         # the point was searched under this bound, so it is chosen with it
         if points.max_inference is not None:
             more["max_inference"] = points.max_inference
@@ -389,8 +382,8 @@ class Session:
             The release does not meet the profile that was chosen.
         """
         release, profile = self.release, self.choice.profile
-        settings: dict[str, Any] = {"attacks": attacks, "learning": learning}
-        settings |= {"profile": profile, **more} if profile is not None else more
+        bound = {} if profile is None else {"profile": profile}
+        settings = {"attacks": attacks, "learning": learning, **bound, **more}
         with self._running(progress) as report:
             measured = audit(self.table, release, progress=report, **settings)
         if profile is not None and settings["profile"] == profile:
@@ -415,16 +408,17 @@ class Session:
         report. See `Release.write`. A chosen profile is judged first, if it was not yet.
         """
         release, profile = self.release, self.choice.profile
-        settings: dict[str, Any] = {"escape": escape, "mapping": mapping, "public": public, "sign": sign}
         with self._running(progress, final=True) as report:  # a folder that is there stays
             if profile is not None and "profile" not in release.plan.parameters:
                 bind_profile(release, profile, progress=report)
-            measured = self.result("measure")
-            out = release.write(folder, force=force, measured=measured, progress=report, **settings)
-        settings |= {name: None if path is None else Path(path) for name, path in (("public", public), ("sign", sign))}
+            out = release.write(
+                folder, force=force, escape=escape, measured=self.result("measure"), mapping=mapping, public=public,
+                progress=report, sign=sign,
+            )  # fmt: skip
+        public, sign = (None if path is None else Path(path) for path in (public, sign))
         # what the report was made from, so that a script measures the same
-        settings["measured"] = self._settings.get("measure")
-        self._keep("write", replace(self.choice, out=out, **settings))
+        request = replace(self.choice, measured=self._settings.get("measure"), public=public, sign=sign)
+        self._keep("write", replace(request, out=out, escape=escape, mapping=mapping))
         return out
 
     @takes(schema_file=PATH)

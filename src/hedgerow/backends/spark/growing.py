@@ -115,7 +115,7 @@ class Signposts:
         The layout of the rows that are routed.
     """
 
-    def __init__(self, tree: Mapping[str, Any], label: Ints, records: Records) -> None:
+    def __init__(self, tree: Mapping[str, NDArray[Any]], label: Ints, records: Records) -> None:
         column, predictors = tree["column"], records.predictors
         is_subset = (column >= 0) & ~predictors.ordered[np.maximum(column, 0)]
         nodes = np.flatnonzero(is_subset)

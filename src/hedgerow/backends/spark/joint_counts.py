@@ -55,7 +55,7 @@ def paired(
     assert isinstance(released, SparkTable)
     maker = released.maker
     if plan is not None:
-        columns = transform(plan, original).columns.values()
+        columns: Any = transform(plan, original).columns.values()
         maker = next((column.maker for column in columns), Maker(()))
     before = [n for n in names if n in original.names]
     after = [n for n in names if n in released.names]

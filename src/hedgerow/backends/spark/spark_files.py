@@ -207,8 +207,8 @@ def release(table: Table, change: Change) -> ReleasedTable:
     if isinstance(table, Gathered):
         return _released_here(table, change)
     assert isinstance(table, SparkTable)
-    columns: Mapping[str, Any] = change.columns
-    if refused := [name for name, column in columns.items() if not isinstance(column, SparkColumn)]:
+    columns = {name: column for name, column in change.columns.items() if isinstance(column, SparkColumn)}
+    if refused := [name for name in change.columns if name not in columns]:
         raise UnsupportedError(
             f"these columns cannot be replaced on a cluster: {', '.join(map(repr, refused))}",
             hint='use engine="memory" (--engine memory)',
@@ -279,7 +279,7 @@ def _released_here(table: Gathered, change: Change) -> ReleasedTable:
 
 
 def _types_of(
-    table: SparkTable, columns: Mapping[str, Any], places: Mapping[str, str]
+    table: SparkTable, columns: Mapping[str, SparkColumn | ReleasedCodes], places: Mapping[str, str]
 ) -> tuple[list[Any], list[tuple[str, pa.DataType]]]:
     """Return the fields of a released frame, named by `places`, and each column's type in a file."""
     from pyspark.sql import types as t

@@ -59,7 +59,7 @@ class PrivatePlan:
     method: str = "PrivateTree"
 
     @property
-    def parameters(self) -> dict[str, Any]:
+    def parameters(self) -> dict[str, float]:
         """Return the parameters of the method."""
         return {"epsilon": float(Fraction(self.epsilon)), "records": self.records}
 
@@ -98,7 +98,7 @@ class PrivatePlan:
         """Return what was done and promised, in words."""
         return text("private_tree", "explain", leaves=len(self.measured.leaves), **self.meaning)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Return the plan as plain JSON data."""
         measured = self.measured
         data = {**vars(self), "columns": [vars(column) for column in self.columns]}

@@ -133,7 +133,7 @@ class TreePatternPreserving(Method):
         """Return an unfitted copy of the method that keeps the user's fitted trees."""
         return self.copy().set_output(transform=self._own_output)
 
-    def _answers(self, y: Any, columns: Sequence[str]) -> dict[str, Any]:
+    def _answers(self, y: Any, columns: Sequence[str]) -> dict[str, pa.ChunkedArray]:
         """Return the response as {name: values}, named after y, else by `response`, else "response"."""
         array = as_array(y)
         table = read(y if array is None else array).arrow

@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePath
-from typing import Any
+from typing import Any, Literal, Required, TypedDict, cast
 
 import numpy as np
 import pyarrow as pa
@@ -54,9 +54,53 @@ class Verification:
         return "identical" if self.identical else self.difference
 
 
+class NodeData(TypedDict, total=False):
+    """A node of a published tree: its path of L and R, its records, its prediction, and its split if it has one.
+
+    A split is of a column (`attribute`), at a threshold or with the released categories of both sides.
+    """
+
+    path: Required[str]
+    n: Required[int]
+    value: Required[list[float]]
+    attribute: str
+    threshold: float
+    left: list[str]
+    right: list[str]
+
+
+# of a tree its nodes, in order of creation
+TreeData = dict[Literal["nodes"], list[NodeData]]
+
+
+class ModelData(TypedDict):
+    """The content of model.json.
+
+    Parameters
+    ----------
+    n_records : int
+        Records that the trees were grown on.
+    reached : mapping
+        The smallest group (`k`), the largest of `l` that holds, and the `sensitive` columns.
+    response : mapping
+        Its `name`, and its `classes` if it has some.
+    predictors : list of mapping
+        As `predictor_to_json` returns them.
+    models : list of mapping
+        Each with its settings, `n_splits` and `trees`, a list of TreeData.
+    """
+
+    hedgerow_model: int
+    n_records: int
+    reached: Mapping[str, Any]
+    response: Mapping[str, Any]
+    predictors: list[Mapping[str, Any]]
+    models: Sequence[Mapping[str, Any]]
+
+
 def tree_to_json(
     tree: BuiltTree, columns: Sequence[Predictor], groups: Sequence[NDArray[np.int32]] | None = None
-) -> dict[str, Any]:
+) -> TreeData:
     """Return a tree as plain data: its nodes in order of creation, categories by their released labels.
 
     `groups` maps original categories to released ones; it is needed if the tree was
@@ -70,7 +114,7 @@ def tree_to_json(
 
     nodes = []
     for node in tree.nodes:
-        entry: dict[str, Any] = {"path": node.path, "n": node.n, "value": list(node.value)}
+        entry: NodeData = {"path": node.path, "n": node.n, "value": list(node.value)}
         if node.feature >= 0:
             column = columns[node.feature]
             entry["attribute"] = column.name
@@ -83,7 +127,7 @@ def tree_to_json(
     return {"nodes": nodes}
 
 
-def predictor_to_json(column: Predictor) -> dict[str, Any]:
+def predictor_to_json(column: Predictor) -> dict[str, object]:
     """Return a released predictor as plain data: name, kind, labels, and the labels that a split may isolate."""
     if column.numeric:
         unit = {"unit": column.unit} if column.unit else {}
@@ -98,24 +142,19 @@ def predictor_to_json(column: Predictor) -> dict[str, Any]:
 
 
 def model_to_json(
-    descriptions: Sequence[Mapping[str, Any]],
+    descriptions: Sequence[Mapping[str, object]],
     trees: Sequence[Sequence[BuiltTree]],
     columns: Sequence[Predictor],
     groups: Sequence[NDArray[np.int32]],
-    response: Mapping[str, Any],
+    response: Mapping[str, object],
     n: int,
-    reached: Mapping[str, Any],
-) -> dict[str, Any]:
+    reached: Mapping[str, object],
+) -> ModelData:
     """Return the content of the model file as plain data, for trees built on the original table."""
-    models = []
-    for description, grown in zip(descriptions, trees, strict=True):
-        models.append(
-            {
-                **description,
-                "n_splits": sum(t.n_splits for t in grown),
-                "trees": [tree_to_json(t, columns, groups) for t in grown],
-            }
-        )
+    models = [
+        {**each, "n_splits": sum(t.n_splits for t in grown), "trees": [tree_to_json(t, columns, groups) for t in grown]}
+        for each, grown in zip(descriptions, trees, strict=True)
+    ]
     return {
         "hedgerow_model": VERSION,
         "n_records": n,
@@ -126,12 +165,12 @@ def model_to_json(
     }
 
 
-def dumps(model: Mapping[str, Any]) -> str:
+def dumps(model: Mapping[str, object]) -> str:
     """Return data as readable JSON; each float is the shortest text that reads back to the same bits."""
     return json.dumps(model, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
 
 
-def load_model(source: str | Path | Mapping[str, Any]) -> dict[str, Any]:
+def load_model(source: str | Path | Mapping[str, object]) -> ModelData:
     """Return the data of a model file; raise PlanError if this version cannot read it."""
     if isinstance(source, Mapping):
         where, data = "the model", dict(source)
@@ -140,11 +179,11 @@ def load_model(source: str | Path | Mapping[str, Any]) -> dict[str, Any]:
         data = parsed(read_text(source, "the model", PlanError), where)
     hint = "a model is the model.json beside a release of --method tpp"
     check_version(data, "model", VERSION, where, hint)
-    return data
+    return cast(ModelData, data)
 
 
 @takes(model=PATH | MAPPING)
-def verify_model(model: str | Path | Mapping[str, Any], release: Any, y: Any = None) -> Verification:
+def verify_model(model: str | Path | Mapping[str, object], release: Any, y: Any = None) -> Verification:
     """Rebuild the published trees from a released table and compare them with the model.
 
     Splits, leaves and counts are compared to the bit, means of leaves to 1e-12: their sums
@@ -193,7 +232,7 @@ def verify_model(model: str | Path | Mapping[str, Any], release: Any, y: Any = N
         raise PlanError(f"the model is damaged: {type(error).__name__} in its records") from None
 
 
-def _as_spelled(table: Table, data: Mapping[str, Any]) -> Table:
+def _as_spelled(table: Table, data: ModelData) -> Table:
     """Return the release with its categories spelled as in the model."""
     texts = {p["name"]: p["labels"] for p in data["predictors"] if p["kind"] == "categorical"}
     if "classes" in data["response"]:
@@ -205,7 +244,7 @@ class _Fault(Exception):
     """Raised for a released column from which the published trees cannot have been built."""
 
 
-def _difference(data: Mapping[str, Any], table: Table, y: Any) -> str:
+def _difference(data: ModelData, table: Table, y: Any) -> str:
     """Return a description of the first difference between a released table and the model; empty if none."""
     if not data["models"] or not all(model["trees"] for model in data["models"]):
         raise PlanError(
@@ -282,7 +321,7 @@ def _rebuild(
     return settings.grow(columns, response(settings.classes), getattr(settings, settings.steps))
 
 
-def first_difference(published: Sequence[Mapping[str, Any]], rebuilt: Sequence[Mapping[str, Any]]) -> str:
+def first_difference(published: Sequence[TreeData], rebuilt: Sequence[TreeData]) -> str:
     """Return a description of the first difference between published and rebuilt trees; empty if none."""
     for t, (old, new) in enumerate(zip(published, rebuilt, strict=False), 1):
         difference = _node_difference(old["nodes"], new["nodes"])
@@ -302,13 +341,13 @@ _COMPARED = {
 }
 
 
-def _node_difference(old: Sequence[Mapping[str, Any]], new: Sequence[Mapping[str, Any]]) -> str:
+def _node_difference(old: Sequence[NodeData], new: Sequence[NodeData]) -> str:
     for a, b in zip(old, new, strict=False):
         where = f"node {a['path']}" if a["path"] else "the root"
         if a["path"] != b["path"]:
             return f"{where}: the tree was grown in another order"
         for key, words in _COMPARED.items():
-            if a.get(key) == b.get(key) or (key == "value" and _same_means(a[key], b[key])):
+            if a.get(key) == b.get(key) or (key == "value" and _same_means(a["value"], b["value"])):
                 continue
             values = f": {b.get(key)!r} rebuilt, {a.get(key)!r} published"
             # Predictions and categories may show people, so a message says only where they differ.
@@ -324,12 +363,9 @@ def _same_means(old: Sequence[float], new: Sequence[float]) -> bool:
     return len(old) == len(new) and all(math.isclose(a, b, rel_tol=1e-12) for a, b in zip(old, new, strict=True))
 
 
-def recipient_lines(model: Mapping[str, Any], file: str, dialect: Dialect, l: float | None = None) -> list[str]:
+def recipient_lines(model: ModelData, file: str, dialect: Dialect, l: float | None = None) -> list[str]:
     """Return the lines of RECIPIENT.md on the model: what was kept, how to check it, and what it cannot show."""
-    settings = [
-        json.dumps({k: v for k, v in published.items() if k not in ("trees", "n_splits")})
-        for published in model["models"]
-    ]
+    settings = [json.dumps({k: v for k, v in m.items() if k not in ("trees", "n_splits")}) for m in model["models"]]
     text = render(
         "tpp.md",
         model=model,

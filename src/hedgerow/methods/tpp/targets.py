@@ -148,7 +148,7 @@ class BoostingSettings(ModelSettings):
 
 
 Settings = TreeSettings | ForestSettings | BoostingSettings
-_SETTINGS: dict[str, Any] = {c.kind: c for c in (TreeSettings, ForestSettings, BoostingSettings)}
+_SETTINGS: dict[str, type[Any]] = {c.kind: c for c in (TreeSettings, ForestSettings, BoostingSettings)}
 
 
 def from_json(data: Mapping[str, Any]) -> Settings:
@@ -181,8 +181,8 @@ def _parse_one(words: list[str]) -> Settings:
     if kind not in _SETTINGS:
         raise ParameterError(f"unknown kind of model {kind!r}", hint=f"one of {', '.join(_SETTINGS)}")
     types = {f.name: str(f.type) for f in dataclasses.fields(_SETTINGS[kind])}
-    data: dict[str, Any] = {"kind": kind}
-    tree: dict[str, Any] = {}
+    data: dict[str, object] = {"kind": kind}
+    tree: dict[str, object] = {}
     below = dataclasses.fields(TreeSettings) if types.pop("tree", None) else ()
     readable = {f.name: str(f.type) for f in below} | types
     for pair in pairs:
@@ -262,7 +262,7 @@ class PreservedModel:
         """Build the model with `step` steps from other columns."""
         return self.settings.grow(columns, response, step)
 
-    def describe(self, step: int) -> dict[str, Any]:
+    def describe(self, step: int) -> dict[str, object]:
         """Return the settings that a recipient needs to rebuild `step` steps, as plain JSON values."""
         settings: Any = self.settings
         # An ensemble has at least one tree, even where its first one has no split.
@@ -396,7 +396,7 @@ class SklearnTree(PreservedModel):
         """Return the parameter that limits the tree to `step` splits; empty for the full tree."""
         return {} if step >= self.n_steps else {"max_leaf_nodes": step + 1}
 
-    def describe(self, step: int) -> dict[str, Any]:
+    def describe(self, step: int) -> dict[str, object]:
         """Return the builder, and the estimator's type, version and parameters."""
         import sklearn
 
