@@ -153,7 +153,7 @@ def test_the_plan_keeps_no_seed_and_masks_no_other_table(tmp_path):
         lambda: loaded.apply(people()),
         loaded.to_sql,
     ):
-        with pytest.raises(UnsupportedError, match="depend on all of it"):
+        with pytest.raises(UnsupportedError, match="depends on the whole table"):
             refused()
 
 

@@ -140,7 +140,7 @@ class Masking(Method):
     def _mask_other(self, table: Table) -> dict[str, pa.Array]:
         """Return the masked columns of another table; raise UnsupportedError by default."""
         raise UnsupportedError(
-            f"{type(self).__name__} cannot transform another table than it was fitted on: values depend on all of it",
+            f"{type(self).__name__} cannot mask another table than it was fitted on: it depends on the whole table",
             hint="fit_transform that table by itself; for cross_val_score mask the whole table first",
         )
 
