@@ -11,7 +11,7 @@ ON_SAMPLE = ("attacks", "inference", "learning")
 
 
 class Definition(NamedTuple):
-    """The definition of a figure that is one number: name, path in one side of an audit, unit, meaning."""
+    """The definition of one number: its name, its path in an audit or in one side of it, its unit and meaning."""
 
     name: str
     path: tuple[str, ...]
@@ -41,6 +41,8 @@ class Figure:
         Its value if it was not measured.
     is_listed : bool
         Whether the audit has its key if it was not measured.
+    rows : sequence of Definition
+        Its numbers for a reader of the summary and of the steward's page, if no table there has them.
     """
 
     gives: Mapping[str, Any]
@@ -50,6 +52,7 @@ class Figure:
     parallel: bool = False
     empty: Any = None
     is_listed: bool = True
+    rows: Sequence[Definition] = ()
 
     def measured(self, task: Any) -> Any:
         """Measure the figure for a task, on the sample if it needs attacks or learners."""

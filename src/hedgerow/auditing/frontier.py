@@ -11,7 +11,7 @@ from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import asdict, dataclass, field, fields, replace
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Required, TypedDict
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from ..errors import Cancelled, HedgerowError, InfeasibleError, ParameterError, 
 from ..files import write_private
 from ..guard.guarding import GuardOptions
 from ..io.read import read
+from ..json_types import Figures
 from ..key import Key
 from ..measures import Classes
 from ..measures import disclosure as explained
@@ -70,6 +71,9 @@ if TYPE_CHECKING:
 
 
 CAP = "max_disclosure"
+# parameters of a method by name
+Parameters = Mapping[str, Any]
+Methods = Mapping[str, Method]
 
 
 @dataclass(frozen=True)
@@ -77,7 +81,7 @@ class Setting:
     """The name of a method on the frontier, and the parameters to try it with."""
 
     method: str
-    parameters: Mapping[str, Any]
+    parameters: Parameters
 
     def uncapped(self) -> Setting | None:
         """Return the same setting without its cap on disclosure; None if it has no cap."""
@@ -94,12 +98,12 @@ class Setting:
         return " ".join([self.method, in_words(self.parameters)]).rstrip()
 
 
-def in_words(parameters: Mapping[str, Any]) -> str:
+def in_words(parameters: Parameters) -> str:
     """Return parameters as text, such as ``k=5, max_disclosure=0.4``."""
     return ", ".join(f"{name}={value}" for name, value in parameters.items())
 
 
-def methods_by_name(methods: Any) -> dict[str, Any]:
+def methods_by_name(methods: Any) -> dict[str, Method]:
     """Return the methods by name; the default is `Hedge`.
 
     If several methods have the same title, their names include their parameters.
@@ -110,7 +114,7 @@ def methods_by_name(methods: Any) -> dict[str, Any]:
         return dict(methods)
     listed = list(methods) if isinstance(methods, Iterable) else [methods]
     titles = [each.title for each in listed]
-    out: dict[str, Any] = {}
+    out: dict[str, Method] = {}
     for title, each in zip(titles, listed, strict=True):
         name = title if titles.count(title) == 1 else repr(each)
         if name in out:
@@ -119,7 +123,7 @@ def methods_by_name(methods: Any) -> dict[str, Any]:
     return out
 
 
-def settings_of(methods: Mapping[str, Any], values_by_name: Mapping[str, Iterable[Any]]) -> tuple[Setting, ...]:
+def settings_of(methods: Methods, values_by_name: Mapping[str, Iterable[Any]]) -> tuple[Setting, ...]:
     """Return every combination of the requested values, for each method in turn.
 
     A parameter is varied only for methods that have it. Parameters that decide how much a method
@@ -172,7 +176,7 @@ class Trial:
     disclosure: str
     max_inference: float | None
     random_state: int
-    _measured: dict[Any, dict[str, Any]] = field(default_factory=dict)
+    _measured: dict[Any, Figures] = field(default_factory=dict)
 
     @property
     def _folds(self) -> int | None:
@@ -181,7 +185,7 @@ class Trial:
             return FOLDS
         return 0 if self.disclosure == "inferred" or self.max_inference is not None else None
 
-    def figures(self, method: Method, progress: Progress) -> dict[str, Any]:
+    def figures(self, method: Method, progress: Progress) -> Figures:
         """Fit a method, recode the table and measure the release; equal releases are measured once.
 
         `progress` is called between steps; what it raises stops the work.
@@ -204,15 +208,15 @@ class Trial:
             progress("reading what was recoded", None)
             pair = pair_up(table, release)
             progress("counting what groups tell", None)
-            figures = _disclosed(pair) | self._of_groups(pair)
+            figures = {**_disclosed(pair), **self._of_groups(pair)}
             if guard != groups and {self.utility, self.disclosure} - _OF_GROUPS:
                 pair = pair_up(table, of_fitted(fitted, table, schema, guard))
-            self._measured[key] = figures | self._of_pair(pair) | self._inferred(pair, method, progress)
+            self._measured[key] = {**figures, **self._of_pair(pair), **self._inferred(pair, method, progress)}
         measured = dict(self._measured[key])
         floor_ratio = measured.pop("floor_ratio")
-        return measured | self._optimum(method, measured["explained"], floor_ratio)
+        return {**measured, **self._optimum(method, measured["explained"], floor_ratio)}
 
-    def _private(self, fitted: Any) -> dict[str, Any]:
+    def _private(self, fitted: Any) -> Figures:
         """Measure a release under differential privacy, whose rows are paired with nobody's."""
         plan = fitted.plan_
         release = PrivateRelease(plan, self.schema, fitted, self.table, None)
@@ -222,7 +226,7 @@ class Trial:
         utility = None if error is None else 1 - float(error)
         return dict.fromkeys(unmeasured) | {"advantage": plan.advantage, "utility": utility}
 
-    def refusal(self, figures: dict[str, Any]) -> str | None:
+    def refusal(self, figures: Figures) -> str | None:
         """Return the reason why a setting with these figures cannot be chosen; None if it can be chosen."""
         reached = figures["inferred"]
         if self.max_inference is not None and reached > self.max_inference + SLACK:
@@ -232,7 +236,7 @@ class Trial:
                 return f"the {axis} cannot be measured: a refit on fewer people fails"
         return None
 
-    def _of_groups(self, pair: Pair) -> dict[str, Any]:
+    def _of_groups(self, pair: Pair) -> Figures:
         ncp = float(np.mean(list(certainty_penalty(pair).values())))
         altered = pair.risk_model == "linkage"
         return {
@@ -242,7 +246,7 @@ class Trial:
             "utility": 1 - ncp,
         }
 
-    def _of_pair(self, pair: Pair) -> dict[str, Any]:
+    def _of_pair(self, pair: Pair) -> Figures:
         figures: dict[str, Any] = {"linkage": None}
         if pair.risk_model == "linkage" or self.disclosure == "linkage":
             figures["linkage"] = max(a["success"] for a in linking_attacks(pair, people=LOOKED_UP))
@@ -250,7 +254,7 @@ class Trial:
             figures["utility"] = 1 - float(range_queries(pair, random_state=self.random_state)["median"])
         return figures
 
-    def _inferred(self, pair: Pair, method: Method, progress: Progress) -> dict[str, Any]:
+    def _inferred(self, pair: Pair, method: Method, progress: Progress) -> Figures:
         """Measure what attackers infer about members and about people left out, if an axis or the bound needs it."""
         if self._folds is None:
             return {"inferred": None, "advantage": None}
@@ -272,7 +276,7 @@ class Trial:
             figures["utility"] = float(np.mean([s["explained"] for s in rule])) if complete else None
         return figures
 
-    def _optimum(self, method: Method, share: float | None, floor_ratio: float | None) -> dict[str, float | None]:
+    def _optimum(self, method: Method, share: float | None, floor_ratio: float | None) -> Figures:
         """Compare a release with the best possible one under the same cap."""
         cap = cap_of(method.plan_.promises)
         if cap is None or share is None or floor_ratio is None:
@@ -281,7 +285,7 @@ class Trial:
         return {"most_explained": most, "of_optimum": share / most}
 
 
-def _disclosed(pair: Pair) -> dict[str, float | None]:
+def _disclosed(pair: Pair) -> Figures:
     """Return the disclosure of all sensitive columns, with their mean `Explained.floor_ratio`."""
     # where values were altered, classes of equal cells are nobody's
     if pair.risk_model == "linkage" or not pair.sensitive:
@@ -348,7 +352,7 @@ class Point:
     """
 
     method: str
-    parameters: Mapping[str, Any]
+    parameters: Parameters
     k: int | None
     classes: int | None
     worst: float | None
@@ -381,6 +385,51 @@ class Point:
 FIGURES = tuple(f.name for f in fields(Point) if f.name not in ("method", "parameters"))
 
 
+class PointData(TypedDict, total=False):
+    """A point of a frontier as JSON, as far as advice goes by it; see `Point`.
+
+    Parameters
+    ----------
+    method : str
+        The title of the method, under which the frontier lists it.
+    parameters : mapping
+        What was varied, such as k and max_disclosure.
+    k : int or None
+        Fewest records of a group.
+    disclosure, utility : float
+        On the axes of the frontier, in [0, 1].
+    collapsed : bool
+        Whether the cap took most of what learners explain without it, which is `uncapped`.
+    reason : str
+        Why it cannot be had, of a point that is infeasible, which has no figures.
+    """
+
+    method: Required[str]
+    parameters: Required[Parameters]
+    k: int | None
+    disclosure: float
+    utility: float
+    dominated: bool
+    collapsed: bool
+    uncapped: float | None
+    reason: str
+
+
+class FrontierData(TypedDict, total=False):
+    """A frontier as JSON: its points, and those that cannot be had.
+
+    The studio adds the method that each title stands for (`base`), and the method, k and cap of what was `tried`.
+    """
+
+    points: Required[list[PointData]]
+    infeasible: list[PointData]
+    utility: str
+    disclosure: str
+    title: str
+    base: Mapping[str, Any]
+    tried: list[tuple[Any, int | None, Any]]
+
+
 # what two searches must share to be one
 _ONE_PICTURE = ("schema", "utility", "disclosure", "max_inference")
 
@@ -406,12 +455,12 @@ class Frontier:
     """
 
     points: tuple[Point, ...]
-    infeasible: tuple[Mapping[str, Any], ...]
+    infeasible: tuple[PointData, ...]
     utility: str
     disclosure: str
     people: Table
     schema: Schema
-    methods: Mapping[str, Any]
+    methods: Methods
     max_inference: float | None = None
 
     @property
@@ -423,7 +472,7 @@ class Frontier:
             if p.collapsed
         )
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> FrontierData:
         """Return the frontier as a plain dict."""
         return plain(
             {
@@ -839,24 +888,24 @@ def frontier(
     unexpected = next((e for e in wrong if not isinstance(e, InfeasibleError)), None)
     if unexpected is not None and len(wrong) == len(results):
         raise unexpected  # nothing can be shown, and not because of what was asked of the release
-    points, lost = [], []
+    points, lost = [], list[PointData]()
     for setting in tried:
         result = results[setting]
         free = uncapped.get(setting)
         without = None if free is None else results[free]
         reason = result.message if isinstance(result, HedgerowError) else trial.refusal(result)
         if reason is not None or isinstance(result, HedgerowError):
-            lost.append(vars(setting) | {"reason": reason})
+            lost.append({"method": setting.method, "parameters": setting.parameters, "reason": reason or ""})
             continue
-        free_utility = without["utility"] if isinstance(without, dict) else None
+        free_utility = without["utility"] if isinstance(without, Mapping) else None
         points.append(Point(**vars(setting), **result, disclosure=result[disclosure], uncapped=free_utility))
     axes = utilities[utility], disclosures[disclosure]
     return Frontier(mark_dominated(points), tuple(lost), *axes, ready.table, schema, chosen, max_inference)
 
 
 def _results(
-    every: Sequence[Setting], methods: Mapping[str, Any], trial: Trial, threads: int, progress: Progress | None
-) -> list[dict[str, Any] | HedgerowError]:
+    every: Sequence[Setting], methods: Methods, trial: Trial, threads: int, progress: Progress | None
+) -> list[Figures | HedgerowError]:
     """Return the figures or the error of each setting, in order; stop if the progress callback raises."""
     report = telling(progress)
     report("trying settings", 0.0)
@@ -868,12 +917,12 @@ def _results(
             raise Cancelled("stopped")
         report(step, len(done) / len(every))
 
-    def one(setting: Setting) -> dict[str, Any] | HedgerowError:
+    def one(setting: Setting) -> Figures | HedgerowError:
         announce("trying settings")
         method = methods[setting.method].copy().set_params(**setting.parameters)
         if method.draws and method.key is None and method.random_state is None:
             method.set_params(random_state=trial.random_state)  # figures that come out again
-        result: dict[str, Any] | HedgerowError
+        result: Figures | HedgerowError
         try:
             result = trial.figures(method, lambda *_: announce("trying settings"))
         except Cancelled:

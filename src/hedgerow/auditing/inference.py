@@ -19,7 +19,7 @@ from ..columns.column import Column
 from ..columns.table import Table
 from ..errors import HedgerowError, ParameterError
 from ..io.read import read
-from ..json_types import Length
+from ..json_types import Figures, Length
 from ..measures import Floats, Ints
 from ..measures.disclosure import SLACK
 from ..measures.guarantees import Check
@@ -82,7 +82,7 @@ class InferredColumn(TypedDict):
 class InferenceData(TypedDict):
     """Inference about members and strangers by learners, and by what groups say."""
 
-    columns: Mapping[str, InferredColumn]
+    columns: Mapping[str, Figures]
     learners: Sequence[str]
     asked: int
     rows: int
@@ -116,7 +116,7 @@ class Inference:
         Why something was not measured.
     """
 
-    columns: Mapping[str, Mapping[str, Any]]
+    columns: Mapping[str, Figures]
     learners: tuple[str, ...]
     asked: int
     rows: int
@@ -149,7 +149,7 @@ class Inference:
         return "\n".join([*lines, *self.notes])
 
 
-def in_words(column: Mapping[str, Any]) -> str:
+def in_words(column: Figures) -> str:
     """Return one line on what is inferred about members and strangers in a column."""
     members, worst = column["members"], figure(column["worst_tenth"]["explained"])
     sentence = text("inference", "members", members=_share_in_words(members), learner=members["learner"], worst=worst)
@@ -159,7 +159,7 @@ def in_words(column: Mapping[str, Any]) -> str:
     return text("inference", "strangers", members=sentence, strangers=strangers, advantage=advantage)
 
 
-def _share_in_words(share: Mapping[str, Any]) -> str:
+def _share_in_words(share: Figures) -> str:
     low, high = share["interval"]
     return f"{figure(share['explained'])} [{figure(low)}, {figure(high)}]"
 
@@ -440,7 +440,7 @@ def in_shares(
     cells: Ints,
     random_state: int,
     others: Floats | None = None,
-) -> dict[str, Any]:
+) -> Figures:
     """Return the share that each learner and the best one explain, with intervals.
 
     `others` are the public losses of strangers who are other people than the members.

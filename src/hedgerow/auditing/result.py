@@ -10,12 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from .. import facade
+from ..errors import singular
 from ..files import write_private
 from ..json_types import Figures, published
 from ..measures.disclosure import SLACK
 from ..measures.guarantees import Check, Disclosure, grouped, unbounded
 from ..notation import figure, plain
 from ..plan import Plan
+from ..plan.records import Promise
 from ..profiles import ProfileData
 from ..texts import read_toml, texts
 from ..validation import AXES, NUMBER, PATH, TEXT, TEXTS, many, one_of, takes
@@ -96,7 +98,7 @@ class Audit:
     per_person: PerPerson | None = None
     shown: Shown | None = None
     missing: Sequence[str] = ()
-    promises: Sequence[Mapping[str, Any]] = ()
+    promises: Sequence[Promise] = ()
     profile: ProfileData | None = None
     redrawn: Sequence[str] = ()
 
@@ -244,7 +246,7 @@ class Audit:
         smallest, people = release["classes"]["k"], release["classes"]["people"]
         if k is not None and (people or smallest) < k:
             size = f"{smallest} records" if people is None else f"{people} people"
-            lines.append(f"the smallest group has {size}, fewer than {k}")
+            lines.append(singular(f"the smallest group has {size}, fewer than {k}"))
         lines += [*self.table.get("altered", ()), *(unmet(self.profile) if self.profile else [])]
         for name, column in release["sensitive"].items():
             worst = column["disclosure"]["worst"]

@@ -78,7 +78,7 @@ def local_copies(
     """
     if isinstance(released, Release):
         schema, plan = schema or released.schema, plan or released.plan
-    if plan is not None and plan.parameters.get("keep_order") and not keyed and original is not None:
+    if plan is not None and plan.is_order_kept and not keyed and original is not None:
         raise UnsupportedError(
             "the records of this release stand in the order of the input, which pairs them, and rows of a "
             "cluster have no order",

@@ -168,7 +168,7 @@ class Subject:
     @property
     def in_order(self) -> bool:
         """Return whether the plan kept the order of the rows."""
-        return self.plan is not None and bool(self.plan.parameters.get("keep_order"))
+        return self.plan is not None and self.plan.is_order_kept
 
     @property
     def risk_model(self) -> str:

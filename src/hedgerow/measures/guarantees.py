@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar, TypedDict, cast
 
 import numpy as np
 
@@ -23,6 +23,16 @@ from .disclosure import LARGE, SLACK, Exposed
 
 # a certainty penalty above which the recoded cells say little
 LOST = 0.8
+
+
+class CheckData(TypedDict):
+    """A promise as it was verified: `Check`."""
+
+    name: str
+    required: Any
+    reached: Any
+    holds: bool
+    detail: str
 
 
 @dataclass(frozen=True)
@@ -46,9 +56,9 @@ class Check:
     holds: bool
     detail: str = ""
 
-    def to_json(self) -> dict[str, object]:
+    def to_json(self) -> CheckData:
         """Return the check as a plain dict."""
-        return asdict(self) | {"holds": bool(self.holds)}
+        return cast(CheckData, asdict(self) | {"holds": bool(self.holds)})
 
     @classmethod
     def none(cls, name: str, count: int, words: str) -> Check:
@@ -57,7 +67,7 @@ class Check:
 
 
 # as a plan holds them, or an audit that was read from a file
-Promises = Iterable[Promise | Mapping[str, Any]]
+Promises = Iterable[Promise]
 # the guarantees that a plan may promise, by kind
 KINDS: dict[str, type[Guarantee]] = {}
 
@@ -463,7 +473,7 @@ def cap_of(promises: Promises, name: str | None = None) -> float | None:
     """Return the cap on what a group discloses of one column, or of every column; None if there is none."""
     # A promise that names no columns is about all of them.
     caps = (p for p in promises if p["kind"] == Disclosure.kind)
-    return next((p["maximum"] for p in caps if name in (p.get("columns") or [name])), None)
+    return next((p["maximum"] for p in caps if not p.get("columns") or name in p["columns"]), None)
 
 
 def unbounded(

@@ -19,6 +19,7 @@ import hedgerow
 from ..columns.table import Table
 from ..errors import InputError, ParameterError
 from ..json_types import Count, Hash, OrNull, published
+from ..measures.guarantees import CheckData
 from ..measures.sizes import GroupSizes
 from ..plan import Plan
 from ..profiles import ProfileData
@@ -49,16 +50,6 @@ class DisclosureTotals(DisclosureMeans):
     """The disclosure of the groups, over all sensitive columns and by column."""
 
     columns: Mapping[str, DisclosureMeans]
-
-
-class CheckData(TypedDict):
-    """A promise as it was verified: `measures.guarantees.Check`."""
-
-    name: str
-    required: object
-    reached: object
-    holds: bool
-    detail: str
 
 
 class GuardedWeights(TypedDict):

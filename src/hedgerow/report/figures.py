@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from .. import facade
 from ..auditing.attacks.composition import Composition, Remaining
 from ..auditing.attacks.linking import Linkage
 from ..auditing.attacks.special_uniques import SpecialUniquesData
@@ -76,6 +77,12 @@ def figure_rows(
         value = at(after, *path)
         if value is not None or keep_missing:
             yield FigureRow(name, written(at(before, *path), unit), written(value, unit), says)
+
+
+def further_rows(audit: AuditData) -> Iterator[FigureRow]:
+    """Yield the measured numbers of figures that say how they are shown (`Figure.rows`)."""
+    definitions = [row for each in facade.FIGURES for row in each.rows]
+    yield from figure_rows(definitions, None, audit)
 
 
 def risk_rows(before: Figures | None, after: Figures, *models: str) -> Iterator[FigureRow]:

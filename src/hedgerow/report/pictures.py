@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..auditing.column_comparison import Histogram, Scatter, moved_share, scatter
+from ..auditing.frontier import FrontierData, PointData
 from ..auditing.success import AttackData
 from ..errors import InputError
 from ..json_types import Figures
@@ -325,7 +326,7 @@ _DARK = """<style>@media (prefers-color-scheme: dark) {
 }</style>"""
 
 
-def frontier_picture(frontier: Mapping[str, Any]) -> Picture:
+def frontier_picture(frontier: FrontierData) -> Picture:
     """Return a picture of disclosure against utility, from `Frontier.to_dict()`.
 
     Points that are not dominated are labelled with their parameters if there is room,
@@ -349,7 +350,7 @@ def frontier_picture(frontier: Mapping[str, Any]) -> Picture:
     return Picture(f'{head}<svg class="hedgerow-frontier" {rest}', words)
 
 
-def draw_frontier(axes: Axes, frontier: Mapping[str, Any]) -> int:
+def draw_frontier(axes: Axes, frontier: FrontierData) -> int:
     """Draw every release as a mark; those that no other one dominates are joined and labelled.
 
     Parameters
@@ -365,7 +366,7 @@ def draw_frontier(axes: Axes, frontier: Mapping[str, Any]) -> int:
     """
     points = frontier["points"]
 
-    def mark(some: Sequence[Mapping[str, Any]], **style: Any) -> None:
+    def mark(some: Sequence[PointData], **style: Any) -> None:
         axes.scatter([p["disclosure"] for p in some], [p["utility"] for p in some], **style)
 
     methods = list(dict.fromkeys(p["method"] for p in points))
@@ -389,7 +390,7 @@ def draw_frontier(axes: Axes, frontier: Mapping[str, Any]) -> int:
     return len(fallen)
 
 
-def _legend_title(points: Sequence[Mapping[str, Any]]) -> str:
+def _legend_title(points: Sequence[PointData]) -> str:
     names = [n for n in UNNAMED if any(n in p["parameters"] for p in points)]
     lines = [f"labels: {', '.join(names)}"] if names else []
     if any(p["dominated"] for p in points):
@@ -397,7 +398,7 @@ def _legend_title(points: Sequence[Mapping[str, Any]]) -> str:
     return "\n".join(lines)
 
 
-def _label(axes: Any, points: Sequence[Mapping[str, Any]]) -> None:
+def _label(axes: Any, points: Sequence[PointData]) -> None:
     """Draw labels at the points that no other one dominates, and at those of a few, if nothing is covered."""
     inch = axes.figure.dpi
     # in points, so that a label has one size at every resolution
@@ -448,7 +449,7 @@ def _on(axes: Axes | None, width: float, height: float) -> Iterator[Axes]:
     matplotlib.interactive(is_interactive)
 
 
-def plot_frontier(frontier: Mapping[str, Any], ax: Axes | None) -> Axes:
+def plot_frontier(frontier: FrontierData, ax: Axes | None) -> Axes:
     """Draw disclosure against utility from `Frontier.to_dict()`, and return the axes."""
     with _on(ax, 7.0, 4.4) as axes:
         draw_frontier(axes, frontier)

@@ -6,17 +6,17 @@ and says it in docs/reading-an-audit.md.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 from math import inf
 from statistics import NormalDist
-from typing import Any
 
 from ..auditing.audit_data import AuditData
 from ..auditing.success import AttackData
 from ..measures.guarantees import unbounded
 from ..notation import percent
 from ..plan import Plan
+from ..plan.records import Promise
 from ..release.warnings import extremes_in_words
 from ..texts import text
 from .figures import at, is_larger
@@ -180,7 +180,7 @@ def _counts_are_off(audit: AuditData, plan: Plan | None) -> Iterator[str]:
         yield text("verdict", "counts", **{part: percent(counts[part], 0) for part in ("median", "p90")})
 
 
-def promised_k(promises: Sequence[Mapping[str, Any]]) -> int | None:
+def promised_k(promises: Sequence[Promise]) -> int | None:
     """Return the largest k that a plan promises; None if it promises none."""
     return max((p["k"] for p in promises if "k" in p), default=None)
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from html import escape
-from typing import Any
 
+from ..auditing.frontier import Parameters, PointData
 from ..notation import figure, percent
 
 Box = tuple[float, float, float, float]
@@ -101,7 +101,7 @@ def _svg(height: float, parts: Sequence[str], alt: str, width: int = _BARS_WIDTH
     return f'<svg viewBox="0 0 {width} {height:g}" role="img" aria-label="{escape(alt)}">' + "".join(parts) + "</svg>"
 
 
-def parameters_in_short(parameters: Mapping[str, Any]) -> str:
+def parameters_in_short(parameters: Parameters) -> str:
     """Return parameters as a short label for a point.
 
     Examples
@@ -130,7 +130,7 @@ WIDTH, HEIGHT = 640, 320
 _LEFT, _RIGHT, _TOP, _BASE = 52, 620, 16, 262
 
 
-def choices(points: Sequence[Mapping[str, Any]], title: str, chosen: int | None, k: int | None) -> str:
+def choices(points: Sequence[PointData], title: str, chosen: int | None, k: int | None) -> str:
     """Return an SVG of the points of a frontier: further right is more useful, lower is less disclosure.
 
     Points of the chosen method and k are joined by a line, and all others are faint. Each point
@@ -152,7 +152,7 @@ def choices(points: Sequence[Mapping[str, Any]], title: str, chosen: int | None,
     low, high = _ends([p["utility"] for p in points])
     bottom, top = _ends([p["disclosure"] for p in points])
 
-    def place(point: Mapping[str, Any]) -> tuple[float, float]:
+    def place(point: PointData) -> tuple[float, float]:
         # the largest mark, of 9 pixels, stays off the axes
         x = _LEFT + 16 + (_RIGHT - _LEFT - 32) * (point["utility"] - low) / (high - low)
         y = _BASE - 12 - (_BASE - _TOP - 20) * (point["disclosure"] - bottom) / (top - bottom)
@@ -201,7 +201,7 @@ def _ends(values: Sequence[float]) -> tuple[float, float]:
     return (low, high) if high - low > 1e-3 else (low - 0.05, high + 0.05)
 
 
-def _point_label(point: Mapping[str, Any], chosen: bool) -> str:
+def _point_label(point: PointData, chosen: bool) -> str:
     """Return the label of a point on the line, without its k unless the point is the chosen one."""
     parameters = point["parameters"]
     if chosen or not set(parameters) <= {"k", "max_disclosure"}:
@@ -209,16 +209,16 @@ def _point_label(point: Mapping[str, Any], chosen: bool) -> str:
     return parameters_in_short({n: v for n, v in parameters.items() if n != "k"})
 
 
-def _named(point: Mapping[str, Any]) -> str:
+def _named(point: PointData) -> str:
     """Return a point's method, parameters and figures as text."""
     return f"{point['method']} {parameters_in_short(point['parameters'])}".strip() + f": {_figures(point)}"
 
 
-def _figures(point: Mapping[str, Any]) -> str:
+def _figures(point: PointData) -> str:
     return f"use {figure(point['utility'], 2)}, tells {figure(point['disclosure'], 2)}"
 
 
-def _mark(i: int, x: float, y: float, kind: str, point: Mapping[str, Any]) -> str:
+def _mark(i: int, x: float, y: float, kind: str, point: PointData) -> str:
     size = {"chosen": 9, "own": 6, "faint": 4.5, "other": 4.5}[kind]
     return (
         f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{size}" class="point {kind}" data-point="{i}">'

@@ -28,6 +28,7 @@ from .figures import (
     disclosure_rows,
     estimate_rows,
     figure_rows,
+    further_rows,
     interval,
     is_larger,
     linkage_rows,
@@ -61,6 +62,8 @@ def summary(audit: AuditData) -> str:
         *_utility(audit["utility"], audit["table"]["planned_groups"] is not None),
         *_estimates(audit["utility"].get("estimates")),
     ]
+    if further := list(further_rows(audit)):
+        lines += ["", *_aligned_figures(further, "Further figures")]
     lines += ["", *notes]
     if (profile := audit.get("profile")) is not None:
         lines += ["", *standard_lines(profile)]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from ..auditing.audit_data import AuditData
 from ..json_types import Figures
 from ..measures.disclosure import SLACK
-from ..measures.guarantees import Check, cap_of, from_promise
+from ..measures.guarantees import Check, CheckData, cap_of, from_promise
 from ..notation import figure, number, percent, words
 from ..plan import Plan
 from ..profiles import ProfileData
@@ -107,12 +107,12 @@ def verdicts(
     ]
 
 
-def as_data(checks: Sequence[Any]) -> list[Mapping[str, Any]]:
+def as_data(checks: Sequence[Any]) -> list[CheckData]:
     """Return checks as plain data."""
-    return [vars(check) if isinstance(check, Check) else check for check in checks]
+    return [check.to_json() if isinstance(check, Check) else check for check in checks]
 
 
-def _promised(plan: Plan | None, checks: Sequence[Mapping[str, Any]]) -> Iterator[tuple[Any, Mapping[str, Any]]]:
+def _promised(plan: Plan | None, checks: Sequence[CheckData]) -> Iterator[tuple[Any, CheckData]]:
     """Yield each guarantee of a plan with its check, if it was checked."""
     by_name = {check["name"]: check for check in checks}
     for promise in plan.promises if plan is not None else ():
@@ -121,7 +121,7 @@ def _promised(plan: Plan | None, checks: Sequence[Mapping[str, Any]]) -> Iterato
             yield guarantee, check
 
 
-def _promise_verdicts(plan: Plan | None, checks: Sequence[Mapping[str, Any]]) -> Iterator[Verdict]:
+def _promise_verdicts(plan: Plan | None, checks: Sequence[CheckData]) -> Iterator[Verdict]:
     """Yield a verdict for each guarantee of a plan that was checked."""
     for guarantee, check in _promised(plan, checks):
         limit = f"{guarantee.side} {_exactly(check['required'])}"
@@ -140,7 +140,7 @@ def _standard(profile: ProfileData | None) -> Iterator[Verdict]:
         yield Verdict(f"{CRITERIA} of {profile['title']}", limit, reached, met == len(judged))
 
 
-def _method_verdicts(checks: Sequence[Mapping[str, Any]]) -> Iterator[Verdict]:
+def _method_verdicts(checks: Sequence[CheckData]) -> Iterator[Verdict]:
     """Yield a verdict for each threshold that a method checks itself."""
     for check in checks:
         holds, reached = bool(check["holds"]), check["reached"]
@@ -205,7 +205,7 @@ def lines(audit: AuditData, plan: Plan | None, checks: Sequence[Any]) -> list[Li
     return [*_of_groups(plan, data), *_of_file(plan, data), *unpromised]
 
 
-def _of_groups(plan: Plan | None, checks: Sequence[Mapping[str, Any]]) -> Iterator[Line]:
+def _of_groups(plan: Plan | None, checks: Sequence[CheckData]) -> Iterator[Line]:
     """Yield the lines on promises about groups, then on the method's own checks."""
     promised = set()
     for guarantee, check in _promised(plan, checks):
@@ -220,7 +220,7 @@ def _of_groups(plan: Plan | None, checks: Sequence[Mapping[str, Any]]) -> Iterat
             yield _method_line(check), _holds(check)
 
 
-def _method_line(check: Mapping[str, Any]) -> str:
+def _method_line(check: CheckData) -> str:
     """Return one of the method's own checks as a sentence."""
     name, detail = check["name"], check["detail"]
     if name.startswith(OVER):
@@ -236,7 +236,7 @@ def _method_line(check: Mapping[str, Any]) -> str:
     return sentence if check["holds"] else f"Does not hold: {sentence} ({detail or reached})"
 
 
-def _of_file(plan: Plan | None, checks: Sequence[Mapping[str, Any]]) -> Iterator[Line]:
+def _of_file(plan: Plan | None, checks: Sequence[CheckData]) -> Iterator[Line]:
     """Yield a line for every check of the file that fails, then one line for those that hold."""
     replaced = any(check["name"] == "pseudonyms" for check in checks)
     sentences, holding = texts("file") | (texts("replaced") if replaced else {}), []
@@ -256,7 +256,7 @@ def _of_file(plan: Plan | None, checks: Sequence[Mapping[str, Any]]) -> Iterator
         yield " ".join(holding), "kept"
 
 
-def _open(audit: AuditData, plan: Plan | None, checks: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+def _open(audit: AuditData, plan: Plan | None, checks: Sequence[CheckData]) -> Iterator[str]:
     """Yield sentences on what a reader might believe is promised but is not, with what was measured of it."""
     kinds = {promise["kind"] for promise in plan.promises} if plan is not None else set()
     risk, table = audit["risk"], audit["table"]
@@ -296,5 +296,5 @@ def _digits(value: Any) -> str:
     return f"{value:.3g}" if isinstance(value, float) else words(value)
 
 
-def _holds(check: Mapping[str, Any]) -> str:
+def _holds(check: CheckData) -> str:
     return "kept" if check["holds"] else "broken"

@@ -8,6 +8,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
+from ..auditing.frontier import FrontierData
 from ..display import sparkline
 from ..errors import HedgerowError
 from ..files import SUFFIXES
@@ -18,7 +19,7 @@ from ..report.figures import STANDARD_HEADS, criterion_rows, ground, standard_ve
 from ..report.svg import bars, choices
 from ..report.tables import stacked, templates
 from ..schema import KINDS
-from ..workflow.advice import FrontierData, advise, listed, setting
+from ..workflow.advice import advise, listed, setting
 from ..workflow.methods import OPTIONS
 from . import WORDS, forms
 from .state import PEOPLE, STEPS, Proposed, Public, StudioState

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypedDict, cast
 
+from ..auditing.frontier import FrontierData, PointData
 from ..errors import ParameterError
-from ..workflow.advice import FrontierData, PointData
 from ..workflow.methods import DEFAULT
 from . import WORDS
 from .worker_client import Job, WorkerClient

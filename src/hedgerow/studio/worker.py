@@ -246,7 +246,7 @@ class Worker:
         points = session.frontier(k=k, max_disclosure=caps, keep=True, utility=ask["utility"], progress=self._progress)
         method = session.choice.method
         assert method is not None
-        return points.to_dict() | {"title": method.title}
+        return {**points.to_dict(), "title": method.title}
 
     def _shares(self, ask: Ask) -> Answer:
         return self._choose(ask).carried(progress=self._progress)

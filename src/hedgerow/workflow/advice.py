@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Required, TypedDict
+from typing import Any
 
+from ..auditing.frontier import FrontierData, PointData
 from ..notation import figure, percent
 from ..texts import text
 
@@ -24,48 +25,6 @@ LITTLE = 0.05
 PARTS = {0.1: "a tenth", 0.2: "a fifth", 0.25: "a quarter", 1 / 3: "a third"}
 # a point is recommended for so much less disclosure, at no more than so much utility lost
 STEP, LOSS = 0.05, 0.03
-
-
-class PointData(TypedDict, total=False):
-    """A point of a frontier as JSON, as far as advice goes by it; see `auditing.frontier.Point`.
-
-    Parameters
-    ----------
-    method : str
-        The title of the method, under which the frontier lists it.
-    parameters : mapping
-        What was varied, such as k and max_disclosure.
-    k : int or None
-        Fewest records of a group.
-    disclosure, utility : float
-        On the axes of the frontier, in [0, 1].
-    collapsed : bool
-        Whether the cap took most of what learners explain without it, which is `uncapped`.
-    reason : str
-        Why it cannot be had, of a point that is infeasible, which has no figures.
-    """
-
-    method: Required[str]
-    parameters: Required[Mapping[str, Any]]
-    k: int | None
-    disclosure: float
-    utility: float
-    collapsed: bool
-    uncapped: float | None
-    reason: str
-
-
-class FrontierData(TypedDict, total=False):
-    """A frontier as JSON: its points, and those that cannot be had.
-
-    The studio adds the method that each title stands for (`base`), and the method, k and cap of what was `tried`.
-    """
-
-    points: Required[list[PointData]]
-    infeasible: list[PointData]
-    title: str
-    base: dict[str, Any]
-    tried: list[tuple[Any, int | None, Any]]
 
 
 @dataclass(frozen=True)

@@ -184,18 +184,10 @@ class CopiedValues(TypedDict):
     unknown: Mapping[str, Positive]
 
 
-def left_as_they_were(sides: TablePair) -> dict[str, Any]:
+def left_as_they_were(sides: TablePair) -> CopiedValues:
     """Return signs that single values were copied into a file that somebody else made.
 
-    Returns
-    -------
-    dict
-        Of paired rows ``decimals`` alone, where most values are nobody else's: means of groups have decimals, too.
-        ``extremes``: for each number and end ("highest", "lowest"), of the people whose value nobody else has, the
-        share ``found`` in the release among the outermost hundredth (``people``) and among the ``others``, with the
-        ``p_value`` of the difference. ``decimals``: by number the decimals of ``original`` and ``released`` values,
-        where the release has more. ``unknown``: by column the rows with a cell that no original value explains, where
-        they are more than the rare values of other people would be.
+    Of paired rows decimals alone, where most values are nobody else's: means of groups have decimals, too.
     """
     plain, more = sides.plain, _more_decimals(sides)
     if sides.is_paired:
@@ -210,9 +202,9 @@ def left_as_they_were(sides: TablePair) -> dict[str, Any]:
     return {"extremes": extremes, "decimals": more, "unknown": unknown}
 
 
-def _more_decimals(sides: TablePair) -> dict[str, dict[str, int]]:
+def _more_decimals(sides: TablePair) -> dict[str, CopiedDecimals]:
     """Return the decimals of the numbers that have more of them in the release than in the original."""
-    before, after, more = sides.plain.original, sides.plain.released, {}
+    before, after, more = sides.plain.original, sides.plain.released, dict[str, CopiedDecimals]()
     for name in (name for name in before.names if name in after.names):
         if before.kind(name) == after.kind(name) == "numeric":
             column = after.column(name)
@@ -223,7 +215,7 @@ def _more_decimals(sides: TablePair) -> dict[str, dict[str, int]]:
     return more
 
 
-def _by_end(column: ReleasedColumn, visible: Floats) -> Iterator[tuple[str, dict[str, Any]]]:
+def _by_end(column: ReleasedColumn, visible: Floats) -> Iterator[tuple[str, CopiedExtremes]]:
     """Yield for both ends of a number whether values of the outermost people are shown more often than others'."""
     counts = column.whole.counts()[:-1]
     values, is_alone = np.asarray(column.whole.values), counts == 1
@@ -237,8 +229,15 @@ def _by_end(column: ReleasedColumn, visible: Floats) -> Iterator[tuple[str, dict
             for which in (is_shown, True)
         )
         if people:
-            shares = {"found": hits / people, "others": others / rest if rest else None}
-            yield end, {"people": people, **shares, "p_value": surprise(hits, people, others, rest)}
+            yield (
+                end,
+                {
+                    "people": people,
+                    "found": hits / people,
+                    "others": others / rest if rest else None,
+                    "p_value": surprise(hits, people, others, rest),
+                },
+            )
 
 
 def _decimals(values: npt.NDArray[Any], part: float = 1.0) -> int:
