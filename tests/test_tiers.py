@@ -89,4 +89,4 @@ def test_makefile_and_ci_run_the_tiers() -> None:
     make, ci = ((root / name).read_text(encoding="utf-8") for name in ("Makefile", ".ci/run"))
     for tier in ('"not slow"', '"not nightly"', "nightly"):
         assert make.count(f"--dist worksteal -m {tier}\n") == 1
-    assert "\nmake test-all\n" in ci
+    assert "\npart test-all\n" in ci
