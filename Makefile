@@ -1,7 +1,7 @@
 # make demo   a first release with its report, from nothing but Python and pip
-# make test   the tests that take some minutes;  make test-all: all of them (tests/tiers.py)
+# make test   the tests that take some minutes;  make test-all: those of CI as well (tests/tiers.py)
 # make check  tests, style, types, borders
-# make nightly  all tests, Spark, and whether tests notice what is broken on purpose
+# make nightly  all tests: full products and more seeds, Spark, and whether tests notice what is broken on purpose
 # make docs   the site, in build/html; every link in it is followed
 # make dist   sdist and wheel, and the wheel tried in an environment of its own
 # make spark  tests on a small Spark of this machine; needs Java 17, installs pyspark
@@ -22,10 +22,13 @@ LOWEST := .venv-lowest
 TYPERS := typer==0.19.0,click typer==0.23.2,click==8.2.1 typer==0.23.2,click typer==0.25.0,click typer
 WHEEL := .venv-wheel
 
+# what starts Python some hundred times need not read the same sources each time
+unexport PYTHONDONTWRITEBYTECODE
+
 # in a checkout the loops are compiled when they are first used; only a wheel brings their code along
 export HATCH_BUILD_NO_HOOKS := true
 
-.PHONY: demo test test-all nightly spark lowest docs dist handed-out lint types borders check kernels clean
+.PHONY: demo test test-all nightly spark lowest docs dist lint types borders check kernels clean
 
 .venv/installed: pyproject.toml
 	@echo "Installing Hedgerow and the packages that it needs into .venv, which takes about a minute"
@@ -43,10 +46,14 @@ demo: .venv/installed
 test: .venv/installed-dev
 	$(BIN)/python -m pytest -q -n 2 --dist worksteal -m "not slow"
 
-test-all: test
-	$(BIN)/python -m pytest -q -n 2 --dist worksteal -m slow
+# in one go, for the tests are found anew every time
+test-all: .venv/installed-dev
+	$(BIN)/python -m pytest -q -n 2 --dist worksteal -m "not nightly"
 
-nightly: test-all spark
+# where Spark is installed, test-all runs its tests as well
+nightly: .venv/installed-spark
+	$(MAKE) test-all
+	$(BIN)/python -m pytest -q -n 2 --dist worksteal -m nightly
 	$(BIN)/python scripts/mutants.py
 
 # anew when what it installs changes here
@@ -87,12 +94,6 @@ lowest: $(LOWEST)/installed
 	  PYTHONPATH=$(abspath $(LOWEST)/typer) $(LOWEST)/bin/python -m pytest -q tests/test_cli_first.py \
 	    -k "help or list_of_commands or shell"; \
 	done
-
-# one after another, beside what needs the other processor
-handed-out:
-	$(MAKE) lowest
-	$(MAKE) docs
-	$(MAKE) dist
 
 # the demo and README's commands run in a folder apart, where nothing but the wheel can be imported, and
 # nothing of them is compiled

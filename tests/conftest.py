@@ -21,7 +21,7 @@ settings.load_profile("search" if os.environ.get("HEDGEROW_SEARCH") else "same")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark the tests that `make test` leaves to `make test-all`."""
+    """Mark the tests that `make test` leaves to `make test-all`, and those that it leaves to `make nightly`."""
     unused = tiers.mark(items)
     if unused and config.args == config.getini("testpaths"):
         raise pytest.UsageError(f"tests/tiers.py names tests that are gone: {sorted(unused)}")

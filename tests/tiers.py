@@ -1,14 +1,19 @@
-"""Which tests `make test` leaves to `make test-all`: those that are slow, by file or function.
+"""Three tiers of tests: `make test` runs the fast ones, `make test-all` more, `make nightly` all.
 
-A number keeps every nth case of a function whose cases are a product of methods and tables; 0 keeps
-none. Single tests that take more than a quarter of a second (one second where promises and formulas
-are tested) stand in ``slow.txt``, which `python scripts/slow_tests.py` measures. Nothing is dropped:
-`make test-all`, which CI runs, runs them all.
+`make test` leaves to `make test-all` what is slow, by file or function, in `KEPT`: a number keeps every
+nth case of a function whose cases are a product of methods and tables; 0 keeps none. Single tests that
+take more than a quarter of a second (one second where promises and formulas are tested) stand in
+``slow.txt``, which `python scripts/slow_tests.py` measures.
+
+`make test-all`, which CI runs, leaves to `make nightly` most cases of the largest products, what is tried
+again with other seeds, and results of papers: `NIGHTLY`. Where a number keeps every nth case, the first case
+of every value of every parameter stays as well, so CI tries each method and each kind of table, if not each
+with each. Nothing is dropped: `make nightly` runs them all.
 """
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -35,6 +40,7 @@ KEPT = {
     "audit/attacks/test_knows_method.py::test_nothing_is_left_out_where_something_was_refused": 0,
     "backends/test_parts.py::test_a_disk_that_is_really_full": 3,
     "backends/test_duckdb.py::test_draws_are_those_of_memory": 4,
+    "contracts/test_recipient.py::test_every_sign_in_the_table_is_explained": 41,
     "contracts/test_recipient.py": 11,
     "contracts/test_command_line.py": 11,
     "contracts/test_engines.py": 6,
@@ -63,6 +69,7 @@ KEPT = {
     "adversary/test_promise.py::test_every_method_that_can_hold_the_cap_does": 4,
     "adversary/test_promise.py::test_declared_events_are_told_no_more_than_the_cap": 0,
     "adversary/test_promise.py::test_a_rare_flag_does_not_make_the_table_fall_apart": 0,
+    "adversary/test_shadows.py": 0,
     "adversary/test_grid.py::test_only_public_points_are_told": 4,
     "adversary/test_households.py::test_hundreds_of_random_releases": 0,
     "adversary/test_anatomy.py::test_the_published_files_tell_no_more_than_one_in_l": 4,
@@ -93,8 +100,8 @@ KEPT = {
     "io/test_spelling.py::test_declared_codes_are_read_as_text": 4,
     "io/test_write.py::test_any_t": 0,
     "release/test_verify.py::test_a_tampered_file_is_found": 4,
-    "backends/test_ahead.py::test_what_is_compiled_ahead": 0,
-    "trees/test_listed.py::test_the_same_tree_as_where_every_class_is_counted": 3,
+    "backends/test_ahead.py::test_what": 0,
+    "trees/test_listed.py": 0,
     "methods/test_private_tree.py::test_nothing_public_holds_an_exact_count": 0,
     "methods/test_private_tree.py::test_opendp_draws_the_noise_that_was_paid_for": 0,
     "audit/attacks/test_knows_method.py::test_sampling_agrees_with_enumeration": 0,
@@ -103,22 +110,102 @@ KEPT = {
     "release/test_verify.py::test_written_files_hold_in_every_format": 4,
 }
 """The beginning of a test's name below tests/: every nth case stays in `make test`."""
+# beside each: seconds that it took of the processors, of which CI now pays the share that is kept
+NIGHTLY = {
+    # methods x odd tables x options, each of which is a release
+    "contracts/test_methods.py::test_a_correct_release_or_a_clear_error": 1000,  # 55; a third is fast
+    "contracts/test_methods.py::test_shuffled_rows_give_the_same_release": 1000,  # 25; a third is fast
+    "contracts/test_guard.py": 5,  # 62
+    "contracts/test_recipient.py::test_every_sign_in_the_table_is_explained": 5,  # 57
+    "adversary/test_values.py::test_written_cells_cover_their_originals_to_the_last_digit": 5,  # 78
+    "adversary/test_membership.py::test_the_audit_finds_at_least_as_many_as_the_rows": 4,  # 104
+    "adversary/test_types.py": 5,  # 15
+    "backends/test_check_sql.py::test_odd_tables": 5,  # 53
+    "io/test_spelling.py::test_codes_come_out_as_they_came_in": 5,  # 12
+    # arguments x wrong values, of which a third stays for each argument
+    "test_arguments.py::test_every_public_function_tells_what_is_of_a_wrong_type": 1000,  # 122
+    # the same with other seeds, or more of them
+    "adversary/test_guard.py::test_a_thousand_written_releases": 10,  # 280
+    "adversary/test_households.py::test_hundreds_of_random_releases": 4,  # 28
+    "audit/attacks/test_membership.py::test_groups_that_keep_only_a_mean_show_hardly_who_is_in_them": 0,  # 38
+    "audit/attacks/test_most_exposed.py::test_releases_of_other_people_give_chance": 0,  # 13
+    "audit/attacks/test_knows_method.py::test_every_assignment_that_gives_the_same_release_agrees": 0,  # 33
+    "audit/unpaired/test_truth.py::test_rows_that_are_nobodys_gain_nothing_over_the_control": 0,  # 23
+    "audit/test_matching.py::test_a_random_order_passes_the_test_no_more_often_than_its_level_says": 0,  # 5
+    "methods/test_private_tree.py::test_opendp_draws_the_noise_that_was_paid_for": 0,  # 12
+    "adversary/test_hedge.py::test_written_releases_keep_every_promise": 4,  # 22
+    "backends/test_spark.py::test_neither_parts_nor_who_counts_a_node_matter": 3,  # 39
+    "test_bad_inputs.py::test_files_beside_a_release_that_were_edited": 0,  # 23; one of four is fast
+    # the same with many rows or categories
+    "methods/test_many_values.py::test_a_hundred_thousand_categories_take_seconds": 0,  # 40
+    "methods/test_lattice.py::test_adult_optimum_equals_all_12960_nodes": 0,  # 16
+    "audit/attacks/test_group_learners.py::test_anatomy_on_adult_says_what_reading_its_files_gives": 0,  # 22
+    "audit/attacks/test_truth.py::test_an_unchanged_table_of_different_people_is_told_wholly_at_any_size": 0,  # 13
+    "audit/attacks/test_truth.py::test_many_different_categories_ask_for_no_table_of_all_pairs": 0,  # 6
+    "test_docs.py::test_what_a_page_says_runs": 1000,  # 207
+    # results of papers, from the experiments beside the package
+    "experiments/test_mart_paper.py::test_mart_leaves_more_uncertain_than_regression_mondrian": 0,  # 52
+    "experiments/test_porop_paper.py::test_table_2_and_the_pictures_say_why_not": 0,  # 17
+    "experiments/test_porop_paper.py::test_scores_of_table_1_lie_near_the_printed_ones": 0,  # 17
+    "experiments/test_paper_tpp.py::test_pictures_are_svg_and_the_same_twice": 0,  # 8
+    "experiments/test_randomized_response_paper.py::test_utilities_and_pictures": 0,  # 11
+    # machine code of every method, beside that of one; and of what only `make nightly` runs
+    "backends/test_ahead.py::test_what_draws_is_compiled_ahead_as_well": 0,  # 64
+    "test_mutants.py::test_what_no_test_notices_survives": 0,  # 13
+}
+"""The beginning of a test's name: `make test-all` runs what is fast, every nth case and each value; with 0 no other."""
+DRAWN = {"seed", "hundred", "fifty", "part", "parts", "third", "most"}
+"""Parameters of which one value is as good as another."""
 SLOW = frozenset(filter(None, (Path(__file__).parent / "slow.txt").read_text(encoding="utf-8").splitlines()))
 """Functions, and cases of functions, that take long."""
 
 
+def values(item: pytest.Item) -> set[tuple[str, str]]:
+    """Return the values of a case's parameters; those of a pair count each for itself, seeds do not count."""
+    call = getattr(item, "callspec", None)
+    found = set()
+    for name, value in call.params.items() if call else ():
+        parts = value if isinstance(value, tuple) else (value,)
+        found |= {(f"{name} {i}", repr(part)) for i, part in enumerate(parts) if name not in DRAWN}
+    return found
+
+
+def shown(cases: Sequence[pytest.Item], every: int, fast: Sequence[pytest.Item]) -> set[pytest.Item]:
+    """Return the cases of a function that CI runs: what is fast, every nth, and the first with a value not seen yet.
+
+    Every nth alone would be of the same few methods where their number and n have a common factor.
+    """
+    if every == 0:
+        return {*fast}
+    chosen = [*fast, *cases[::every]]
+    seen: set[tuple[str, str]] = set().union(*map(values, chosen))
+    for case in cases:
+        if not values(case) <= seen:
+            chosen.append(case)
+            seen |= values(case)
+    return {*chosen}
+
+
 def mark(items: Sequence[pytest.Item]) -> set[str]:
-    """Mark the tests as slow that `make test` leaves out; return the rows that fit no test."""
-    cases: Counter[str] = Counter()
-    unused = {*KEPT, *SLOW}
+    """Mark the tests that `make test` or `make test-all` leaves out; return the rows that fit no test."""
+    unused = {*KEPT, *SLOW, *NIGHTLY}
+    functions: dict[str, list[pytest.Item]] = defaultdict(list)
     for item in items:
         name = item.nodeid.removeprefix("tests/")
-        row = next((begin for begin in KEPT if name.startswith(begin)), "")
-        unused.discard(row)
+        functions[name.partition("[")[0]].append(item)
+        unused.discard(name)
+    for function, cases in functions.items():
+        row, large = (next((begin for begin in rows if function.startswith(begin)), "") for rows in (KEPT, NIGHTLY))
+        unused -= {row, large, function}
         every = KEPT.get(row, 1)
-        function = name.partition("[")[0]
-        unused -= {name, function}
-        if every == 0 or cases[function] % every or SLOW & {name, function}:
-            item.add_marker(pytest.mark.slow)
-        cases[function] += 1
+        fast = [
+            case
+            for i, case in enumerate(cases)
+            if every and i % every == 0 and not SLOW & {function, case.nodeid.removeprefix("tests/")}
+        ]
+        in_ci = shown(cases, NIGHTLY[large], fast) if large else {*cases}
+        for case in {*cases}.difference(fast):
+            case.add_marker(pytest.mark.slow)
+            if case not in in_ci:
+                case.add_marker(pytest.mark.nightly)
     return unused

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from experiments.hedge import Case
 from experiments.shadows import RELEASES, attack
 
@@ -13,7 +12,6 @@ PEOPLE = Case(
 )
 
 
-@pytest.mark.slow
 def test_an_attacker_with_shadow_models_hardly_finds_members_of_drawn_rows() -> None:
     forms = "exact", "redrawn rows"
     exact, rows = (attack(PEOPLE, RELEASES[f"Hedge, {form}"], rows=300, shadows=4) for form in forms)

@@ -81,27 +81,25 @@ def unexplained(folder: Path, before: Table, recoded: list[str]) -> set[str]:
     return lost
 
 
+KINDS = {"mixed": mixed, **TABLES}
+
+
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_every_sign_in_the_table_is_explained(case: Case, tmp_path: Path) -> None:
-    written = 0
-    for kind, make in {"mixed": mixed, **TABLES}.items():
-        table, schema = make()
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", UserWarning)
-                release = hr.protect(table, schema, case.method(schema), guard=None)
-        except HedgerowError:
-            continue  # a table that this method refuses
-        folder = release.write(tmp_path / re.sub(r"\W", "-", kind))
-        before = release.original
-        recoded = [c.name for c in release.plan.recoding.recoded()]
-        lost = unexplained(folder, before, recoded)
-        assert not lost, kind
-        written_table = read(next(folder.glob("release.*")), unescape_formulas=True).arrow
-        if "none of the group has a value" in (folder / "RECIPIENT.md").read_text():
-            assert any(written_table.column(name).null_count for name in recoded), kind
-        written += 1
-    assert written
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_every_sign_in_the_table_is_explained(case: Case, kind: str, tmp_path: Path) -> None:
+    table, schema = KINDS[kind]()
+    try:
+        release = hr.protect(table, schema, case.method(schema), guard=None)
+    except HedgerowError:
+        assert kind != case.table  # another table, which this method refuses
+        return
+    folder = release.write(tmp_path / "out")
+    recoded = [c.name for c in release.plan.recoding.recoded()]
+    assert not unexplained(folder, release.original, recoded)
+    written_table = read(next(folder.glob("release.*")), unescape_formulas=True).arrow
+    if "none of the group has a value" in (folder / "RECIPIENT.md").read_text():
+        assert any(written_table.column(name).null_count for name in recoded)
 
 
 def test_letters_are_not_told_as_an_order(tmp_path: Path) -> None:

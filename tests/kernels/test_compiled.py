@@ -69,10 +69,17 @@ def test_without_a_home_it_is_kept_in_a_folder_of_ones_own(sealed: Path, tmp_pat
     assert careful.stderr.count("no folder in which it may keep compiled code") == 1
 
 
+@pytest.fixture(scope="module")
+def compiled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """A folder of kept code, and the number that it gives."""
+    folder = tmp_path_factory.mktemp("kept")
+    return folder, run(SOURCE, NUMBA_CACHE_DIR=str(folder)).stdout.split()[0]
+
+
 @pytest.mark.parametrize("harm", ["cut", "emptied", "turned", "text"])
-def test_damaged_files_are_made_again(tmp_path: Path, harm: str) -> None:
-    kept = {"NUMBA_CACHE_DIR": str(tmp_path)}
-    number, _ = run(SOURCE, **kept).stdout.split()
+def test_damaged_files_are_made_again(compiled: tuple[Path, str], tmp_path: Path, harm: str) -> None:
+    kept, (folder, number) = {"NUMBA_CACHE_DIR": str(tmp_path)}, compiled
+    shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
     for path in tmp_path.rglob("*.nb?"):
         data = bytearray(path.read_bytes())
         if harm == "turned":

@@ -133,7 +133,7 @@ def wards(k, ill, of_a, a, b, elsewhere=20_000):
 @cache
 def audited(*parameters):
     table, release = wards(*parameters)
-    return table, release, hr.audit(table, release, learning=False, inference=False)
+    return table, release, hr.audit(table, release, learning=False, inference=False, learners=["nearest"])
 
 
 def tiny(seed):
@@ -400,7 +400,7 @@ def test_groups_that_read_alike_are_left_out():
 def test_it_says_nothing_where_nothing_was_refused():
     table, schema, *_ = tiny(4)
     for method in (hr.MART(k=2, max_disclosure=None), hr.Datafly(k=2)):
-        found = hr.audit(table, protected(table, schema, method), learning=False, inference=False)
+        found = hr.audit(table, protected(table, schema, method), learning=False, inference=False, learners=["nearest"])
         assert found.risk["knows_method"] is None
     release = protected(table, schema, hr.MART(k=2, max_disclosure=0.5))
     assert hr.audit(table, release, attacks=False).risk["knows_method"] is None
