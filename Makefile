@@ -46,9 +46,8 @@ demo: .venv/installed
 test: .venv/installed-dev
 	$(BIN)/python -m pytest -q -n 2 --dist worksteal -m "not slow"
 
-# in one go, for the tests are found anew every time
-test-all: .venv/installed-dev
-	$(BIN)/python -m pytest -q -n 2 --dist worksteal -m "not nightly"
+test-all: test
+	$(BIN)/python -m pytest -q -n 2 --dist worksteal -m "slow and not nightly"
 
 # where Spark is installed, test-all runs its tests as well
 nightly: .venv/installed-spark

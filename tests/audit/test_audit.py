@@ -53,9 +53,9 @@ def test_json_schema_names_every_part(found):
     assert set(described["properties"]) == set(data) | release
     for part in ("risk", "utility", "table"):
         assert set(described["properties"][part]["required"]) == set(data[part])
-    attack = described["$defs"]["attack"]["properties"]
+    attack = described["$defs"]["AttackData"]["properties"]
     assert all(set(a) <= set(attack) for a in data["attacks"])
-    side = described["$defs"]["side"]["properties"]["sensitive"]["additionalProperties"]["properties"]
+    side = described["$defs"]["SensitiveRisk"]["properties"]
     # what groups tell of true values is measured of guarded releases alone
     assert set(data["risk"]["release"]["sensitive"]["pay"]) == set(side) - {"originals"}
 

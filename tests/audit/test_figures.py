@@ -1,4 +1,4 @@
-"""What an audit measures is a row a figure: rows need what there can be, and give what is told."""
+"""What an audit measures is declared figure by figure: what it needs, where it stands, and what a reader is shown."""
 
 from __future__ import annotations
 
@@ -6,40 +6,45 @@ import pandas as pd
 
 import hedgerow as hr
 from hedgerow.auditing import measure as room
+from hedgerow.auditing.figure import Definition, Figure
 
 PEOPLE = pd.DataFrame({"age": [20, 20, 30, 30] * 5, "pay": range(20)})
 SCHEMA = hr.Schema(quasi=["age"], sensitive=["pay"])
 QUICK = {"attacks": False, "learning": False}
 
 
-def measured(monkeypatch, *rows, **asked):
-    """An audit of an unchanged table by some rows alone."""
-    always = [f for f in room.FIGURES if f.gives in ("risk.original", "risk.release", "risk.other")]
-    monkeypatch.setattr(room, "FIGURES", (*always, *rows))
+def measured(monkeypatch, *figures, **asked):
+    """An audit of an unchanged table by some figures more, and without the attacks."""
+    kept = [each for each in room.FIGURES if "attacks" not in each.gives]
+    monkeypatch.setattr(room, "FIGURES", (*kept, *figures))
     return hr.audit(PEOPLE, PEOPLE, SCHEMA, **(QUICK | asked))
 
 
-def test_a_new_figure_is_one_row(monkeypatch):
+def test_a_new_figure_is_one_declaration(monkeypatch):
     def sized(task):
         return {"people": task.sides.n_rows}
 
-    found = measured(monkeypatch, room.Figure("utility.loss", sized))
-    assert found.utility["loss"] == {"people": 20}
+    row = Definition("people who were counted", ("utility", "sized", "people"), "people", "all of them")
+    found = measured(monkeypatch, Figure({"utility.sized": dict[str, int]}, sized, rows=(row,)))
+    assert found.utility["sized"] == {"people": 20}
+    assert "people who were counted" in str(found)
+    described = hr.Audit.json_schema()["properties"]["utility"]["properties"]["sized"]
+    assert described == {"type": "object", "additionalProperties": {"type": "integer"}}
 
 
-def test_what_a_row_needs_decides_whether_it_is_measured(monkeypatch):
+def test_what_a_figure_needs_decides_whether_it_is_measured(monkeypatch):
     def asked(task):
         return [{"attack": "asked"}]
 
-    for row in (room.Figure("attacks", asked, ("attacks",)), room.Figure("attacks", asked)):
-        assert measured(monkeypatch, row, row).attacks == asked(None) * 2 * (not row.needs)
-    both = measured(monkeypatch, room.Figure("attacks", asked, ("attacks", "k")), attacks=True, k=2)
+    for each in (Figure({"attacks": list}, asked, ("attacks",)), Figure({"attacks": list}, asked)):
+        assert measured(monkeypatch, each, each).attacks == asked(None) * 2 * (not each.needs)
+    both = measured(monkeypatch, Figure({"attacks": list}, asked, ("attacks", "k")), attacks=True, k=2)
     assert both.attacks == asked(None)
 
 
-def test_every_row_needs_what_may_be_there(monkeypatch):
+def test_every_figure_needs_what_may_be_there(monkeypatch):
     seen = []
-    measured(monkeypatch, room.Figure("missing", lambda task: seen.append(task) or []))
+    measured(monkeypatch, Figure({"utility.seen": list}, lambda task: seen.append(task) or []))
     monkeypatch.undo()
     for figure in room.FIGURES:
         assert set(figure.needs) <= set(seen[0].there)
