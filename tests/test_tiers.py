@@ -87,6 +87,6 @@ def test_names_that_are_gone_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_makefile_and_ci_run_the_tiers() -> None:
     root = Path(__file__).resolve().parent.parent
     make, ci = ((root / name).read_text(encoding="utf-8") for name in ("Makefile", ".ci/run"))
-    for tier in ('"not slow"', '"not nightly"', "nightly"):
+    for tier in ('"not slow"', '"slow and not nightly"', "nightly"):
         assert make.count(f"--dist worksteal -m {tier}\n") == 1
     assert "\npart test-all\n" in ci

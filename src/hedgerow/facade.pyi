@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:  # for mypy such imports make no circles
     from .auditing.column_comparison import Comparison as Comparison
     from .auditing.column_comparison import compare as compare  # Release.compare
-    from .auditing.measure import FIGURES as FIGURES  # print(Audit)
     from .auditing.measure import against as against  # Release.against
     from .auditing.measure import figure_types as figure_types  # Audit.json_schema
+    from .auditing.measure import rows_of_figures as rows_of_figures  # print(Audit)
     from .auditing.profile_result import Judged as Judged
     from .backends.check_sql import check_sql as check_sql  # Plan.check_sql
     from .backends.sql import to_sql as to_sql  # Plan.to_sql

@@ -111,8 +111,10 @@ def published(title: str, kind: Any, **sections: Mapping[str, Any]) -> dict[str,
     """
     records: dict[str, Any] = {}
     schema = _record(kind, records)
-    for name, fields in sections.items():
-        schema["properties"][name] = _object(fields, records)
+    parts = schema["properties"]
+    # the parts of the file stand in it themselves, for readers who look up what a part requires
+    parts |= {name: records[part["$ref"].split("/")[-1]] for name, part in parts.items() if "$ref" in part}
+    parts |= {name: _object(fields, records) for name, fields in sections.items()}
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": title, **schema, "$defs": records}
 
 

@@ -173,7 +173,7 @@ def test_stopped_is_said_once(browser: Browser, desk: Desk) -> None:
 
 def test_a_point_of_another_method_is_taken_with_the_settings_it_had(browser: Browser, desk: Desk) -> None:
     point = {"method": "Mondrian (median)", "parameters": {"k": 20, "max_disclosure": 0.4}, "k": 20}
-    desk.results["frontier"] = {"points": [point], "infeasible": [], "base": {}, "asked": []}
+    desk.results["frontier"] = {"points": [point], "infeasible": [], "base": {}, "tried": []}
     desk.choose(dataclasses.replace(desk.choices, guard="runs", earlier={
         "mondrian": {"options": {"k": 8, "numeric": "mean"}, "guard": "none"}}))  # fmt: skip
     browser("POST", "/take", data={"turn": str(desk.turn), "point": "0"})
@@ -612,7 +612,7 @@ def test_no_advice_goes_below_the_k_that_was_asked_for(browser: Browser, desk: D
     points = [{"method": "MART", "parameters": {"k": k, "max_disclosure": 0.5}, "k": k, "classes": 9,
                "collapsed": False, "disclosure": told, "utility": kept, "dominated": False}
               for k, told, kept in ((10, 0.5, 0.5), (5, 0.3, 0.9), (20, 0.4, 0.5))]  # fmt: skip
-    desk.results["frontier"] = {"points": points, "infeasible": [], "base": {"MART": desk.choices.line}, "asked": [],
+    desk.results["frontier"] = {"points": points, "infeasible": [], "base": {"MART": desk.choices.line}, "tried": [],
                                 "utility": "certainty kept (1)", "disclosure": "disclosure (2)"}  # fmt: skip
     page = browser("GET", "/protect").text
     assert "Take k 20, cap 0.5" in page

@@ -66,7 +66,7 @@ from .audit_data import Pictures, TableData
 from .backend import check_room, holder
 from .class_risk import ClassRisk, OtherColumns, Population, journalist, other_columns, released_risk, weighted_sizes
 from .column_comparison import Scatter
-from .figure import ON_SAMPLE, Figure
+from .figure import ON_SAMPLE, Definition, Figure
 from .learners import LEARNERS, check_learners
 from .non_members import FOLDS, Outside, Refit, left_out, read_control, refitting, with_strangers
 from .pairing import pair_up, read_unpaired
@@ -878,6 +878,11 @@ def figure_types(section: str) -> dict[str, Any]:
         for place, kind in figure.gives.items()
         if place.startswith(f"{section}.")
     }
+
+
+def rows_of_figures() -> list[Definition]:
+    """Return how the figures are shown that stand in no other table of a reader."""
+    return [row for figure in FIGURES for row in figure.rows]
 
 
 def _section(name: str, values: Mapping[str, Any]) -> dict[str, Any]:

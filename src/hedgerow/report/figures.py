@@ -6,23 +6,25 @@ Terminal, page, notebook and studio show these rows. The unit of a figure decide
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .. import facade
-from ..auditing.attacks.composition import Composition, Remaining
-from ..auditing.attacks.linking import Linkage
-from ..auditing.attacks.special_uniques import SpecialUniquesData
-from ..auditing.audit_data import AuditData, TableData
-from ..auditing.figure import Definition
-from ..auditing.inference import InferredColumn
-from ..auditing.success import AttackData
-from ..auditing.utility.models import Learning
-from ..auditing.utility.queries import Estimates
-from ..json_types import Figures
-from ..measures.masking_scores import ScoresData
 from ..notation import figure, percent
-from ..profiles import ProfileData
 from ..texts import read_toml, text, texts
+
+if TYPE_CHECKING:
+    from ..auditing.attacks.composition import Composition, Remaining
+    from ..auditing.attacks.linking import Linkage
+    from ..auditing.attacks.special_uniques import SpecialUniquesData
+    from ..auditing.audit_data import AuditData, TableData
+    from ..auditing.figure import Definition
+    from ..auditing.inference import InferredColumn
+    from ..auditing.success import AttackData
+    from ..auditing.utility.models import Learning
+    from ..auditing.utility.queries import Estimates
+    from ..json_types import Figures
+    from ..measures.masking_scores import ScoresData
+    from ..profiles import ProfileData
 
 # the function that writes a figure of each unit; people may be a mean, an estimate has five digits
 UNITS: Mapping[str, Callable[[Any], str]] = {
@@ -81,8 +83,7 @@ def figure_rows(
 
 def further_rows(audit: AuditData) -> Iterator[FigureRow]:
     """Yield the measured numbers of figures that say how they are shown (`Figure.rows`)."""
-    definitions = [row for each in facade.FIGURES for row in each.rows]
-    yield from figure_rows(definitions, None, audit)
+    yield from figure_rows(facade.rows_of_figures(), None, audit)
 
 
 def risk_rows(before: Figures | None, after: Figures, *models: str) -> Iterator[FigureRow]:

@@ -6,9 +6,8 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from functools import cache, partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ..auditing.frontier import FrontierData
 from ..display import sparkline
 from ..errors import HedgerowError
 from ..files import SUFFIXES
@@ -24,6 +23,9 @@ from ..workflow.methods import OPTIONS
 from . import WORDS, forms
 from .state import PEOPLE, STEPS, Proposed, Public, StudioState
 from .worker_client import in_sentences, with_controls
+
+if TYPE_CHECKING:
+    from ..auditing.frontier import FrontierData
 
 # options that stand before the others
 MAIN = ("k", "max_disclosure", "l", "epsilon", "records")
