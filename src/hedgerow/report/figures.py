@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .. import facade
+from ..auditing.figure import Definition
 from ..notation import figure, percent
 from ..texts import read_toml, text, texts
 
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from ..auditing.attacks.linking import Linkage
     from ..auditing.attacks.special_uniques import SpecialUniquesData
     from ..auditing.audit_data import AuditData, TableData
-    from ..auditing.figure import Definition
     from ..auditing.inference import InferredColumn
     from ..auditing.success import AttackData
     from ..auditing.utility.models import Learning
