@@ -39,6 +39,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from itertools import accumulate
 from math import comb, prod
 from typing import Any, NamedTuple, TypedDict
 
@@ -255,17 +257,35 @@ def list_tables(sizes: Ints, counts: Ints, most: int) -> list[tuple[Ints, float]
     states: list[tuple[tuple[int, ...], tuple[tuple[int, ...], ...], int]]
     states = [(tuple(counts.tolist()), (), 1)]
     for size in sizes.tolist():
+        # counted before they are listed: too many of them would be listed in vain
+        if sum(_number_of_takes(tuple(sorted(remaining)), size) for remaining, _, _ in states) > most:
+            return None
         wider = []
         for remaining, dealt, ways in states:
             for take in _takes(remaining, size):
                 rest = tuple(a - b for a, b in zip(remaining, take, strict=True))
                 chosen = prod(comb(a, b) for a, b in zip(remaining, take, strict=True))
                 wider.append((rest, (*dealt, take), ways * chosen))
-                if len(wider) > most:
-                    return None
         states = wider
     largest = max(ways for _, _, ways in states)
     return [(np.array(dealt, np.int64), ways / largest) for _, dealt, ways in states]
+
+
+@lru_cache(1 << 16)
+def _number_of_takes(remaining: tuple[int, ...], size: int) -> int:
+    """Return how many ways there are to take `size` values from the remaining counts.
+
+    Examples
+    --------
+    >>> _number_of_takes((1, 2), 2), len([*_takes((1, 2), 2)])
+    (2, 2)
+    """
+    ways = [1] + [0] * size
+    for count in remaining:
+        # sums over the last count + 1 numbers: 0 to count values are taken
+        sums = [0, *accumulate(ways)]
+        ways = [sums[n + 1] - sums[max(n - count, 0)] for n in range(size + 1)]
+    return ways[size]
 
 
 def _takes(remaining: tuple[int, ...], size: int) -> Iterator[tuple[int, ...]]:
