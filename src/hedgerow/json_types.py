@@ -71,7 +71,7 @@ Percent = Annotated[float, Range(0, 100)]
 Amount = Annotated[float, Range(0)]
 Interval = Annotated[Sequence[OrNull[Share]], Length(2)]
 Hash = Annotated[str, Pattern("^[0-9a-f]{64}$")]
-# the figures of one part of an audit by their keys, each of the type that its `Figure` gives
+# figures by their keys; what type a key has says the `Figure` that gives it, to the schema and not to mypy
 Figures = Mapping[str, Any]
 
 _PLAIN = {bool: "boolean", int: "integer", float: "number", str: "string", NoneType: "null"}

@@ -11,7 +11,10 @@ ON_SAMPLE = ("attacks", "inference", "learning")
 
 
 class Definition(NamedTuple):
-    """The definition of one number: its name, its path in an audit or in one side of it, its unit and meaning."""
+    """The definition of one number: its name, its path, its unit and meaning.
+
+    In the rows of a `Figure` the path begins at the audit; where a table shows original and release, at one side.
+    """
 
     name: str
     path: tuple[str, ...]
@@ -26,8 +29,9 @@ class Figure:
     Parameters
     ----------
     gives : mapping of str to type
-        Its place in the audit ("risk.equal") and its type there, from which the JSON schema is made. Several places
-        if it returns several values. Results for "attacks" are added to the earlier ones.
+        Its place in the audit, such as "risk.equal" or "utility.loss", and its type there, from which the JSON
+        schema is made. Several places if it returns several values. Results for "attacks" are added to the
+        earlier ones. Parts other than these have the keys of `AuditData` and no others.
     of : callable
         Function that measures it for a `Task`.
     needs : sequence of str

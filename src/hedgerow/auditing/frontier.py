@@ -386,7 +386,7 @@ FIGURES = tuple(f.name for f in fields(Point) if f.name not in ("method", "param
 
 
 class PointData(TypedDict, total=False):
-    """A point of a frontier as JSON, as far as advice goes by it; see `Point`.
+    """A point of a frontier as JSON: the fields of `Point`, and these.
 
     Parameters
     ----------
@@ -409,6 +409,17 @@ class PointData(TypedDict, total=False):
     k: int | None
     disclosure: float
     utility: float
+    classes: int | None
+    worst: float | None
+    mean_over_groups: float | None
+    mean_over_records: float | None
+    linkage: float | None
+    ncp: float | None
+    inferred: float | None
+    advantage: float | None
+    explained: float | None
+    most_explained: float | None
+    of_optimum: float | None
     dominated: bool
     collapsed: bool
     uncapped: float | None
@@ -423,6 +434,9 @@ class FrontierData(TypedDict, total=False):
 
     points: Required[list[PointData]]
     infeasible: list[PointData]
+    hedgerow_frontier: int
+    private: str
+    warnings: Sequence[str]
     utility: str
     disclosure: str
     title: str

@@ -82,7 +82,7 @@ class InferredColumn(TypedDict):
 class InferenceData(TypedDict):
     """Inference about members and strangers by learners, and by what groups say."""
 
-    columns: Mapping[str, Figures]
+    columns: Mapping[str, InferredColumn]
     learners: Sequence[str]
     asked: int
     rows: int
@@ -254,10 +254,12 @@ def inference(
         release = make_release(table, schema, method, progress=progress)
     pair = pair_up(table, of_release(release, schema))
     refit = refitting(release.method if method is None else method, schema, release.plan.guard, random_state)
+    notes: tuple[str, ...] = ()
     if control is not None:
         strangers, notes = read_control(control, table, schema)
-        pair = replace(pair, strangers=pair.people_of(strangers), notes=(*pair.notes, *notes))
-    return infer(pair, refit, folds=folds, learners=learners, random_state=random_state, progress=progress)
+        pair = replace(pair, strangers=pair.people_of(strangers))
+    found = infer(pair, refit, folds=folds, learners=learners, random_state=random_state, progress=progress)
+    return replace(found, notes=(*notes, *found.notes))
 
 
 def infer(

@@ -6,6 +6,7 @@ import platform
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib import metadata
@@ -409,7 +410,7 @@ def figures_of(task: Task[Any]) -> dict[str, Any]:
     """Measure all figures and return them by place, empty if not measured."""
     values: dict[str, Any] = {"attacks": []}
     for figure in FIGURES:
-        values |= {place: figure.empty for place in figure.gives if place != "attacks"}
+        values |= {place: copy(figure.empty) for place in figure.gives if place != "attacks"}
     for figure, value in _measured(task):
         for place, part in zip(figure.gives, value if len(figure.gives) > 1 else [value], strict=True):
             values[place] = values[place] + part if place == "attacks" else part
@@ -743,7 +744,8 @@ def audit(
             remake=None if most_exposed is None else remaking(remake, what, random_state),
         )
     )
-    result.table["notes"] = [*result.table["notes"], *unlike]
+    # where nothing is compared, nobody of the control is asked about
+    result.table["notes"] = [*result.table["notes"], *(() if why else unlike)]
     if standard is None:
         return result
     return replace(result, profile=judged(result.to_dict(), what.table, standard))
@@ -839,7 +841,7 @@ def _audit(task: Task[Any]) -> Audit:
         ],
     }
     if not task.is_compared and task.original is not None:
-        table["uncompared"] = task.why
+        table["uncompared"] = task.why.partition(" (")[0]
     if task.what.notes:
         table["altered"] = list(task.what.notes)
     if task.what.is_private:

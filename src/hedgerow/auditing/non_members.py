@@ -82,11 +82,12 @@ def read_control(control: Any, original: Table, schema: Schema) -> tuple[Table, 
         The control cannot be read, or contains people of the original.
     """
     schema.check(original.names)
+    columns = [original.declared_column(schema, name) for name in (*schema.quasi, *schema.sensitive)]
     with translated(HedgerowError, lambda error: type(error)(f"the control: {error.message}", hint=error.hint)):
         table, names = read(control, schema=schema), list[str]()
         check_control(original, table, schema)
         unknown = np.zeros(table.n_rows, bool)
-        for column in (original.declared_column(schema, name) for name in (*schema.quasi, *schema.sensitive)):
+        for column in columns:
             theirs = in_codes_of(column, table.like(column), column.n_values + 1).codes > column.n_values
             if not column.is_number and theirs.any():
                 names, unknown = [*names, column.name], unknown | theirs

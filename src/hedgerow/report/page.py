@@ -78,7 +78,6 @@ def render(
     check_one_of("audience", audience, AUDIENCES)
     steward, loud = audience == "steward", reasons(audit, plan)
     promised, first = answers(audit, plan, checks)
-    # the rows of a tree would be too many
     template = _environment().get_template("template.html")
     page = template.render(
         steward=steward, audit=audit, plan=plan, checks=checks, name=name, about=_about(audit, plan, checks, steward),
