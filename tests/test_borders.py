@@ -113,7 +113,7 @@ def test_imports_that_go_in_a_circle_are_found(tmp_path: Path, files: dict[str, 
     assert found[0].startswith("imports go in a circle: release.a > release.b")
 
 
-def test_every_name_of_the_facade_is_loaded_from_its_home_and_called_by_one_file() -> None:
+def test_every_name_of_the_facade_comes_from_its_folder_and_is_used_in_one_file() -> None:
     source = ROOT / "src" / "hedgerow"
     files = [path for path in source.rglob("*.py") if path.name != "facade.py"]
     for name, home in facade.HOMES.items():

@@ -69,8 +69,8 @@ class Secret:
         Raises
         ------
         ParameterError
-            It is neither, too short, nothing but zeros, or a file that cannot be read or that
-            others may read.
+            The value is neither bytes nor a path, the secret is too short or all zeros, or the file
+            cannot be read or is readable by other users.
         """
         if value is None or isinstance(value, Secret):
             return value
@@ -213,7 +213,7 @@ class Key(Secret):
         path = Path(path)
         key = cls.new()
         try:
-            # exclusive: of two processes at once one makes the key and the other reads it
+            # O_EXCL: if two processes run at once, one creates the file and the other reads it
             descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         except FileExistsError:
             return cls._read(path)

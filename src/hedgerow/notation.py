@@ -299,7 +299,7 @@ def signs(labels: Iterable[str | float | None], *, kind: str, values: Sequence[s
     kind : str
         The kind of the column.
     values : sequence of str
-        Its own values, which say what they are; their order is that of the column.
+        The original values of the column, in its order; cells equal to one of them have no sign.
 
     Examples
     --------

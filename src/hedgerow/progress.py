@@ -51,7 +51,7 @@ def setting(variable: ContextVar[T], value: T) -> Iterator[Any]:
 
 
 def listening(progress: Tell, step: str) -> AbstractContextManager[Any]:
-    """Report the shares that this thread's work passes to `done` as progress of one step."""
+    """Report shares passed to `done` in this thread as the progress of `step`, inside a `with` block."""
     return setting(_LISTENER, lambda share: progress(step, share))
 
 

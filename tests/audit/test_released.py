@@ -161,7 +161,7 @@ def test_a_sensitive_category_of_another_name_is_named_and_never_counted_as_hidd
     assert all(a["success"] == 1.0 for a in found.attacks if a["learner"] == "nearest")
 
 
-def test_a_sensitive_set_is_told_of_and_not_learnt_from():
+def test_sets_of_sensitive_values_are_noted_and_not_used_for_training():
     people = pd.DataFrame({"id": range(60), "a": range(60), "ill": ["flu", "cold", "ok"] * 20})
     schema = hr.Schema(quasi=["a"], sensitive=["ill"])
     release = people.assign(ill=people.ill.replace({"flu": "{cold, flu}", "cold": "{cold, flu}"}))

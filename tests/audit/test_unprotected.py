@@ -20,7 +20,7 @@ PEOPLE = pd.DataFrame(
 SCHEMA = hr.Schema(quasi=["age", "job"], sensitive=["ill"])
 
 
-def test_who_is_alone_is_counted() -> None:
+def test_sample_uniques_are_counted() -> None:
     found = unprotected(read(PEOPLE), SCHEMA, attacks=False)
     assert (found["classes"]["groups"], found["classes"]["uniques"]) == (4, 2)
     # chances 1/2, 1/2, 1, 1/2, 1/2, 1

@@ -177,7 +177,7 @@ def test_the_share_of_a_task(settings: dict[str, str], memory: str | None, wante
     assert cluster.task_memory(frame, memory) == wanted
 
 
-def test_a_heavy_group_comes_to_no_task_as_rows(people: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_rows_of_a_large_group_are_counted_in_batches(people: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two thirds of the rows are alike: leaves and classes are counted a few rows at a time before they meet."""
     real, session = cluster.map_parts, people.sparkSession
     watched: set[str] = set()

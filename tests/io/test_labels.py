@@ -596,7 +596,7 @@ def test_haven_reads_what_was_written_for_sas(tmp_path: Path, version: int) -> N
     assert float(total) == sum(1000.5 + i for i in range(N))
 
 
-def test_a_sas_data_set_comes_in_and_a_transport_file_goes_out(tmp_path: Path) -> None:
+def test_a_sas_data_set_is_released_as_a_transport_file(tmp_path: Path) -> None:
     (where,) = _haven("library(haven); cat(system.file('examples', 'iris.sas7bdat', package='haven'))")
     if not where:
         pytest.skip("haven has no example here")

@@ -410,7 +410,7 @@ def test_thousands_in_bands_of_another_tool_are_no_decimals(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("title", ["List of people", "People, as of 31.12.2020", "sep=;", "People\n"])
-def test_a_title_above_the_header_is_named_with_the_fields_of_the_table(tmp_path: Path, title: str) -> None:
+def test_a_title_above_the_header_raises_an_error_with_the_number_of_fields(tmp_path: Path, title: str) -> None:
     """A title with a comma was taken for the header, and decimal commas for the ends of fields."""
     path = german(tmp_path)
     path.write_text(f"{title}\n{path.read_text()}")

@@ -34,7 +34,7 @@ def by_class(rows: list[tuple[int, int]]) -> list[list[int]]:
 
 @settings(max_examples=80, deadline=None)
 @given(labelled, st.integers(0, 2**32 - 1))
-def test_sums_over_classes_are_numpys_to_the_last_bit(rows: list[tuple[int, int]], seed: int) -> None:
+def test_sums_over_classes_equal_those_of_numpy_bit_for_bit(rows: list[tuple[int, int]], seed: int) -> None:
     counts, rng = make(rows), np.random.default_rng(seed)
     apart, floor = rng.normal(size=6), float(rng.random())
     away = counts.counts * apart[counts.values]

@@ -142,7 +142,7 @@ def test_a_model_without_a_solution_says_so():
     assert found["uniques"] == pytest.approx(5000.0)
 
 
-def test_nobody_unique_and_everybody_counted():
+def test_no_sample_uniques_and_a_sample_of_everybody():
     assert population_uniques(np.array([2, 3]), 500.0)["uniques"] == 0.0
     whole = population_uniques(SIZES, float(N))
     assert whole["uniques"] == 60

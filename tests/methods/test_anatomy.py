@@ -238,7 +238,7 @@ def test_a_sensitive_table_that_is_not_that_of_the_records_is_not_written(tmp_pa
     assert not (tmp_path / "bad").exists()
 
 
-def test_groups_that_trade_places_in_the_first_table_are_found():
+def test_swapped_groups_in_the_first_table_fail_verification():
     table = people()
     release = hr.protect(table, SCHEMA, hr.Anatomy(l=3, random_state=1))
     group = release.method.group_.copy()

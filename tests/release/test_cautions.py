@@ -69,7 +69,7 @@ def test_nothing_is_said_where_nothing_is_told() -> None:
     assert told(hr.Mondrian(k=5), roles, everybody) == []
 
 
-def test_cells_that_say_little_are_told() -> None:
+def test_a_high_information_loss_gives_a_caution() -> None:
     whole, said, ends = told(hr.Mondrian(k=9))
     assert whole == "all records are one group: ask for a smaller k, or for a looser cap"
     assert ends.startswith("1 age range ends on a value that fewer than")
@@ -139,7 +139,7 @@ def test_types_that_do_not_come_back_are_told(values: Any, words: str) -> None:
     assert not any("come back" in text for text in unchanged.cautions)
 
 
-def test_mixed_types_are_told_whatever_frame_has_them() -> None:
+def test_mixed_types_give_a_caution_in_every_kind_of_frame() -> None:
     come: list[Any] = [1, "two", 3.5] * 20
     frames: list[Any] = [
         {"come": come, "pay": [*range(60)]},

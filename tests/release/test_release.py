@@ -184,7 +184,7 @@ def test_a_cell_that_does_not_cover_its_original_is_found() -> None:
         release.verify()
 
 
-def test_missing_rows_and_columns_are_found(tmp_path: Path) -> None:
+def test_missing_rows_and_extra_columns_fail_verification(tmp_path: Path) -> None:
     release = hr.protect(people(), SCHEMA, hr.MART(k=5, max_disclosure=None))
     whole = release.table
     release.table = whole.slice(1)

@@ -129,7 +129,7 @@ def test_a_private_tree_is_proposed_released_and_repeated(people: Path, tmp_path
     ],
     ids=["two sensitive", "none sensitive", "categories", "grid", "households", "followers"],
 )
-def test_a_grey_method_says_what_protect_would_say(people: Path, more: dict[str, Any], grey: set[str]) -> None:
+def test_a_disabled_method_shows_the_error_of_protect(people: Path, more: dict[str, Any], grey: set[str]) -> None:
     worker, asked = Worker(lambda message: None), ask(people, **more)
     reasons = worker.do({**asked, "do": "reasons"})
     assert grey <= reasons.keys()

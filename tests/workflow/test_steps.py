@@ -23,7 +23,7 @@ def session(here: Path) -> hr.Session:
     return session
 
 
-def test_every_step_gives_and_keeps_its_result(session: hr.Session) -> None:
+def test_every_step_returns_and_stores_its_result(session: hr.Session) -> None:
     seen = session.inspect()
     assert seen is session.inspect()
     release = session.protect()

@@ -179,10 +179,10 @@ def released_risk(
 ) -> tuple[ClassRisk, dict[str, Scatter]]:
     """Return the risk figures of the released classes, and a scatter of size and disclosure for each sensitive column.
 
-    Drawn rows are counted in the groups of their plan. Suppressed cells match anything for the wildcard k.
-    `size` is the number of people in the population; by default the total of `journalist`. `matching` are the
-    records that match each class, if suppressed cells match anything in k, uniques and re-identification. `totals`
-    count the values of each sensitive column in the whole table, where some of its rows are in no class.
+    If rows were drawn, risk is measured in the groups of the plan. For the wildcard k, suppressed cells match
+    any value. `size` is the number of people in the population, by default the total of `journalist`. `matching` is
+    the number of records that match each class, if suppressed cells match any value in k, uniques and
+    re-identification too. `totals` are each sensitive column's counts of values in all rows, if some are in no class.
     """
     groups, persons, columns = sides.planned or sides.classes, sides.persons, sides.released_sensitive
     valued = sides.planned or sides.value_groups
@@ -248,7 +248,7 @@ def _scatter(column: SensitiveCounts) -> Scatter:
 
 
 def _sizes(groups: Groups, matching: Ints | None) -> Sizes:
-    """Return k, the number of classes and summary figures of their sizes; who is alone by `matching` if it is given."""
+    """Return k, the number and sizes of classes, and uniques; k and uniques are those of `matching` if it is given."""
     summary, uniques = sizes.summary(groups.sizes), int(groups.sizes[groups.sizes == 1].sum())
     k = summary["smallest"]
     if matching is not None:

@@ -63,7 +63,7 @@ class GroupRows:
 
     @property
     def totals(self) -> Counts:
-        """Return the counts of known values in all rows learnt from, as if these were a single group."""
+        """Return the counts of known values in all training rows, as for a single group."""
         totals = np.bincount(self.codes[self.rows], minlength=len(self.is_known))
         return Counts.dense(np.where(self.is_known, totals, 0)[None, :])
 

@@ -41,7 +41,7 @@ from .table_pair import Asked, Pair, TablePair, evenly, spread
 
 # people who are asked about; of a larger table as many, spread evenly over its sorted values
 MOST_ASKED = 5_000
-# fewest people in a cell of the tree that the worst tenth is looked for in
+# minimum leaf size of the tree in which the worst tenth is searched for
 CELL = 10
 
 

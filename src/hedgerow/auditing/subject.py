@@ -433,7 +433,7 @@ def of_private(plan: PrivatePlan, table: Table, schema: Schema) -> Subject:
 
 def of_fitted(method: Method, table: Table, schema: Schema, guard: GuardOptions | None = None) -> Subject:
     """Build the subject for a fitted method's release, before it is verified or written."""
-    # a method that is fitted for runs has columns of them in its plan
+    # a method fitted with guard="runs" has extra columns of ranges in its plan
     plan = replace(method.plan_, columns=tuple(c for c in method.plan_.columns if c.name in table.names))
     columns = dict(method.release_table(table).columns)
     if guard is not None:

@@ -312,7 +312,7 @@ class AttackColumn(TypedDict):
 
 
 class FoundMembers(TypedDict):
-    """The share of members found at one rate of false alarms."""
+    """The true-positive rate of a membership attack at a fixed false-positive rate."""
 
     share: OrNull[Share]
     interval: Interval

@@ -54,7 +54,7 @@ def check_sql(plan: Plan, released: str = "release", original: str = "people", d
     PlanError
         The dialect is unknown.
     UnsupportedError
-        SQL cannot recode so, or cannot check what the plan promises.
+        SQL cannot express the plan's recoding, or cannot check its promises.
     """
     dialect = known_dialect(dialect)
     if plan.guard is not None:

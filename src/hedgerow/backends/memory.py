@@ -56,7 +56,7 @@ def _joined(path: Path) -> Table:
     parts = parts_of(path)
     if SUFFIXES[parts[0].suffix.lower()] != ".parquet":
         raise UnsupportedError(
-            f"{path.name} stands for several files that are not Parquet",
+            f"{path.name} matches several files that are not Parquet",
             hint='use engine="duckdb" (--engine duckdb) for text files; put others together first',
         )
     scan = Scan.from_files(parts)

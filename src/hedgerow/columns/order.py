@@ -134,7 +134,7 @@ class _Order:
         offsets = np.frombuffer(text.buffers()[1], np.int64)[text.offset :][: len(text) + 1]
         data = bytes(text.buffers()[2] or b"") + bytes(_WORD)
         start, length = offsets[:-1], np.diff(offsets)
-        # missing before empty before a byte 0: all three have the same words
+        # missing sorts before empty, and empty before a zero byte: the words of all three are equal
         last = np.where(np.asarray(text.is_valid()), length + 1, 0).astype(np.uint64)
         at = np.arange(len(text))
         done = 0

@@ -51,7 +51,7 @@ _REPEATS = 0.95
 _UNIQUE = 0.9
 # a remark with so large a share of distinct values is prose, and not a code
 _REPEATED = 0.2
-# bars of the picture of a column
+# number of bars in the histogram of a column
 _PARTS = 8
 _FEW = 100
 # whole numbers with few values are codes if enough records share each of them, on average
@@ -144,7 +144,7 @@ def proposal(table: Table, profiles: Sequence[ColumnProfile]) -> Schema:
     others = [p.name for p in profiles if p.role == "other"]
     called_weights = [n for n in others if _weighs(tokens(n)) or _weighs(tokens(table.layout.labels.label(n)))]
     weights = [name for name in called_weights if _holds_weights(table, name)]
-    # exact weights find people, so a second one and one that is none are left out
+    # exact weights can identify people, so other columns that are named like weights are left out
     roles = {p.name: p.role for p in profiles if p.name not in called_weights}
     follows = {n: leader for n, leader in _followers(table).items() if roles.get(leader) in ("quasi", "sensitive")}
     roles |= {name: roles[leader] for name, leader in follows.items()}
@@ -434,7 +434,7 @@ def _role(table_kind: str, column: Column, n_present: int, label: set[str]) -> t
     numbers_rows = counts_rows and column.values[-1] - column.values[0] + 1 == n
     is_key = words & KEYS and differs and column.kind != "date"
     named = words == {"name"} or ("name" in words and words & NAMES)
-    # few of a million surnames differ, and few kinds of telephone tell nobody
+    # surnames have a small share of distinct values in a large table; types of telephone identify nobody
     is_many = share > 0.05 or (is_text and n > _FEW)
     ends_in_id = any(t == "id" or (len(t) > 3 and t.endswith("id")) for t in words)
     remark = words & FREE and share > _REPEATED and is_text

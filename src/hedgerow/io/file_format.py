@@ -18,7 +18,7 @@ from ..errors import InputError
 from ..progress import Progress
 from ..texts import refusal, text
 
-# What stands in a cell; a letter in a column of numbers is one of Stata's missing values.
+# The value of a cell; a letter in a numeric column is one of Stata's missing values.
 Code = float | int | str
 UNICODE = ("utf-8", "utf-8-sig", "utf-16")
 # What other programs leave beside their files begins so.

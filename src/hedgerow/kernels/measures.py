@@ -129,7 +129,7 @@ def entropy(counts: npt.NDArray[Any], begin: int, end: int, n: float) -> float:
 
 @checked
 def number_disclosures(counts: npt.NDArray[Any], deviation: Floats, starts: Ints) -> Floats:
-    """Return every class's disclosure of a number (`number_terms`, divided); 0 if the public error is 0.
+    """Return the disclosure of a numeric column in every class (see `number_terms`); 0 if the public error is 0.
 
     Parameters
     ----------

@@ -313,7 +313,7 @@ class RankedScore(_CellScore):
     Parameters
     ----------
     counts : int64 array of shape (m,)
-        Records of every cell between the cuts, in order.
+        The number of records in each interval between cuts, in ascending order.
     """
 
     def __init__(self, counts: Ints) -> None:

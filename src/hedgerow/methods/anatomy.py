@@ -33,10 +33,10 @@ from .base import Method, NoTransform, RecipientNotes, values_by_code
 
 @dataclass(eq=False, repr=False)
 class Anatomy(Method):
-    """Release two tables: who is in which group, and which sensitive values each group has.
+    """Release two tables: one with the group of each record, and one with the sensitive values of each group.
 
-    Quasi-identifiers stay as they are. Somebody who finds a person's group learns its sensitive
-    values and not which of them is the person's: each has at most the share 1/l of the group.
+    Quasi-identifiers are released unchanged. Somebody who knows a person's group learns its sensitive
+    values, but not which of them is the person's: each value has a share of at most 1/l in the group.
 
     Parameters
     ----------
@@ -44,9 +44,9 @@ class Anatomy(Method):
         At least 2. The records of a group all have different sensitive values, and there are at least
         l of them, so no value has a share above 1/l.
     key : Key or path, optional
-        The steward's secret, or its file (made when it is not there), which decides what
-        records go together and how their groups are numbered. By default a new key, kept only in
-        this object. Anybody who has it can read the sensitive values from the two tables.
+        The steward's secret, or its file (created if it does not exist), which determines how
+        records are grouped and how groups are numbered. By default a new key, stored only in
+        this object. Anybody who has it can link people to their sensitive values.
     random_state : int, optional
         A seed to use in place of a key, only for experiments: it keeps nothing secret.
     schema : Schema, optional

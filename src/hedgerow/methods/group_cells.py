@@ -193,7 +193,7 @@ def rounded(grouped: GroupedCodes, style: str, step: float, enough: Bools) -> tu
 
 
 def _nearest_steps(steps: Floats, grouped: GroupedCodes, style: str, step: float) -> Floats:
-    """Return numbers of steps rounded half to even, with exact fractions if doubles cannot decide."""
+    """Round to whole steps, half to even; use exact fractions where doubles are too close to a half."""
     whole = np.rint(steps)
     # Fractions are slow, and few groups lie so near the middle of two steps.
     close = np.abs(np.abs(steps - np.floor(steps)) - 0.5) <= 1e-6 * np.maximum(np.abs(steps), 1)

@@ -239,7 +239,7 @@ def share(columns: Sequence[MaskedColumn], what: str) -> float:
 
 
 def mask_categories(table: Table, column: Column, codes: Ints) -> MaskedCells:
-    """Return the category of each code, in the column's original type, and what changed; n_values is missing."""
+    """Return the category of each code in the column's original type, with masks; code n_values stands for missing."""
     released = pa.nulls(len(codes), pa.string())
     if column.n_values:
         # The released cell is spelled as the table spells its first value of that code.

@@ -246,7 +246,7 @@ def _type_of(column: PublicColumn) -> pa.DataType:
 
 
 def _typed(table: pa.Table, types: Types) -> pa.Table:
-    """Return the columns in the given types; dates come as numbers of their units since 1970."""
+    """Cast the columns to the given types; dates are given as integers: days or microseconds since 1970."""
     columns = {}
     for name in table.column_names:
         (kind, unit), column = types[name], table.column(name)

@@ -346,7 +346,7 @@ def _column(table: Table, randomized: Mapping[str, Randomized], name: str) -> tu
         return column, released_codes(table, column)
     values = table.column(name)
     codes, labels = values.codes, list(values.values)
-    # every value would be an axis of its own otherwise, most of them of a record or two
+    # numbers with many values are binned: most values would have only one or two records
     if values.is_number and (values.n_values > 64 or values.unit):
         cut = quantile_bins(values.value_counts, _BINS)
         codes = cut.codes(values.codes)

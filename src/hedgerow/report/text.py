@@ -188,7 +188,7 @@ def found_in_words(found_record: FoundByValue | None, table: TableData, digits: 
     control, against = together["control"], found_record["against"]
     control_text = "" if control is None else text("summary", against, share=percent(control, digits))
     share, is_found = percent(together["found"], digits), any(c["found"] for c in (together, *columns.values()))
-    # rows that are not paired are nobody's
+    # without pairs, no released row belongs to a known person
     key = "fitting" if not table["paired"] else "found" if is_found else "found_nobody"
     row = "the row that was drawn in the person's place" if table.get("planned_groups") else "the person's row"
     return text("summary", key, columns=names, share=share, control=control_text, alone=alone, row=row)

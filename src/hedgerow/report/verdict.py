@@ -21,7 +21,7 @@ from .reasons import promised_k
 BOUNDED = ("suppressed rows", "largest share of a value in a group", "inference (measured)")
 # what the verdict on a standard is named by
 CRITERIA = "criteria"
-# people on whom an attack must be tried for its share to say something
+# an attack on fewer people than this gives no reliable success rate
 FEW_PEOPLE = 50
 # promises that an audit measures again
 AGAIN = ("k_anonymity", "disclosure")
@@ -160,8 +160,8 @@ def _measured(audit: AuditData, k: int | None, max_disclosure: float | None, pla
     release = at(audit, "risk", "release")
     if release is None:
         return
-    # limits that nobody gave are the plan's, which promises nothing of what is beyond a release's own totals; if rows
-    # are drawn or altered, it is the plan's groups that are judged
+    # limits default to the plan's promises, except in an audit without the original; if rows were drawn or
+    # altered, they apply to the groups of the plan
     is_judged = table["yardstick"] == "classes" or table.get("planned_groups")
     promises = plan.promises if plan and is_judged and not table["alone"] else ()
     k = promised_k(promises) if k is None else k

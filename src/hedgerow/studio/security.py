@@ -90,7 +90,7 @@ class OwnersOnly:
             return _REFUSED["host"]
         origin, site = headers.get("origin"), headers.get("sec-fetch-site", "none")
         other = _REFUSED["another_site"]
-        # a plain visit has no Origin; whatever changes something has one
+        # browsers send no Origin header when a page is opened; requests that change state must have one
         if origin is None and method in READS:
             return None if site in ("none", "same-origin") else other
         return None if origin == f"http://{host}" and site in ("none", "same-origin") else other

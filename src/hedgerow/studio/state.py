@@ -36,7 +36,7 @@ CAPS = (1.0, 0.8, 0.6, 0.5, 0.4, 0.3, 0.2)
 # the jobs that begin by themselves, and are stopped for a request
 _TRIALS = ("reasons", "sample", "frontier", "shares")
 
-# a job of the worker, what it takes besides the choices, and the step that shows its result
+# name of a worker job, its arguments besides the choices, and the step that shows its result
 JobSpec = tuple[str, dict[str, object], str]
 
 # of each column its bounds or its categories

@@ -73,7 +73,7 @@ def _leaves_below(tree: Grown) -> tuple[Ints, Ints]:
 
 
 class ClassSums(NamedTuple):
-    """Sums over the classes of one column for every node, of its counts c and the root's counts C."""
+    """Sums for every node over the classes of one column; c is a class's count in the node, C in the root."""
 
     n: Floats
     # sum of c^2

@@ -51,7 +51,7 @@ def command_line(request: Request, schema_file: str | Path | None = None) -> str
     if schema_file is None and not is_sayable(schema):
         # no file is made, since one of that name may have been corrected; the table may come by standard input
         schema_file, stream = ("/dev/fd/3", "3") if request.path == Path("-") else ("/dev/stdin", "")
-        # the mark is quoted, so that the shell expands nothing in between
+        # the delimiter of the here-document is quoted, so that the shell expands nothing in its text
         text = f" {stream}<<'{_END}'\n{schema.to_toml()}{_END}"
     if schema_file is not None:
         values: dict[str, object] = {"schema": as_argument(schema_file)}

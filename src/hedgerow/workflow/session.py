@@ -103,7 +103,7 @@ class Session:
         what = "a session" if method is None else type(method).__name__
         name = chosen(source, runs_on, what, name=engine, memory=memory)
         if schema is not None and not base.engine(name).capabilities.streams:
-            # the rest of a schema may be chosen anew while the table stays open
+            # keep only the settings for reading; the rest of the schema may change while the table is open
             schema = schema.reading()
         table = opened(source, runs_on, what, name=engine, memory=memory, schema=schema)
         self.path = Path(source) if isinstance(source, (str, Path)) else None

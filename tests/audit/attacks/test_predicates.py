@@ -68,7 +68,7 @@ def test_a_lone_value_in_a_group_names_somebody_whatever_the_size_of_the_group()
     assert attack["public_best"] == pytest.approx((1 - 1 / 400) ** 399)
 
 
-def test_a_coin_singles_out_of_a_group_as_often_as_luck_does():
+def test_a_random_predicate_in_a_group_singles_out_as_often_as_chance():
     # squares of a grid say nothing of the people in them beyond their number
     attack = told(PEOPLE, squares(PEOPLE, 25), STRANGERS)["group and chance"]
     low, high = attack["interval"]

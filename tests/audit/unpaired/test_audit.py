@@ -160,7 +160,7 @@ def test_anatomy_is_joined_as_a_reader_joins_it(members, others, tmp_path):
     )
 
 
-def test_what_cannot_be_meant_is_refused(members, others):
+def test_arguments_that_an_unpaired_audit_cannot_use_are_refused(members, others):
     with pytest.raises(ParameterError, match="forbids it"):
         hr.audit(members, members, SCHEMA, paired=False, key="place")
     with pytest.raises(ParameterError, match="figures of single people"):

@@ -90,7 +90,7 @@ def other_releases(pair: Pair, others: Sequence[Any], key: str | None = None) ->
 
 
 def _check_guards(pair: Pair, other: Pair, name: str) -> None:
-    """Raise InputError if values that a group lacks exclude nothing, or if two releases tell values differently."""
+    """Raise InputError if sensitive values were drawn, or if one release has exact values and the other ranges."""
     if other.is_drawn:
         raise InputError(
             f"{name} has values that were drawn inside groups, so a value that a group lacks excludes nothing",

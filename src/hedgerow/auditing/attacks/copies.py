@@ -98,19 +98,19 @@ def equal_rows(sides: TablePair, strangers: Table | None) -> EqualRows:
 
 
 def found_again(counts: Ints, released: Ints) -> tuple[float, float]:
-    """Estimate how many of the people who are alone with their row have an equal one in a fresh sample.
+    """Estimate the share of sample uniques whose row would occur in an independent sample.
 
     Parameters
     ----------
     counts, released : int64 arrays
-        How often each distinct row occurs among the people, and in a file that is held for a fresh sample.
+        The count of each distinct row in the original, and in the release, treated as an independent sample.
 
     Returns
     -------
     float
-        The share, by the number of rows that occur twice, three times ...: 2 N2 / N1 - 3 N3 / N1 + ... Few people
-        say little of a larger sample: there a bound, three standard errors higher, and at most the share of its
-        rows that occur in it again.
+        The share 2 N2 / N1 - 3 N3 / N1 + ..., where Ni rows occur i times in the original. If the release is larger
+        than the original, this is uncertain: the result is then an upper bound, three standard errors higher but at
+        most the share of released rows that are not unique in the release.
     float
         Its standard error.
 

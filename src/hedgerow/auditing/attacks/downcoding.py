@@ -157,7 +157,7 @@ class _Intruder:
             if source.is_number:
                 values = steps[steps < column.n_steps - 1]
                 steps = values[[0, -1]] if len(values) else values
-            # whoever defines an end stands there for certain; the others follow the shares
+            # each end or member of a cell is the value of at least one record; the other records follow the shares
             if len(steps) <= n:
                 out[i] *= n - len(steps)
                 out[i, steps] += 1

@@ -173,7 +173,7 @@ class Agreeing(NamedTuple):
 
 
 def agreeing(refused: Refused, values: Values, seed: Sequence[int] = (), exact: int = TABLES) -> Agreeing | None:
-    """Return the expected sums of a group's parts over agreeing assignments; None if too few were found.
+    """Average the sums of a group's parts over the assignments consistent with the refusals; None if too few are known.
 
     Parameters
     ----------
@@ -202,7 +202,7 @@ def agreeing(refused: Refused, values: Values, seed: Sequence[int] = (), exact: 
         runs, weights = _sampled(code.astype(np.int64), refusal, seed)
     else:
         return None
-    # of fewer than half of the runs no interval could be said
+    # an interval needs at least half of the runs
     if not weights.any() or 2 * np.count_nonzero(weights) < len(weights):
         return None
     if not refused.is_joined:  # both sides of a split were refused

@@ -310,7 +310,7 @@ class ReconstructedColumn(TypedDict):
 
 
 class Reconstructed(TypedDict):
-    """The guesses of a reader of randomized columns about the groups of at least ``least`` records."""
+    """The success of guesses from reconstructed counts in groups of at least ``least`` records."""
 
     least: Positive
     groups: Positive

@@ -205,7 +205,7 @@ def _agreements(
     # the column of most cells first: few rows agree with it
     every = sorted(range(len(sensitive)), key=lambda j: -sensitive[j].n_cells)
     alone = [[j] for j in range(len(sensitive))]
-    # each column by itself, and all of them in one row
+    # each column alone, and all columns together
     several = [*alone, every] if len(sensitive) > 1 else alone
 
     def factor(columns: Sequence[int], shares: Sequence[tuple[float, float]]) -> Factor:
@@ -379,7 +379,7 @@ class _Release:
             x = values_of_people[person]
             if column.is_number:
                 distance = np.minimum(np.abs(values - x) / (column.span or 1.0), 1.0)
-                # as far as possible where one of two values is missing
+                # if exactly one of the two values is missing, the distance is 1, the maximum
                 there, here = np.isfinite(values), np.isfinite(x)
                 total += np.where(there & here, distance, there != here)
             else:
@@ -388,7 +388,7 @@ class _Release:
 
 
 def _weights(square: Floats) -> Floats:
-    """Return the normal kernel of squared distances, 1/9, 1/3, 1 and 3 units wide; shape (4, n_records)."""
+    """Return Gaussian kernel weights of squared distances, for bandwidths 1/9, 1/3, 1 and 3; shape (4, n_records)."""
     weights = [np.exp(square / (-2 * 3**2))]
     for _ in range(3):
         # the ninth power is a third as wide, and cheaper than an exponential

@@ -149,8 +149,8 @@ def most_exposed(
     draw = np.random.default_rng(random_state)
     order = draw.permutation(np.setdiff1d(np.arange(n), targets))
     others, rest = order[:compared], np.sort(order[compared:])
-    # Every second run has the others, and both are in one part: so each run has as many people, for their number
-    # would tell who is in it, and each person is in half of the runs of each part, or what is left out would tell.
+    # Runs form pairs in the same part: the second has the people whom the first lacks. So all runs have the same
+    # size, and each person is in half of the runs of each part: neither reveals who is in a run.
     parts = np.arange(runs) // 2 % PARTS
     is_in = np.zeros((runs, people), np.bool_)
     for run in range(0, runs, 2):

@@ -246,7 +246,7 @@ def release(table: Table, change: Change) -> ReleasedTable:
 
 
 def _released_here(table: Gathered, change: Change) -> ReleasedTable:
-    """Sort a release whose codes are here, and send them to executors, which make its cells of them."""
+    """Sort a release whose codes are in this process, and let executors decode them into cells."""
     from pyspark.sql import types as t
 
     whole, columns = table.whole, change.columns

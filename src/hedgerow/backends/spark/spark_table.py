@@ -59,7 +59,7 @@ class RefusedCodes:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CountedColumn(Column):
-    """A column whose rows are on a cluster; only its distinct values and their counts are here.
+    """A column whose rows are on a cluster; this process has only its distinct values and their counts.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ class CountedColumn(Column):
     rows : int64 array
         The number of rows with each distinct value.
     table : SparkTable
-        The table that has the rows.
+        The table on the cluster.
     """
 
     lookup: NDArray[Any] = field(default_factory=lambda: np.zeros(0, np.uint8))

@@ -165,7 +165,7 @@ def declared(table: Table, schema: Schema) -> list[PublicColumn]:
     if any(silent.values()):
         lacks = "; ".join(f"{what} of {', '.join(names)}" for what, names in silent.items() if names)
         raise SchemaError(
-            f"PrivateTree takes nothing about columns from the data, and these are not declared: {lacks}",
+            f"PrivateTree does not infer bounds or categories from the data, and these are not declared: {lacks}",
             hint="declare public knowledge, Schema(bounds={...}, categories={...}); `inspect --declare` proposes it",
         )
     _check_size(columns)

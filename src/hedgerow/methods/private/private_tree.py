@@ -84,7 +84,7 @@ class PrivateTree(Method):
         self.schema = schema
 
     def check_table(self, table: Table, schema: Schema) -> None:
-        """Raise an error as `Method.check_table` does, if a column would be released as it is, or without OpenDP."""
+        """Raise an error as `Method.check_table` does, if a column would be unprotected or OpenDP is not installed."""
         super().check_table(table, schema)
         unprotected = {"other": schema.other, "weight": schema.weight, "rest": schema.rest == "release"}
         if names := ", ".join(name for name, is_said in unprotected.items() if is_said):
@@ -116,7 +116,7 @@ class PrivateTree(Method):
         records = check_whole("records", self.records, 1)
         if records > 1 and schema.person is None:
             raise ParameterError(
-                "records says how many rows of a person are used, and every row is a person",
+                "records limits the rows of each person, but the schema names no unit, so every row is one person",
                 hint="name who a person is: Schema(unit=...)",
             )
         # the decimal that was written, not the double next to it

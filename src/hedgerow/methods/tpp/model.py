@@ -315,7 +315,7 @@ def _rebuild(
         return [rebuild_from(model, columns, answers)]
     if model["builder"] != "hedgerow":
         raise PlanError(f"the model names an unknown builder {model['builder']!r}")
-    # Here n_splits counts the splits of all trees; only a single tree is set by it.
+    # n_splits is a parameter of a single tree; for an ensemble it is the number of splits in all trees.
     none = ("builder", "trees") if model["kind"] == "tree" else ("builder", "trees", "n_splits")
     settings = from_json({k: v for k, v in model.items() if k not in none})
     return settings.grow(columns, response(settings.classes), getattr(settings, settings.steps))

@@ -157,7 +157,7 @@ class _Planner:
         return ColumnPlan(group, tuple(_ratio(r, self.shift) for r in solved))
 
     def _solve(self, starts: list[int], fallback: bool = False) -> list[int] | None:
-        """Return the exact value of each block in units of 2**-shift, or None if no values keep every sum."""
+        """Return the exact value of each block in units of 2**-shift, or None if no values preserve every sum."""
         ends = [*starts[1:], self.n]
         low = [self.exact(s) for s in starts]
         high = [self.exact(e - 1) for e in ends]

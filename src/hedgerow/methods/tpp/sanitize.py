@@ -20,7 +20,7 @@ from .encoding import PredictedColumn, Predictor
 from .model import first_difference, tree_to_json
 from .representatives import Boundary, ColumnPlan, plan_blocks, unused_value
 
-# the one value of a category column that no tree tests
+# label of all rows in a categorical column on which no tree splits
 ALL = "ALL"
 
 

@@ -220,7 +220,7 @@ def _value(name: str, text: str, kind: str) -> Any:
 class PreservedModel:
     """A model grown by builder settings, which can be cut back to any number of its steps.
 
-    A step is a tree; of a single tree it is a split, in the order in which they were made.
+    A step is one tree of an ensemble, or one split of a single tree, in the order in which they were made.
     """
 
     # significant bits of a number that the builder sees

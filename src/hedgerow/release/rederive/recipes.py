@@ -291,7 +291,7 @@ class _Keys:
             code = codes[alive]
             key = at * width + code
             place = np.minimum(np.searchsorted(keys, key), len(keys) - 1)
-            # a row leaves as soon as the beginning of its key is that of no key
+            # drop a row as soon as no key has its prefix
             matches = (code < width) & (keys[place] == key)
             alive, at = alive[matches], place[matches]
         hidden[alive] = True
