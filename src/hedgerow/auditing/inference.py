@@ -258,8 +258,8 @@ def inference(
     if control is not None:
         strangers, notes = read_control(control, table, schema)
         pair = replace(pair, strangers=pair.people_of(strangers))
-    found = infer(pair, refit, folds=folds, learners=learners, random_state=random_state, progress=progress)
-    return replace(found, notes=(*notes, *found.notes))
+    inferred = infer(pair, refit, folds=folds, learners=learners, random_state=random_state, progress=progress)
+    return replace(inferred, notes=(*notes, *inferred.notes))
 
 
 def infer(
