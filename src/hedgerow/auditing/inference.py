@@ -453,7 +453,8 @@ def in_shares(
     tenth = {name: _worst_tenth(base, errors, cells) for name, errors in members.items()}
     hardest = max(tenth, key=lambda name: tenth[name])
     other: dict[str, Floats] = {}
-    n = len(base) if others is None else min(len(base), len(others))
+    n_others = len(base) if others is None else len(others)
+    n = min(len(base), n_others)
     if strangers is not None:
         theirs = shares if others is None else _resampled(others, random_state + 1)
         other = {name: theirs(errors) for name, errors in strangers.items()}
@@ -467,7 +468,7 @@ def in_shares(
         "learners": {
             name: {
                 "members": _share(by_learner[name], len(base)),
-                "strangers": _share(other[name], n) if other else None,
+                "strangers": _share(other[name], n_others) if other else None,
                 "advantage": _share(by_learner[name] - other[name], n, -1.0) if other else None,
                 "worst_tenth": tenth[name],
             }
@@ -476,7 +477,7 @@ def in_shares(
     }
     if other:
         rule = max(other, key=lambda name: float(other[name][0]))
-        out["strangers"] = _share(np.maximum(other[rule], 0.0), n) | {"learner": rule}
+        out["strangers"] = _share(np.maximum(other[rule], 0.0), n_others) | {"learner": rule}
         out["advantage"] = _share(reached - np.maximum(other[rule], 0.0), n, -1.0)
     return out
 
@@ -498,7 +499,7 @@ def _resampled(base: Floats, random_state: int) -> Callable[[Floats], Floats]:
 
 
 def _share(shares: Floats, n: int, least: float = 0.0) -> ExplainedShare:
-    """Return the share over all people, with the 95% interval of the shares in the bootstrap samples."""
+    """Return the share over all people, with the 95% interval of the bootstrap; of one person it is [least, 1]."""
     value = float(shares[0])
     if n < 2:  # all samples of one person are the same, and say nothing of others
         return {"explained": value, "interval": [min(value, least), 1.0]}
