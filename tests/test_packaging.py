@@ -54,7 +54,7 @@ def test_the_wheel_holds_the_package_with_its_data_and_nothing_else(built: tuple
         names = {n for n in wheel.namelist() if ".dist-info/" not in n}
     assert names == source()
     assert "hedgerow/py.typed" in names
-    for kind in (".html", ".css", ".js", ".json"):
+    for kind in (".html", ".css", ".js", ".toml"):
         assert any(name.endswith(kind) for name in names), kind
 
 

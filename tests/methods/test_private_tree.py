@@ -186,7 +186,7 @@ def test_repeated_draws_of_opendp_show_no_more_than_was_paid_for() -> None:
     source = noises.OpenDP()
 
     def shown(epsilon: float, sensitivity: int = 1) -> float:
-        return bound(*(source.laplace(np.full(20_000, n), sensitivity, epsilon) for n in (5, 6)))
+        return bound(*(source.laplace(np.full(60_000, n), sensitivity, epsilon) for n in (5, 6)))
 
     for epsilon in (0.5, 1.0, 4.0):
         assert 0.6 * epsilon < shown(epsilon) <= epsilon

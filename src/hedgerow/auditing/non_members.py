@@ -93,9 +93,11 @@ def read_control(control: Any, original: Table, schema: Schema) -> tuple[Table, 
                 names, unknown = [*names, column.name], unknown | theirs
     if 20 * unknown.sum() <= len(unknown):
         return table, ()
-    key = "unlike_all" if unknown.all() else "unlike"
+    # of a column of many categories most people have one that nobody else has: nobody would be left
+    is_most = 2 * unknown.sum() > len(unknown)
+    key = "unlike_most" if is_most else "unlike"
     note = text("note", key, n=unknown.sum(), control=len(unknown), names=", ".join(names))
-    return table if unknown.all() else Table(table.arrow.take(np.flatnonzero(~unknown))), (note,)
+    return table if is_most else Table(table.arrow.take(np.flatnonzero(~unknown))), (note,)
 
 
 def check_control(original: Table, control: Table, schema: Schema) -> None:

@@ -126,7 +126,7 @@ def apply_plan(
     if plan.guard is not None and plan.guard.form != RUNS:
         raise UnsupportedError(
             "this plan draws values inside the groups of its own table, and knows nothing of other people's",
-            hint='protect it by itself, or with guard="runs" (--guard runs), which shows who is in the table',
+            hint='protect it by itself, or with guard="runs" (protect --guard runs), which shows who is in the table',
         )
     # no backend executes every kind of recoding
     runs_on = [n for n in ENGINES if plan.recoding.kind in computing(n).capabilities.recodings]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from operator import index
 from pathlib import Path
-from typing import Any, Literal, NotRequired, TypedDict
+from typing import Any, Literal, NotRequired, TypedDict, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,11 +18,10 @@ import hedgerow
 
 from ..columns.table import Table
 from ..errors import InputError, ParameterError
-from ..json_types import Count, Hash, OrNull, published
+from ..json_types import Count, Figures, Hash, OrNull, published
 from ..measures.guarantees import CheckData
 from ..measures.sizes import GroupSizes
 from ..plan import Plan
-from ..profiles import ProfileData
 from ..schema import ROLES
 from .folder import PLAN, file_facts, is_table
 from .warnings import ExtremeEnds
@@ -160,7 +159,7 @@ class EvidenceData(TypedDict):
     """The evidence from which an output checker judges a profile again; ``files`` by role, as they were read."""
 
     hedgerow_evidence: Literal[1]
-    profile: ProfileData
+    profile: Figures
     table: Mapping[str, object]
     settings: Mapping[str, object]
     attacks: Sequence[Mapping[str, object]]
@@ -211,7 +210,10 @@ def evidence_schema() -> dict[str, object]:
     >>> evidence_schema()["title"]
     'Hedgerow evidence'
     """
-    return published("Hedgerow evidence", EvidenceData)
+    # not where the module is loaded: what runs on a cluster loads it, and no standards
+    from ..profiles import ProfileData
+
+    return published("Hedgerow evidence", EvidenceData, profile=get_type_hints(ProfileData, include_extras=True))
 
 
 MAPPING_VERSION = 1
