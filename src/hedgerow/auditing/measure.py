@@ -797,7 +797,8 @@ def _sides(
             sides = read_unpaired(original, what, strangers, why=error.message)
         except UnreadCells as error:
             # cells that nobody has, up to half of a column's, are no reason to compare nothing
-            if paired is not None or what.plan is not None:
+            is_most = any(2 * sum(cells.values()) > what.table.n_rows for cells in error.cells.values())
+            if paired is not None or what.plan is not None or is_most:
                 raise
             sides = read_unpaired(original, what, strangers, why=error.message)
     except UnreadCells as error:

@@ -293,7 +293,7 @@ def read_unpaired(original: Any, subject: Subject, control: Any = None, why: str
     SchemaError
         A column is missing, or has another kind in the control.
     UnreadCells
-        More than half of the cells of a released column cannot be read.
+        Of the cells of a released column fewer than a twentieth can be read.
     """
     after, schema = subject.table, subject.schema
     before = read(original, schema=schema)
@@ -398,7 +398,8 @@ def _cells(column_read: Column, subject: Subject) -> tuple[ReleasedColumn, tuple
     reading = released_column(column_read, subject)
     column, strange = reading.column, reading.rows_of((*reading.unread, *reading.outside))
     notes: tuple[str, ...] = ()
-    if 2 * sum(strange.values()) > len(column.codes):  # what is left says little of the column
+    # of the rest a twentieth at least must say something; copies may be a tenth of a file
+    if 20 * (len(column.codes) - sum(strange.values())) < len(column.codes):
         raise UnreadCells({column_read.name: strange})
     if strange:
         named = named_cells({column_read.name: strange})
