@@ -72,10 +72,6 @@ def _names(tree: ast.Module) -> Iterator[str]:
             yield node.id
 
 
-def _is_for_types(node: ast.AST) -> bool:
-    return isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
-
-
 def measure(package: Path) -> tuple[Counter[str], Counter[str]]:
     """Return the lines of code, and of words and templates, and the habits."""
     lines, habits = Counter[str](), Counter[str]()
@@ -89,7 +85,6 @@ def measure(package: Path) -> tuple[Counter[str], Counter[str]]:
         habits["files"] += 1
         stems[path.stem] += path.stem != "__init__"
         habits["vague names"] += sum(VAGUE.fullmatch(n) is not None for n in _names(tree))
-        for_types = {each for node in tree.body if _is_for_types(node) for each in ast.walk(node)}
         for node in ast.walk(tree):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 a = node.args
@@ -102,7 +97,7 @@ def measure(package: Path) -> tuple[Counter[str], Counter[str]]:
             if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
                 first = re.split(r"\W", (ast.get_docstring(node) or "").strip())[0]
                 habits["docstrings that begin with a question word"] += first in QUESTIONS
-            if isinstance(node, ast.ImportFrom) and node.level and node.col_offset and node not in for_types:
+            if isinstance(node, ast.ImportFrom) and node.level and node.col_offset:
                 habits["relative imports inside functions"] += 1
     habits["class names of two things"] = sum(n > 1 for n in classes.values())
     habits["file names of two folders"] = sum(n > 1 for n in stems.values())

@@ -105,7 +105,7 @@ def test_a_changed_release_exits_1_with_the_first_node(folder, capsys):
 @pytest.mark.parametrize(
     ("more", "words"),
     [
-        (["--trees", "tree pruning=cost_complexity"], "subtrees that are gone"),
+        (["--trees", "tree pruning=cost_complexity"], "cost-complexity"),
         (["--trees", "tree criterion=c4.5"], "average-gain"),
         (["--l", "2.9"], "even the first split"),
         (["--alpha", "0.1"], "no option"),

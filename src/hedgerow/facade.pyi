@@ -14,13 +14,13 @@ if TYPE_CHECKING:  # for mypy such imports make no circles
     from .methods.base import Method as Method  # the type, where its code must not be loaded
     from .release import apply_plan as apply_plan  # Plan.apply
     from .release.explain import explain as explain  # Plan.explain
-    from .report.figures import standard_lines as standard_lines  # print(Judged)
     from .report.page import render as render  # Audit.report
     from .report.pictures import frontier_picture as frontier_picture  # Frontier.picture
     from .report.pictures import plot_audit as plot_audit  # Audit.plot
     from .report.pictures import plot_column as plot_column  # Comparison.plot
     from .report.pictures import plot_frontier as plot_frontier  # Frontier.plot
     from .report.pictures import plot_release as plot_release  # Release.plot
+    from .report.standards import standard_lines as standard_lines  # print(Judged)
     from .report.text import audit_face as audit_face  # an Audit in a notebook
     from .report.text import summary as summary  # print(Audit)
     from .workflow.protect import protect as protect  # Frontier.release

@@ -90,7 +90,8 @@ class Hierarchy:
             )
             if clash:
                 raise SchemaError(
-                    f"a hierarchy contradicts itself: labels of {clash:,} values at level {level} have two above them",
+                    f"a hierarchy contradicts itself: {clash:,} values share a label at level {level} with "
+                    f"values that belong to another label at level {level + 1}",
                     hint="each label has exactly one label above it",
                 )
 

@@ -77,27 +77,6 @@ Figures = Mapping[str, Any]
 _PLAIN = {bool: "boolean", int: "integer", float: "number", str: "string", NoneType: "null"}
 
 
-def json_schema(kind: Any) -> dict[str, Any]:
-    """Return the JSON schema of a type; every `TypedDict` in it is one of its ``$defs``.
-
-    Parameters
-    ----------
-    kind : type
-        A `TypedDict`, a number, text, `Literal`, sequence or mapping, any of them or None, or one with limits
-        (`Annotated`).
-
-    Examples
-    --------
-    >>> json_schema(Share)
-    {'type': 'number', 'minimum': 0, 'maximum': 1}
-    >>> json_schema(OrNull[Share])
-    {'type': ['number', 'null'], 'minimum': 0, 'maximum': 1}
-    """
-    records: dict[str, Any] = {}
-    schema = _schema(kind, records)
-    return {**schema, "$defs": records} if records else schema
-
-
 def published(title: str, kind: Any, **sections: Mapping[str, Any]) -> dict[str, Any]:
     """Return the JSON schema of a file.
 
@@ -108,6 +87,13 @@ def published(title: str, kind: Any, **sections: Mapping[str, Any]) -> dict[str,
         The type of its data.
     **sections : mapping of str to type
         The types of a part of the data by their keys, where `kind` names no keys (`Figures`).
+
+    Examples
+    --------
+    >>> class Row(TypedDict):
+    ...     share: OrNull[Share]
+    >>> published("A row", Row)["properties"]
+    {'share': {'type': ['number', 'null'], 'minimum': 0, 'maximum': 1}}
     """
     records: dict[str, Any] = {}
     schema = _record(kind, records)

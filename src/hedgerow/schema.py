@@ -487,7 +487,8 @@ class Schema:
         if not self.quasi:
             raise ParameterError(
                 "the schema names no quasi-identifier, so there is nothing to protect",
-                hint="name what an intruder may know: Schema(quasi=[...]), --quasi a,b (hedgerow inspect proposes)",
+                hint="name what an intruder may know: Schema(quasi=[...]), --quasi age,education "
+                "(hedgerow inspect proposes some)",
             )
 
     @takes(columns=NAMES)

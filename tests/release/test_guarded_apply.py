@@ -86,7 +86,7 @@ def test_draws_are_neither_applied_nor_written_as_sql() -> None:
             with pytest.raises(UnsupportedError, match="inside") as error:
                 call()
             assert "--guard runs" in str(error.value.hint)
-        assert "shows who is in the table" in str(error.value.hint)
+        assert "not who is in the table" in str(error.value.hint)
 
 
 def test_runs_of_times_are_not_written_as_sql() -> None:

@@ -11,7 +11,7 @@ from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import asdict, dataclass, field, fields, replace
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Required, TypedDict
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -58,6 +58,7 @@ from ..validation import (
     whole,
 )
 from .attacks.linking import linking_attacks
+from .frontier_data import FrontierData, Parameters, PointData
 from .inference import InferenceBound, infer
 from .non_members import FOLDS, refitting
 from .pairing import align, pair_up, read_unpaired
@@ -71,8 +72,6 @@ if TYPE_CHECKING:
 
 
 CAP = "max_disclosure"
-# parameters of a method by name
-Parameters = Mapping[str, Any]
 Methods = Mapping[str, Method]
 
 
@@ -383,65 +382,6 @@ class Point:
 
 
 FIGURES = tuple(f.name for f in fields(Point) if f.name not in ("method", "parameters"))
-
-
-class PointData(TypedDict, total=False):
-    """A point of a frontier as JSON: the fields of `Point`, and these.
-
-    Parameters
-    ----------
-    method : str
-        The title of the method, under which the frontier lists it.
-    parameters : mapping
-        What was varied, such as k and max_disclosure.
-    k : int or None
-        Fewest records of a group.
-    disclosure, utility : float
-        On the axes of the frontier, in [0, 1].
-    collapsed : bool
-        Whether the cap took most of what learners explain without it, which is `uncapped`.
-    reason : str
-        Why it cannot be had, of a point that is infeasible, which has no figures.
-    """
-
-    method: Required[str]
-    parameters: Required[Parameters]
-    k: int | None
-    disclosure: float
-    utility: float
-    classes: int | None
-    worst: float | None
-    mean_over_groups: float | None
-    mean_over_records: float | None
-    linkage: float | None
-    ncp: float | None
-    inferred: float | None
-    advantage: float | None
-    explained: float | None
-    most_explained: float | None
-    of_optimum: float | None
-    dominated: bool
-    collapsed: bool
-    uncapped: float | None
-    reason: str
-
-
-class FrontierData(TypedDict, total=False):
-    """A frontier as JSON: its points, and those that cannot be had.
-
-    The studio adds the method that each title stands for (`base`), and the method, k and cap of what was `tried`.
-    """
-
-    points: Required[list[PointData]]
-    infeasible: list[PointData]
-    hedgerow_frontier: int
-    private: str
-    warnings: Sequence[str]
-    utility: str
-    disclosure: str
-    title: str
-    base: Mapping[str, Any]
-    tried: list[tuple[Any, int | None, Any]]
 
 
 # what two searches must share to be one

@@ -23,12 +23,11 @@ from ..texts import read_toml, texts
 from ..validation import AXES, NUMBER, PATH, TEXT, TEXTS, many, one_of, takes
 from .audit_data import AuditData, Measure, Pictures, TableData
 from .profile_result import unmet
+from .single_records import PerPerson, Shown
 from .success import AttackData
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-    from .single_records import PerPerson, Shown
 
 
 def _measures() -> Mapping[str, Measure]:

@@ -18,8 +18,8 @@ from ..release.folder import check_apart as check_apart
 from ..release.folder import check_target as check_target
 from ..release.records import evidence as evidence
 from ..release.signing import check_key as check_key
-from ..report.figures import standard_verdict as standard_verdict
 from ..report.reasons import reasons as reasons
+from ..report.standards import standard_verdict as standard_verdict
 from ..report.text import equal_in_words as equal_in_words
 from ..report.text import summary as summary
 from ..report.verdict import verdict as verdict

@@ -527,7 +527,10 @@ def check_weights(table: Table, name: str) -> Column:
     if bad:
         raise InputError(
             f"{bad:,} sampling weights in {name!r} are missing, infinite or below 1",
-            hint="a weight is the people a record stands for: multiply normed ones, or leave the column out",
+            hint=(
+                "a weight says how many people a record stands for: multiply weights that were normed, or leave the "
+                "column out; exact weights find people"
+            ),
         )
     return column
 

@@ -153,7 +153,8 @@ def _open_database(path: Path, name: str, workspace: Workspace) -> ChunkedTable:
             label = f"no table {name!r}" if name else f"{len(tables)} tables"
             raise InputError(
                 f"{path.name} holds {label}",
-                hint=f"name one, {path.name}::{next(iter(tables), 'people')}; it holds {', '.join(tables) or 'none'}",
+                hint=f"name one after the file, {path.name}::{next(iter(tables), 'people')}; "
+                f"it holds {', '.join(tables) or 'none'}",
             )
         try:
             relation = connection.table(tables[name])

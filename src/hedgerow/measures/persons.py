@@ -187,7 +187,7 @@ class Persons:
             most = ", but one person has more than half of the records" if is_one else ""
             words = f"k is {k:,}, and the table has {persons.counted:,} {what} by {by!r}{most}"
             raise InfeasibleError(
-                words, hint="ask for smaller groups" + (", or leave that person out" if is_one else "")
+                words, hint="ask for smaller groups" + (", or leave records of that person out" if is_one else "")
             )
         return persons
 

@@ -264,7 +264,8 @@ class Method(Estimator):
         """
         if y is None and self.needs_sensitive:
             raise ParameterError(
-                f"{type(self).__name__} needs a sensitive column; it requires y to be passed, but the target y is None",
+                f"{type(self).__name__} needs at least one sensitive column; it requires y to be "
+                "passed, but the target y is None",
                 hint="name what an intruder wants to know",
             )
         self.check_kinds()

@@ -95,7 +95,8 @@ def _shared(homes: Persons | None, columns: Sequence[Column], cuts: Sequence[Bin
             result.append(cut.whole())
     if not shared:
         raise InfeasibleError(
-            "no quasi-identifier is the same for all members of each household and differs between households",
+            "together=True keeps households whole, but no quasi-identifier is the same for all members of each "
+            "household and differs between households",
             hint="name what households share, such as their region, or leave together out",
         )
     return tuple(result)
@@ -119,7 +120,8 @@ def grid_of(column: Column, points: Sequence[Any] | None) -> npt.NDArray[np.floa
             cuts = instants(points, column.zone).astype(np.float64) / per
         except pa.ArrowInvalid:
             raise SchemaError(
-                f"a point of the grid of {column.name!r} falls into an hour that {column.zone} skips or repeats",
+                f"a point of the grid of column {column.name!r} falls into an hour that the clocks of its zone, "
+                f"{column.zone}, skip or show twice",
                 hint="write it with its offset, such as 2020-10-25T02:30+01:00",
             ) from None
         fits = per == 1 or not (cuts % 1).any()

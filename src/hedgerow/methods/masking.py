@@ -140,7 +140,8 @@ class Masking(Method):
     def _mask_other(self, table: Table) -> dict[str, pa.Array]:
         """Return the masked columns of another table; raise UnsupportedError by default."""
         raise UnsupportedError(
-            f"{type(self).__name__} cannot mask another table than it was fitted on: it depends on the whole table",
+            f"{type(self).__name__} cannot transform another table than it was fitted on: each released value "
+            "depends on the whole table",
             hint="fit_transform that table by itself; for cross_val_score mask the whole table first",
         )
 
@@ -470,7 +471,8 @@ class PRAM(Masking):
         for column in coded:
             if column.n_values > MOST_CATEGORIES:
                 raise ParameterError(
-                    f"column {column.name!r} has {column.n_values:,} categories, at most {MOST_CATEGORIES:,} are moved",
+                    f"column {column.name!r} has {column.n_values:,} categories, and a matrix between more than "
+                    f"{MOST_CATEGORIES:,} is not made",
                     hint="join categories that are alike, leave the column out, or take another method",
                 )
         rows = self._rows(table)

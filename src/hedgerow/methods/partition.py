@@ -287,7 +287,8 @@ class PartitionMethod(Method):
         for criterion in self.criteria or ():
             if not isinstance(criterion, LDiversity) or criterion.diversity not in ("frequency", "entropy"):
                 raise UnsupportedError(
-                    "groups are admitted by k, disclosure, and frequency or entropy l-diversity alone",
+                    "the grower admits groups by k, disclosure, and frequency or entropy l-diversity; other "
+                    "criteria are checked by the audit",
                     hint='use LDiversity(l, "frequency") or LDiversity(l, "entropy")',
                 )
 
@@ -489,7 +490,8 @@ def limited_classes(criterion: LDiversity, responses: Responses) -> Iterator[int
             most = float(measure(whole)[0])
             if most < criterion.l - SLACK:
                 raise InfeasibleError(
-                    f"{criterion.diversity} l-diversity of {name!r} is {most:.4g} in the whole table",
-                    hint=f"ask for a smaller l than {criterion.l:g}",
+                    f"{criterion.diversity} l-diversity of {criterion.l:g} is asked of {name!r}, but the whole "
+                    f"table has only {most:.4g}",
+                    hint="ask for a smaller l",
                 )
             yield j

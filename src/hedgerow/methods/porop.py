@@ -207,7 +207,8 @@ def check_settings(k: Any, degree: Any, n: int) -> tuple[int, int | list[int]]:
     if k <= max(degrees) + 1:
         values = max(degrees) + 1
         raise ParameterError(
-            f"block_size {k} protects nothing: a polynomial of degree {max(degrees)} passes through {values} values",
+            f"block_size is {k}: a polynomial of degree {max(degrees)} passes through {values} values, so "
+            "nothing would be protected",
             hint=f"choose more than {values}",
         )
     return k, degrees[0] if single else degrees

@@ -126,7 +126,10 @@ def apply_plan(
     if plan.guard is not None and plan.guard.form != RUNS:
         raise UnsupportedError(
             "this plan draws values inside the groups of its own table, and knows nothing of other people's",
-            hint='protect it by itself, or with guard="runs" (protect --guard runs), which shows who is in the table',
+            hint=(
+                'protect their table by itself, or make a plan with guard="runs" (protect --guard runs), which '
+                "hides exact values but not who is in the table"
+            ),
         )
     # no backend executes every kind of recoding
     runs_on = [n for n in ENGINES if plan.recoding.kind in computing(n).capabilities.recodings]
@@ -145,8 +148,11 @@ def apply_plan(
     dropped = [name for name in table.names if name not in released]
     if recoded.outside and unseen == "error":
         raise PlanError(
-            f"{recoded.outside:,} cells fall outside the plan's cells, which would not be true of them",
-            hint='take unseen="suppress" for * or unseen="count" to count them (--unseen), or fit a plan to them',
+            f"{recoded.outside:,} cells fall outside the plan's cells",
+            hint=(
+                'the released cell would not be true of them: release them as * (unseen="suppress", --unseen '
+                'suppress), count them only (unseen="count", --unseen count), or fit a plan to these people'
+            ),
         )
     if recoded.outside:
         state = "outside_hidden" if unseen == "suppress" else "outside_counted"

@@ -78,7 +78,8 @@ def open_checked(people: Any, schema: Schema, method: Method, options: ReleaseOp
         guard = None
     if guard is not None and not method.guardable:
         raise UnsupportedError(
-            f"{type(method).__name__} makes no groups that could hide values, or promises something of exact values",
+            f"{type(method).__name__} makes no groups in which sensitive values could be hidden, or promises "
+            "something of their exact values",
             hint="choose Hedge, MART, Mondrian, Datafly, Incognito or LocalSuppression, or guard=None (--guard none)",
         )
     method.check_table(table, schema)
@@ -87,7 +88,10 @@ def open_checked(people: Any, schema: Schema, method: Method, options: ReleaseOp
     if idle := [name for name in schema.follows if name not in redrawn]:
         raise UnsupportedError(
             f"{', '.join(idle)} cannot follow another column, because only values that are drawn do",
-            hint='leave out follows (--follows); guard="redraw" draws sensitive columns, Hedge in rows all',
+            hint=(
+                'leave out follows (--follows); sensitive columns are drawn with guard="redraw" (--guard redraw), '
+                "quasi-identifiers by Hedge in rows alone"
+            ),
         )
     return table, replace(options, guard=guard)
 
@@ -132,7 +136,8 @@ def _protected(
             caution(text("caution", "no_pseudonym", name=schema.household))
         if fitted.by_position and not computing(table.engine).capabilities.positions:
             raise UnsupportedError(
-                f"{plan.method} promises something by position, and rows on the engine {table.engine!r} have none",
+                f"what this {plan.method} promises counts records by their position, and rows on the engine "
+                f"{table.engine!r} have none",
                 hint='draw none by position (bootstrap=False), or use engine="memory" (--engine memory)',
             )
         if keep_order:
@@ -141,7 +146,10 @@ def _protected(
         elif fitted.by_position:
             raise ParameterError(
                 f"what this {type(fitted).__name__} promises counts records by their position",
-                hint="draw none (bootstrap=False), or keep the order, which may show who is who (--keep-order)",
+                hint=(
+                    "draw none by position (bootstrap=False), or leave them in the order of the input, which may "
+                    "show who is who (keep_order=True, --keep-order)"
+                ),
             )
     table.release_memory()
     step("recoding")

@@ -179,8 +179,12 @@ class Release:
             )
         if self._is_changed():
             raise PromiseError(
-                "the released table was changed or reordered, so which row came from whom is no longer known",
-                hint="keep `release.table` as it was made; a reordered one can be audited by itself with a key",
+                "the released table was changed or put in another order since it was made, so which row came "
+                "from whom is no longer known",
+                hint=(
+                    "keep `release.table` as it was made; a table in another order can be audited by itself with a "
+                    "key column"
+                ),
             )
         # None: the order of the input was kept
         return np.arange(self.original.n_rows, dtype=np.int64) if self._rows is None else self._rows

@@ -19,8 +19,9 @@ from ..methods.private import meaning
 from ..notation import figure, percent
 from ..plan import Plan
 from ..texts import text, texts
-from .figures import at, interval, standard_verdict
+from .figures import at, interval
 from .reasons import surest_attack
+from .standards import standard_verdict
 from .svg import bars, shares_by_group
 from .text import others
 

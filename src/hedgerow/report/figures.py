@@ -6,25 +6,22 @@ Terminal, page, notebook and studio show these rows. The unit of a figure decide
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from .. import facade
+from ..auditing.attacks.composition import Composition, Remaining
+from ..auditing.attacks.linking import Linkage
+from ..auditing.attacks.special_uniques import SpecialUniquesData
+from ..auditing.audit_data import AuditData, TableData
 from ..auditing.figure import Definition
+from ..auditing.inference import InferredColumn
+from ..auditing.success import AttackData
+from ..auditing.utility.models import Learning
+from ..auditing.utility.queries import Estimates
+from ..json_types import Figures
+from ..measures.masking_scores import ScoresData
 from ..notation import figure, percent
-from ..texts import read_toml, text, texts
-
-if TYPE_CHECKING:
-    from ..auditing.attacks.composition import Composition, Remaining
-    from ..auditing.attacks.linking import Linkage
-    from ..auditing.attacks.special_uniques import SpecialUniquesData
-    from ..auditing.audit_data import AuditData, TableData
-    from ..auditing.inference import InferredColumn
-    from ..auditing.success import AttackData
-    from ..auditing.utility.models import Learning
-    from ..auditing.utility.queries import Estimates
-    from ..json_types import Figures
-    from ..measures.masking_scores import ScoresData
-    from ..profiles import ProfileData
+from ..texts import read_toml, texts
 
 # the function that writes a figure of each unit; people may be a mean, an estimate has five digits
 UNITS: Mapping[str, Callable[[Any], str]] = {
@@ -159,8 +156,8 @@ def score_rows(scores: ScoresData | None) -> list[tuple[str, str]]:
     return [(row.name, row.release) for row in figure_rows(definitions("scores"), None, scores or {})]
 
 
-# the headings of `three_numbers` (long and short), of `together_rows` and of `criterion_rows`
-_THREE, SHORT, TOGETHER, STANDARD_HEADS = (texts("heads")[name] for name in ("three", "short", "together", "standard"))
+# the headings of `three_numbers` (long and short) and of `together_rows`
+_THREE, SHORT, TOGETHER = (texts("heads")[name] for name in ("three", "short", "together"))
 
 
 def three_heads(table: TableData) -> list[str]:
@@ -303,47 +300,3 @@ def learning_rows(learning: Sequence[Learning]) -> list[tuple[str, ...]]:
         # of the true values that are 0, where a percentage error is undefined: no error itself
         if key != "zero_share"
     ]
-
-
-def standard_verdict(profile: ProfileData | None) -> list[str]:
-    """Return the verdict on a standard as a sentence for the first screen; empty if none was named."""
-    if not profile:
-        return []
-    states = [row["state"] for row in profile["criteria"]]
-    counts = ", ".join(f"{states.count(state)} {words}" for state, words in texts("states").items() if state in states)
-    criteria = f"{len(states)} {'criteria' if len(states) > 1 else 'criterion'}"
-    sentence = f"{profile['title']} ({profile['date']}): of {criteria} {counts}."
-    homes = profile.get("households")
-    if not homes:
-        return [sentence]
-    return [f"{sentence} {text('summary', 'households', **homes, finder=texts('finders')[homes['by']])}"]
-
-
-def criterion_rows(profile: ProfileData) -> Iterator[tuple[str, ...]]:
-    """Yield a row per criterion: the question, its clause, threshold, figure, state and notes."""
-    for row in profile["criteria"]:
-        # more digits than elsewhere: it is compared with a threshold
-        reached = "-" if row["figure"] is None else f"{row['figure']:.4g}"
-        yield (
-            row["asks"],
-            row["clause"],
-            row["threshold"] or "none named",
-            reached,
-            row["state"],
-            "; ".join(part for part in (row["detail"], ground(row["ours"], row["read"], row["threshold"])) if part),
-        )
-
-
-def ground(ours: bool, read: str, threshold: str) -> str:
-    """Return words on how reliable a threshold is; empty if it was read in its source."""
-    if ours:
-        return "the source names no threshold, and this is Hedgerow's reading"
-    return str(texts("sources")[read]) if threshold else ""
-
-
-def standard_lines(profile: ProfileData) -> Iterator[str]:
-    """Yield the results for a standard, as lines for the terminal."""
-    yield from standard_verdict(profile)
-    yield f"Source: {profile['source']}, {profile['date']}. {profile['note']}".rstrip()
-    for asks, clause, threshold, reached, state, detail in criterion_rows(profile):
-        yield f"- {state.upper()}: {asks} [{clause}] {threshold}; reached {reached}. ({detail})"

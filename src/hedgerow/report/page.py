@@ -20,7 +20,7 @@ from ..release.explain import recoding_in_words
 from ..release.guard_words import form_in_words, in_words
 from ..texts import texts
 from ..validation import check_one_of
-from . import figures, pictures, text
+from . import figures, pictures, standards, text
 from .cards import Card, cards
 from .reasons import reasons
 from .tables import stacked, templates
@@ -99,7 +99,7 @@ def _environment() -> Environment:
     environment = templates()
     # the same functions write a figure here and on the terminal
     environment.filters |= dict[str, Any](percent=percent, figure=figure, words=words, flags=_flags)
-    modules = {"figures": figures, "text": text, "pictures": pictures}
+    modules = {"figures": figures, "standards": standards, "text": text, "pictures": pictures}
     environment.globals |= {**modules, "texts": texts}
     return environment
 

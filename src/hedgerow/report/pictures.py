@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..auditing.column_comparison import Histogram, Scatter, moved_share, scatter
-from ..auditing.frontier import FrontierData, PointData
+from ..auditing.frontier_data import FrontierData, PointData
 from ..auditing.success import AttackData
 from ..errors import InputError
 from ..json_types import Figures

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
-from typing import TYPE_CHECKING
 
+from ..auditing.frontier_data import Parameters, PointData
 from ..notation import figure, percent
-
-if TYPE_CHECKING:
-    from ..auditing.frontier import Parameters, PointData
 
 Box = tuple[float, float, float, float]
 Size = tuple[float, float, float]

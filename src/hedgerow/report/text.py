@@ -35,11 +35,11 @@ from .figures import (
     risk_rows,
     score_rows,
     special_rows,
-    standard_lines,
     three_heads,
     three_numbers,
     together_rows,
 )
+from .standards import standard_lines
 
 # width of a figure's name in characters, before the figures of original and release
 WIDE = 54

@@ -6,15 +6,16 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ..auditing.frontier_data import FrontierData
 from ..display import sparkline
 from ..errors import HedgerowError
 from ..files import SUFFIXES
 from ..methods.private import depth_of, meaning
 from ..notation import figure, percent
 from ..profiles import Profile, ProfileData
-from ..report.figures import STANDARD_HEADS, criterion_rows, ground, standard_verdict
+from ..report.standards import STANDARD_HEADS, criterion_rows, ground, standard_verdict
 from ..report.svg import bars, choices
 from ..report.tables import stacked, templates
 from ..schema import KINDS
@@ -23,9 +24,6 @@ from ..workflow.methods import OPTIONS
 from . import WORDS, forms
 from .state import PEOPLE, STEPS, Proposed, Public, StudioState
 from .worker_client import in_sentences, with_controls
-
-if TYPE_CHECKING:
-    from ..auditing.frontier import FrontierData
 
 # options that stand before the others
 MAIN = ("k", "max_disclosure", "l", "epsilon", "records")

@@ -8,15 +8,13 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict, cast
+from typing import Any, TypedDict, cast
 
+from ..auditing.frontier_data import FrontierData, PointData
 from ..errors import ParameterError
 from ..workflow.methods import DEFAULT
 from . import WORDS
 from .worker_client import Job, WorkerClient
-
-if TYPE_CHECKING:
-    from ..auditing.frontier import FrontierData, PointData
 
 UNDO = 20
 # how the name of an upload's own folder begins
@@ -449,7 +447,7 @@ class StudioState:
         if name == "frontier":
             k, caps = more["tried"]
             tried = [(choices.line, k, cap) for cap in caps or [_NO_CAP]]
-            self.results[name] = _joined(self.results.get(name), cast("FrontierData", result), choices.line, tried)
+            self.results[name] = _joined(self.results.get(name), cast(FrontierData, result), choices.line, tried)
             return
         if name == "sample":
             # shown as outdated until those of another choice are there

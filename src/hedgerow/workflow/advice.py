@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ..auditing.frontier_data import FrontierData, PointData
 from ..notation import figure, percent
 from ..texts import text
-
-if TYPE_CHECKING:
-    from ..auditing.frontier import FrontierData, PointData
 
 _say = partial(text, "advice")
 

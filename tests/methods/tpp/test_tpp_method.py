@@ -209,7 +209,7 @@ def test_people_not_seen_are_routed_as_the_tree_routes_them():
     ("make", "message"),
     [
         (lambda: TreeSettings("gain_ratio_average"), "average-gain"),
-        (lambda: TreeSettings(pruning="cost_complexity"), "cost_complexity"),
+        (lambda: TreeSettings(pruning="cost_complexity"), "cost-complexity"),
         (lambda: TreeSettings(size="cross_validated"), "cross-validation"),
         (lambda: ForestSettings(3, seed=None), "seed"),
     ],

@@ -193,7 +193,10 @@ def run(job: Callable[[], T]) -> T:
         if LARGEST in str(error):
             raise UnsupportedError(
                 f"what comes back from the cluster is more than {LARGEST} allows",
-                hint=f"start Spark with higher {LARGEST} and spark.driver.memory, or coarsen the largest columns",
+                hint=(
+                    f"set {LARGEST} and spark.driver.memory higher where Spark is started, or coarsen the columns "
+                    "with the most values"
+                ),
             ) from None
         named = _named(error)
         why, hint = next(

@@ -398,8 +398,12 @@ def write(table: Table, file: Path, *, like: Table, escape: bool = True, parts: 
             duckdb.write(copy, file, like=like, escape=escape)
     if written != table.n_rows:
         raise OutputError(
-            "what the cluster writes does not lie where this process reads: they share no folder",
-            hint="write release.table with Spark, and check it: release.verify_written(spark.read.parquet(...))",
+            "what the cluster writes does not lie where this process reads: the executors and this process "
+            "share no folder",
+            hint=(
+                "write release.table with Spark where both can read, and hold it against the release: "
+                "release.verify_written(spark.read.parquet(...))"
+            ),
         )
 
 

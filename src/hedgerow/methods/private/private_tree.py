@@ -178,12 +178,14 @@ def _refuse_guesses(table: Table, schema: Schema) -> None:
     days = [n for n, points in {**schema.grid, **schema.bounds}.items() if n in used and isinstance(points[0], str)]
     if slashed := ", ".join(n for n in days if table.kind(n) != "date" and _has_slashes(table.entries(n))):
         raise SchemaError(
-            f"how dates such as 03/04/2020 are read depends on others, which PrivateTree forbids: {slashed}",
+            "dates such as 03/04/2020 are read by what other dates there are, and PrivateTree lets no cell "
+            f"decide that: {slashed}",
             hint="write dates as 2020-04-03 or 03.04.2020",
         )
     if dialect.quote + dialect.escape != '""':
         raise InputError(
-            'PrivateTree reads text files whose quotes are " and doubled inside cells',
+            'PrivateTree reads text files whose quotes are " and doubled inside cells, for cells decide what '
+            "others are",
             hint="write the file so, or as Parquet",
         )
 

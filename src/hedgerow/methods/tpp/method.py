@@ -330,7 +330,9 @@ def _target(tree: Any, classes: bool) -> PreservedModel:
         return SklearnTree(tree)
     raise ParameterError(
         f"{type(tree).__name__} is neither builder settings nor a fitted tree",
-        hint="give TreeSettings(...), ForestSettings(...), BoostingSettings(...) or a fitted decision tree",
+        hint=(
+            "give TreeSettings(...), ForestSettings(...), BoostingSettings(...) or a fitted scikit-learn decision tree"
+        ),
     )
 
 

@@ -177,7 +177,10 @@ class Sanitizer:
         if keeps(first, k, l_above):
             raise InfeasibleError(
                 "the first split cannot be rebuilt from the sanitized table",
-                hint="two predictors tie, and ties are broken at random: leave one out, or use TreeSettings",
+                hint=(
+                    "two predictors tie in a builder that breaks ties at random: leave one of them out, or use "
+                    "TreeSettings"
+                ),
             )
         raise InfeasibleError(
             f"even the first split reaches only {first.reached}; {requested} is required",

@@ -287,14 +287,18 @@ def check_estimator(estimator: Any) -> None:
     if name not in _KINDS:
         raise UnsupportedError(
             f"{name} is not a supported tree",
-            hint="fit a DecisionTreeClassifier or DecisionTreeRegressor, or give ForestSettings or BoostingSettings",
+            hint=(
+                "give a fitted DecisionTreeClassifier or DecisionTreeRegressor; for forests and boosting use "
+                "ForestSettings or BoostingSettings, whose draws do not depend on which columns are constant"
+            ),
         )
     if not hasattr(estimator, "tree_"):
         raise ParameterError(f"the {name} is not fitted", hint="call its fit(X, y) first")
     p = estimator.get_params()
     if p["ccp_alpha"] > 0:
         raise UnsupportedError(
-            "cost-complexity pruning (ccp_alpha > 0) is outside the guarantee: it compares subtrees that are gone",
+            "cost-complexity pruning (ccp_alpha > 0) is outside the guarantee: it compares subtrees that the "
+            "sanitized table no longer grows",
             hint="limit max_leaf_nodes instead",
         )
     if p["splitter"] != "best":
@@ -305,7 +309,8 @@ def check_estimator(estimator: Any) -> None:
     if isinstance(p["random_state"], bool) or not isinstance(p["random_state"], (int, np.integer)):
         what = "max_features" if p["max_features"] is not None else "tie-breaking"
         raise UnsupportedError(
-            f"random {what} without a whole-number random_state is outside the guarantee",
+            f"random {what} without a whole-number random_state is outside the guarantee: the same table gives "
+            "different trees",
             hint="fit the tree with random_state=0, say",
         )
     if p["criterion"] not in _CRITERIA:
@@ -331,7 +336,8 @@ def check_response(y: NDArray[np.float64]) -> None:
     fits = reach * reach * len(y) * 4.0**places < 2.0**53
     if not bool((whole == np.rint(whole)).all()) or not fits:
         raise UnsupportedError(
-            "a scikit-learn regression tree adds in record order, so its response needs whole numbers",
+            "a scikit-learn regression tree needs a response of whole numbers: it adds floats in record order, "
+            "so other numbers give predictions that differ in the last bit",
             hint='multiply the response by a power of ten and round it, or use TreeSettings("variance")',
         )
 
@@ -356,7 +362,8 @@ class SklearnTree(PreservedModel):
         estimator = self.estimator
         if estimator.n_features_in_ != len(names):
             raise SchemaError(
-                f"the estimator was fitted on {estimator.n_features_in_} columns, not {len(names)}",
+                f"the estimator was fitted on {estimator.n_features_in_} columns, and there are {len(names)} "
+                "predictors",
                 hint="give the X that it was fitted on",
             )
         fitted = [str(n) for n in getattr(estimator, "feature_names_in_", names)]
