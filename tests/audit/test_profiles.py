@@ -20,7 +20,7 @@ from hedgerow.cli.app import run
 from hedgerow.columns.table import Table
 from hedgerow.errors import Cancelled, ParameterError, PromiseError
 from hedgerow.release.records import evidence_schema
-from hedgerow.report.figures import standard_verdict
+from hedgerow.report.standards import standard_verdict
 from hedgerow.report.verdict import verdict, verdicts
 from hedgerow.workflow.protect import stronger
 
