@@ -90,8 +90,8 @@ def published(title: str, kind: Any, **sections: Mapping[str, Any]) -> dict[str,
 
     Examples
     --------
-    >>> class Row(TypedDict):
-    ...     share: OrNull[Share]
+    >>> from typing import TypedDict
+    >>> Row = TypedDict("Row", {"share": OrNull[Share]})
     >>> published("A row", Row)["properties"]
     {'share': {'type': ['number', 'null'], 'minimum': 0, 'maximum': 1}}
     """
