@@ -364,11 +364,10 @@ def _per_person(task: Task[Pair]) -> PerPerson:
     return per_person(task.sides, task.journalist, task.options["key"], special)
 
 
-# where the figures that are declared beside their function stand, in the order in which they are measured
+# where the figures that are declared beside their function stand, in the order in which they are measured: those
+# that are measured at the same time as the classes, and all others
+BESIDE_CLASSES = (loss, queries, distributions)
 MODULES = (
-    loss,
-    queries,
-    distributions,
     copies,
     regression,
     linking,
@@ -393,13 +392,13 @@ FIGURES: tuple[Figure, ...] = (
         parallel=True,
     ),
     Figure({"risk.release": ClassRisk, "pictures.scatters": Mapping[str, Scatter]}, _after, parallel=True),
-    *(figure for module in MODULES[:3] for figure in module.FIGURES),
+    *(figure for module in BESIDE_CLASSES for figure in module.FIGURES),
     Figure(
         {"risk.other": OtherColumns | None},
         lambda t: other_columns(t.what.table, t.what.schema, t.what.plan and t.what.plan.relations()),
     ),
     Figure({"risk.special_uniques": SpecialUniquesData | None}, _special, needs=("special uniques",)),
-    *(figure for module in MODULES[3:] for figure in module.FIGURES),
+    *(figure for module in MODULES for figure in module.FIGURES),
     Figure({"table.extremes": Mapping[str, ExtremeEnds]}, _extremes, needs=("both tables", "k"), empty={}),
     Figure({"shown": Shown | None}, lambda t: example_records(t.sides), needs=("own rows",)),
     Figure({"missing": Sequence[str]}, lambda t: [f"{COMPARED}: {t.why}"], needs=("one table",), empty=[]),
@@ -649,8 +648,14 @@ def audit(
         raise ParameterError(
             "figures of single people (per_person, --per-person) need rows that are paired with their originals"
         )
-    requested: dict[str, Any] = {"attacks": attacks, "learning": learning, "inference": inference}
-    requested |= {"per_person": per_person, "others": others, "most_exposed": most_exposed}
+    requested: dict[str, Any] = {
+        "attacks": attacks,
+        "learning": learning,
+        "inference": inference,
+        "per_person": per_person,
+        "others": others,
+        "most_exposed": most_exposed,
+    }
     report = telling(progress)
     needing_rows, counted_pairs = [name for name, value in requested.items() if value], None
     notes: tuple[str, ...] = ()
@@ -682,8 +687,13 @@ def audit(
     else:
         original, what = counted_pairs
     what = replace(what, notes=(*what.notes, *notes))
-    needing_original = {"key": key, "paired": by_person or paired, "control": control is not None}
-    needing_original |= {"population": population is not None, "most_exposed": most_exposed is not None}
+    needing_original = {
+        "key": key,
+        "paired": by_person or paired,
+        "control": control is not None,
+        "population": population is not None,
+        "most_exposed": most_exposed is not None,
+    }
     if original is None and any(needing_original.values()):
         names = ", ".join(name for name, value in needing_original.items() if value)
         raise ParameterError(f"{names} need an original to compare with")
