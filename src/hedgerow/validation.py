@@ -82,7 +82,7 @@ def many(kind: Kind, words: str) -> Kind:
 
 def _is_day(value: Any) -> bool:
     try:
-        return isinstance(value, str) and bool(dt.date.fromisoformat(value))
+        return type(value) is dt.date or (isinstance(value, str) and bool(dt.date.fromisoformat(value)))
     except ValueError:
         return False
 
@@ -168,7 +168,7 @@ def check(name: str, value: Any, kind: Kind) -> None:
     if not kind.fits(value):
         nan = isinstance(value, float) and math.isnan(value)
         described = value if is_number(value) else "NaN" if nan else f"a {type(value).__name__}"
-        described = "another text" if kind is DAY and isinstance(value, str) else described
+        described = "text of another form" if kind is DAY and isinstance(value, str) else described
         raise ParameterError(f"{name} must be {kind.words}, not {described}", hint=kind.hint)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime as dt
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -86,6 +88,32 @@ def test_a_control_that_is_written_otherwise_gains_nothing_by_that(paired: bool)
     control["job"] = "z"
     found = hr.audit(members, released, SCHEMA, paired=paired, control=control, learning=False, attacks=False)
     assert any("what is said of membership may come from the control" in note for note in found.table["notes"])
+
+
+@pytest.mark.parametrize("share", [0.04, 0.96])
+def test_a_control_without_any_value_of_a_column_is_told_from_members_by_that(share: float) -> None:
+    members, control = people(400, 0), people(400, 1).assign(job=None)
+    members.loc[: 400 * share - 1, "job"] = None
+    found = hr.audit(members, members, SCHEMA, control=control, learning=False, attacks=False)
+    notes = [note for note in found.table["notes"] if "nobody of the control has a value of job" in note]
+    assert len(notes) == (share < 0.5)
+
+
+def test_a_control_needs_no_identifiers() -> None:
+    members, schema = MEMBERS.assign(id=range(300)), SCHEMA.replace(identifiers=["id"], unit="id")
+    assert hr.audit(members, members, schema, control=people(50, 1), people=9, learning=False).table["strangers"] == 50
+
+
+@pytest.mark.parametrize("name", ["attacks", "learning", "inference", "paired"])
+def test_what_is_not_true_or_false_is_refused(name: str) -> None:
+    with pytest.raises(HedgerowError, match=f"{name} must be True or False"):
+        hr.audit(MEMBERS, MEMBERS, SCHEMA, **{name: "no"})
+
+
+def test_a_date_may_be_a_date() -> None:
+    day = dt.date(2026, 1, 31)
+    found = hr.audit(MEMBERS, MEMBERS, SCHEMA, attacks=False, learning=False, date=day)
+    assert found.parameters["date"] == "2026-01-31"
 
 
 def test_rare_categories_of_a_control_stay() -> None:

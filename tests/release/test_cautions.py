@@ -106,6 +106,10 @@ def test_dates_that_arrive_as_text_get_no_ranges() -> None:
     for kind in ("date", "categorical"):
         declared = told(hr.MART(k=10), roles.replace(kinds={"born": kind}), people)
         assert not any("look like dates" in text for text in declared)
+    people.loc[5, "born"] = "31.02.1990"
+    assert told(hr.MART(k=10), roles, people)[0].startswith("born: 59 of its 60 values look like dates")
+    sizes = people.assign(born=[f"1.{i}" for i in range(20, 79)] + ["1.72 m"])
+    assert told(hr.MART(k=10), roles, sizes)[0].startswith("born: 59 of its 60 values look like numbers, but")
     codes = people.assign(born=[f"{i:05}" for i in range(60)])
     assert not any("look like dates" in text for text in told(hr.MART(k=10), roles, codes))
 

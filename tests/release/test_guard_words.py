@@ -175,3 +175,15 @@ def test_codes_have_no_spread_and_no_total() -> None:
     columns = hr.protect(table, schema, hr.MART(k=10), guard="redraw", random_state=1).summary()["guard"]["columns"]
     assert columns["urban"]["before"] is None
     assert columns["income"]["before"]["deviation"] > 0
+
+
+@pytest.mark.parametrize(("k", "are_near"), [(30, False), (2, True)])
+def test_counts_are_said_to_be_near_where_they_are(k: int, are_near: bool, tmp_path: Path) -> None:
+    table = pa.table({"age": [20 + i // 10 for i in range(60)], "pay": [1000 + 100 * (i // 10) for i in range(60)]})
+    release = hr.protect(
+        table, hr.Schema(quasi=["age"], sensitive=["pay"]), hr.Hedge(k=k, max_disclosure=1), random_state=1
+    )
+    release.write(tmp_path / "out", measured=hr.audit(table, release, attacks=False, learning=False))
+    words = (tmp_path / "out" / "RECIPIENT.md").read_text()
+    assert ("Counts by one or two columns are near" in words) == are_near, words
+    assert "\n\n- Means and differences" in words or are_near

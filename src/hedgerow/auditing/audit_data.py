@@ -7,7 +7,7 @@ from typing import Annotated, Literal, NotRequired, TypedDict
 
 from ..json_types import Count, Figures, OrNull, Positive, Range
 from ..profiles import ProfileData
-from ..release.records import ReleaseData
+from ..release.records import PrivateReleaseData, ReleaseData
 from ..release.warnings import ExtremeEnds
 from .column_comparison import Histogram, Scatter
 from .sample import SampleData
@@ -68,13 +68,15 @@ class Pictures(TypedDict):
 class AuditData(TypedDict):
     """The disclosure and utility of a release.
 
-    The audit.json of a release has ``release`` as well, and the rest if it was measured. ``measures`` says what each
+    The audit.json of a release has ``release`` as well, and the rest if it was measured; ``private`` says
+    who may read it, where the release itself is under differential privacy. ``measures`` says what each
     number means; ``unbounded``: what the release gives away, or lost, that no promise of its plan bounds, a sentence
     each; ``profile``: None if no standard was named. Infinite and undefined numbers are null.
     """
 
     hedgerow_audit: Literal[1]
-    release: NotRequired[ReleaseData]
+    private: NotRequired[str]
+    release: NotRequired[ReleaseData | PrivateReleaseData]
     table: TableData
     risk: Figures
     attacks: Sequence[AttackData]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import platform
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -447,6 +448,9 @@ _TOOL = Kind("a command or a function", lambda value: isinstance(value, str) or 
     people=whole(1),
     learners=NAMES,
     random_state=SEED,
+    attacks=FLAG,
+    learning=FLAG,
+    inference=FLAG,
     paired=FLAG,
     per_person=FLAG,
     key=TEXT,
@@ -489,7 +493,7 @@ def audit(
     random_state: int = 0,
     allow_outside: bool = False,
     per_person: bool = False,
-    date: str | None = None,
+    date: str | dt.date | None = None,
     profile: str | Path | Profile | None = None,
     sample: int | None = None,
     engine: str = "auto",
@@ -586,7 +590,7 @@ def audit(
     per_person : bool
         Also measure each record's disclosure by its group, highest first:
         `Audit.per_person`, which is in no report and no JSON.
-    date : str, optional
+    date : str or datetime.date, optional
         The date to print in the report, such as ``2026-01-31``. No clock is read, so the same call
         gives the same report.
     profile : str, path or Profile, optional
@@ -736,7 +740,7 @@ def audit(
         "allow_outside": allow_outside,
         "profile": None if standard is None else standard.name,
     }
-    parameters |= {} if date is None else {"date": date}
+    parameters |= {} if date is None else {"date": str(date)}
     result = _audit(
         Task(
             sides=sides,

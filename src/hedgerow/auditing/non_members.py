@@ -74,7 +74,7 @@ def read_control(control: Any, original: Table, schema: Schema) -> tuple[Table, 
     """Read a control, and leave out whom a category shows to be no member where more than a twentieth have such.
 
     The release has no category that nobody of the original has, so these people would be told from members by how
-    the control was chosen or written. Also returned is a note on them.
+    the control was chosen or written. Also returned are notes on them, and on columns without any value.
 
     Raises
     ------
@@ -84,20 +84,25 @@ def read_control(control: Any, original: Table, schema: Schema) -> tuple[Table, 
     schema.check(original.names)
     columns = [original.declared_column(schema, name) for name in (*schema.quasi, *schema.sensitive)]
     with translated(HedgerowError, lambda error: type(error)(f"the control: {error.message}", hint=error.hint)):
-        table, names = read(control, schema=schema), list[str]()
+        table, names, empty = read(control, schema=schema), list[str](), list[str]()
         check_control(original, table, schema)
         unknown = np.zeros(table.n_rows, bool)
         for column in columns:
-            theirs = in_codes_of(column, table.like(column), column.n_values + 1).codes > column.n_values
+            codes = in_codes_of(column, table.like(column), column.n_values + 1).codes
+            theirs = codes > column.n_values
+            # nobody of the control has a value, and most of the original have one
+            if (codes == column.n_values).all() and 2 * column.counts()[-1] < original.n_rows:
+                empty.append(column.name)
             if not column.is_number and theirs.any():
                 names, unknown = [*names, column.name], unknown | theirs
+    notes = (text("note", "without_values", names=", ".join(empty)),) if empty else ()
     if 20 * unknown.sum() <= len(unknown):
-        return table, ()
+        return table, notes
     # of a column of many categories most people have one that nobody else has: nobody would be left
     is_most = 2 * unknown.sum() > len(unknown)
     key = "unlike_most" if is_most else "unlike"
     note = text("note", key, n=unknown.sum(), control=len(unknown), names=", ".join(names))
-    return table if is_most else Table(table.arrow.take(np.flatnonzero(~unknown))), (note,)
+    return table if is_most else Table(table.arrow.take(np.flatnonzero(~unknown))), (note, *notes)
 
 
 def check_control(original: Table, control: Table, schema: Schema) -> None:
@@ -113,7 +118,7 @@ def check_control(original: Table, control: Table, schema: Schema) -> None:
     InputError
         At least a twentieth of the control, beyond chance, shares records with the original.
     """
-    schema.check(control.names)
+    Schema(quasi=schema.quasi, sensitive=schema.sensitive, other=schema.other).check(control.names)
     n, m = original.n_rows, control.n_rows
     labels = row_labels(original, control, (*schema.quasi, *schema.sensitive))
     counts = np.bincount(labels[:n], minlength=int(labels.max()) + 1)

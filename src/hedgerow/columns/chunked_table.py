@@ -248,7 +248,7 @@ class ChunkedTable(StoredTable):
 
     def _encoded(self, name: str, kind: Kind, unit: str | None = None) -> Column:
         coding = self.coding(name)
-        encoded = encode(name, pa.chunked_array([coding.entries]), kind, unit=unit)
+        encoded = encode(name, pa.chunked_array([coding.entries]), kind, unit=unit, of_records=False)
         # entries are in natural order, so their codes are nearly always those of the column already
         table, codes = encoded.codes, coding.codes
         if not np.array_equal(table, np.arange(len(table))):

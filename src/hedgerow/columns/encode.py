@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ..errors import InputError, SchemaError
-from ..io.text_cells import parse_dates
+from ..io.text_cells import are_dates, parse_dates
 from ..kernels import Bools, Floats, Ints
 from ..kernels.sorting import stable_sort
 from ..notation import DAY, beyond_years
@@ -45,7 +45,7 @@ _SPAN = 1 << 16
 _LAST = {"s": (1 << 63) // 10**6 - 1, "ms": (1 << 63) // 10**3 - 1}
 
 
-def encode(name: str, array: pa.ChunkedArray, kind: Kind, unit: str | None = None) -> Column:
+def encode(name: str, array: pa.ChunkedArray, kind: Kind, unit: str | None = None, of_records: bool = True) -> Column:
     """Encode one column as integer codes into its sorted distinct values.
 
     Parameters
@@ -58,6 +58,8 @@ def encode(name: str, array: pa.ChunkedArray, kind: Kind, unit: str | None = Non
         Kind to encode it as.
     unit : {"day", "us"}, optional
         Unit for dates; by default days if no value has a time of day.
+    of_records : bool
+        Whether there is one value a record, so that a refusal can say which record is the first at fault.
 
     Raises
     ------
@@ -66,7 +68,7 @@ def encode(name: str, array: pa.ChunkedArray, kind: Kind, unit: str | None = Non
     """
     array = storage(array)
     if kind == "numeric":
-        array = _numbers(name, array)
+        array = _numbers(name, array, of_records)
         if beyond_doubles(array):
             return _encode_exact(name, kind, "", array)
         # without this, one missing age would make every age a double
@@ -77,7 +79,7 @@ def encode(name: str, array: pa.ChunkedArray, kind: Kind, unit: str | None = Non
                 return column
         return _encode_numbers(name, kind, "", _doubles(array))
     if kind == "date":
-        array = _moments(name, array)
+        array = _moments(name, array, of_records)
         if unit != "day" and beyond_doubles(array):
             column = _encode_exact(name, kind, "us", array)
         else:
@@ -100,12 +102,12 @@ def natural_order(name: str, values: pa.Array) -> Ints:
     return np.argsort(ranks, kind="stable")
 
 
-def _numbers(name: str, array: pa.ChunkedArray) -> pa.ChunkedArray:
+def _numbers(name: str, array: pa.ChunkedArray, of_records: bool) -> pa.ChunkedArray:
     """Convert a column to integers, doubles or decimals."""
     array = decoded(array)
     kind = array.type
     if is_text(kind):
-        return _text_numbers(name, array)
+        return _text_numbers(name, array, of_records)
     if pa.types.is_boolean(kind):
         return array.cast(pa.uint8())
     if pa.types.is_duration(kind):
@@ -115,6 +117,18 @@ def _numbers(name: str, array: pa.ChunkedArray) -> pa.ChunkedArray:
     return array
 
 
+def _unread(name: str, declared: str, what: str, bad: Bools, of_records: bool) -> SchemaError:
+    """Return an error that says how many of a column's cells, or of its values, do not read as its kind."""
+    fault, at = "its text can be read in several ways", np.flatnonzero(bad)
+    if len(at):
+        where = f"cells, the first in record {at[0] + 1:,}" if of_records else "values"
+        fault = f"there is no {what} in {len(at):,} of its {where}"
+    return SchemaError(
+        f"column {name!r} is declared {declared}, but {fault}",
+        hint="repair or empty these cells, write dates as YYYY-MM-DD, or declare the column categorical",
+    )
+
+
 def _doubles(array: pa.ChunkedArray) -> NDArray[Any]:
     """Return integers as int64 if none is missing; otherwise return float64, with NaN for missing numbers."""
     if pa.types.is_integer(array.type) and not array.null_count:
@@ -122,7 +136,7 @@ def _doubles(array: pa.ChunkedArray) -> NDArray[Any]:
     return floats(array).to_numpy()
 
 
-def _text_numbers(name: str, array: pa.ChunkedArray) -> pa.ChunkedArray:
+def _text_numbers(name: str, array: pa.ChunkedArray, of_records: bool) -> pa.ChunkedArray:
     index, texts = indexed(array)
     _check_legible(name, texts)
     numbers = np.full(len(texts) + 1, np.nan)
@@ -133,10 +147,7 @@ def _text_numbers(name: str, array: pa.ChunkedArray) -> pa.ChunkedArray:
         except (TypeError, ValueError):
             bad[i] = bool(text and text.strip())
     if bad.any():
-        raise SchemaError(
-            f"column {name!r} is declared numeric, but {int(bad.sum()):,} of its different values hold no number",
-            hint="declare it categorical, or repair them",
-        )
+        raise _unread(name, "numeric", "number", bad[index], of_records)
     try:
         exact = decimals(texts)
     except pa.ArrowInvalid:
@@ -146,17 +157,16 @@ def _text_numbers(name: str, array: pa.ChunkedArray) -> pa.ChunkedArray:
     return pa.chunked_array([pa.array(numbers[index])])
 
 
-def _moments(name: str, array: pa.ChunkedArray) -> pa.ChunkedArray:
+def _moments(name: str, array: pa.ChunkedArray, of_records: bool) -> pa.ChunkedArray:
     """Convert a column to dates or time stamps; a column of nulls stays as it is."""
     array = decoded(array)
     if is_text(array.type):
         index, texts = indexed(array)
         parsed = parse_dates(texts)
         if parsed is None:
-            raise SchemaError(
-                f"column {name!r} is declared a date, but not all of its text reads as dates",
-                hint="write dates as YYYY-MM-DD, or declare the column categorical",
-            )
+            present = pc.fill_null(pc.not_equal(pc.utf8_trim_whitespace(texts.cast(pa.string())), ""), False)
+            bad = np.append(pc.and_(present, pc.invert(are_dates(texts))), False)
+            raise _unread(name, "a date", "date", bad[index], of_records)
         position = pa.array(index, mask=index < 0)
         return pa.chunked_array([parsed.take(position)])
     if not (is_moment(array.type) or pa.types.is_null(array.type)):

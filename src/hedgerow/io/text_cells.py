@@ -149,13 +149,27 @@ def parse_dates(texts: pa.Array) -> pa.Array | None:
 
 def days_of(texts: pa.Array, form: str) -> pa.Array | None:
     """Parse texts such as 31.12.2020 as dates; None if any of them is not a real date, such as 31.02.2020."""
+    read, same = _days(texts, form)
+    if read.null_count > texts.null_count or not pc.all(same, min_count=0).as_py():
+        return None
+    return read.cast(pa.date32())
+
+
+def _days(texts: pa.Array, form: str) -> tuple[pa.Array, pa.Array]:
+    """Return texts as times, and which of them are real dates."""
     read = pc.strptime(texts, format=form, unit="s", error_is_null=True)
     # some systems take 31 February for a day of March
     padded = pc.replace_substring_regex(texts, r"\b(\d)\b", r"0\1")
-    same = pc.all(pc.equal(pc.strftime(read, format=form), padded), min_count=0).as_py()
-    if read.null_count > texts.null_count or not same:
-        return None
-    return read.cast(pa.date32())
+    return read, pc.equal(pc.strftime(read, format=form), padded)
+
+
+def are_dates(texts: pa.Array) -> pa.Array:
+    """Return which texts are real dates, in the form in which most of them are."""
+    bare = pc.utf8_trim_whitespace(texts.cast(pa.string()))
+    forms = ("%Y-%m-%d", *(form for local in _LOCAL.values() for form in local))
+    each = [pc.fill_null(_days(bare, form)[1], False) for form in forms]
+    each[0] = pc.or_(each[0], pc.match_substring_regex(bare, ISO_TIME))
+    return max(each, key=lambda are: pc.sum(are).as_py() or 0)
 
 
 def infer_types(texts: Mapping[str, pa.ChunkedArray], dialect: Dialect) -> tuple[dict[str, pa.ChunkedArray], Dialect]:

@@ -26,6 +26,8 @@ LARGE, MOVED = 0.1, 0.1
 SHIFTS = 6
 # rows with an impossible pair of values, unwarned
 IMPOSSIBLE = 0.02
+# the median error of counts of people up to which they are near the table's
+_NEAR = 0.1
 # the smallest rank correlation in the words, and how many
 CORRELATION, CORRELATIONS = 0.1, 10
 _say = partial(text, "guard")
@@ -213,13 +215,14 @@ def _differ(weights: Iterable[float]) -> bool:
     return len(set(weights)) > 1
 
 
-def reading(plan: Plan) -> list[str]:
-    """Return the lines of RECIPIENT.md on how to read the guarded columns."""
+def reading(plan: Plan, counts: Mapping[str, Any] | None = None) -> list[str]:
+    """Return the lines of RECIPIENT.md on how to read the guarded columns; `counts`: errors of counts, if measured."""
     guard = plan.guard
     if guard is None:
         return []
     key = "reading_runs" if guard.form == RUNS else "reading_rows" if guard.rows else "reading_drawn"
-    return [_say("reading", form=form_in_words(plan, guard, markdown)), _say(key, people=guard.people)]
+    near = "" if counts and (counts["median"] or 0) > _NEAR else _say("near")
+    return [_say("reading", form=form_in_words(plan, guard, markdown)), _say(key, people=guard.people, near=near)]
 
 
 def promise_in_words(plan: Plan, promise: Guarantee) -> str:

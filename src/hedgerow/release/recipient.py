@@ -74,7 +74,7 @@ def recipient(
         lines.append(_say("weight", weight=markdown(plan.weight)))
     lines += _labelled(layout, [c.name for c in released])
     lines += [] if plan.in_rows else _reading(recoding, file, empty)
-    lines += guard_words.reading(plan)
+    lines += guard_words.reading(plan, numbers.get("counts"))
     if plan.zones:
         lines.append(_say("zones", names=_listed(plan.zones)))
     lines.append(_say("promised"))

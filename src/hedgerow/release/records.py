@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from operator import index
 from pathlib import Path
-from typing import Any, Literal, NotRequired, TypedDict, get_type_hints
+from typing import Annotated, Any, Literal, NotRequired, TypedDict, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,7 @@ import hedgerow
 
 from ..columns.table import Table
 from ..errors import InputError, ParameterError
-from ..json_types import Count, Figures, Hash, OrNull, published
+from ..json_types import Count, Figures, Hash, OrNull, Positive, Range, Share, published
 from ..measures.guarantees import CheckData
 from ..measures.sizes import GroupSizes
 from ..plan import Plan
@@ -89,7 +89,18 @@ class GuardData(TypedDict):
     columns: Mapping[str, GuardedColumnData]
 
 
-class ReleaseData(TypedDict):
+class AnyReleaseData(TypedDict):
+    """The record of a release, of whatever kind."""
+
+    file: FileData
+    plan: NotRequired[FileData]
+    method: str
+    rows: Count
+    cautions: Sequence[str]
+    checks: Sequence[CheckData]
+
+
+class ReleaseData(AnyReleaseData):
     """The promises of a release and what it reached when it was written; ``guard`` if exact values were hidden.
 
     ``parameters``: of the method, as its plan keeps them.
@@ -100,19 +111,23 @@ class ReleaseData(TypedDict):
     parameters: Mapping[str, object]
     columns: Mapping[str, Sequence[str]]
     pseudonyms: Sequence[str]
-    file: FileData
-    plan: NotRequired[FileData]
-    method: str
-    rows: Count
     groups: GroupSizes
     people: int | None
     disclosure: DisclosureTotals | None
     extremes: Mapping[str, ExtremeEnds]
-    cautions: Sequence[str]
-    checks: Sequence[CheckData]
     households: int | None
     unbounded: Sequence[str]
     guard: NotRequired[GuardData]
+
+
+class PrivateReleaseData(AnyReleaseData):
+    """The release under differential privacy; ``spent``: parts of epsilon by what they bought; ``records``: noisy."""
+
+    epsilon: Annotated[float, Range(0, above=True)]
+    records: int
+    advantage: Share
+    leaves: Positive
+    spent: Sequence[Sequence[str]]
 
 
 def record(

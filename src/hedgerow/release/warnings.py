@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -21,7 +21,7 @@ from ..columns.cover import Cover
 from ..columns.roles import describe_strata
 from ..columns.table import Table
 from ..hierarchy import TOP
-from ..io.text_cells import ISO_DATE, LOOKS_LIKE_DATE, all_match
+from ..io.text_cells import ISO_DATE, LOOKS_LIKE_DATE, all_match, are_dates
 from ..json_types import Count
 from ..kernels import Ints
 from ..measures import Classes, Counts, Persons, disclosure, group
@@ -202,7 +202,7 @@ def _silent_columns(plan: Plan, n_groups: int) -> Iterator[str]:
 
 def _texts(column: Column) -> Iterator[str]:
     """Warn of numbers or dates stored as text in a column that was not declared categorical."""
-    coded, share = _reading(column, f"{_NUMBER}|{LOOKS_LIKE_DATE}")
+    coded, share = _reading(column, lambda texts: pc.match_substring_regex(texts, f"{_NUMBER}|{LOOKS_LIKE_DATE}"))
     if share * 2 > coded:
         why = _say("look_like_numbers", share=share, coded=coded)
     elif column.n_values * 2 > coded and column.n_values > FEW:
@@ -212,11 +212,11 @@ def _texts(column: Column) -> Iterator[str]:
     yield _say("judged_as_categories", name=column.name, why=why)
 
 
-def _reading(column: Column, pattern: str) -> tuple[int, int]:
-    """Return the number of records with a text, and of those whose text matches the pattern."""
+def _reading(column: Column, reads_as: Callable[[pa.Array], pa.Array]) -> tuple[int, int]:
+    """Return the number of records with a text, and of those of whose text `reads_as` is true."""
     counts = column.counts()[:-1]
     texts = pc.utf8_trim_whitespace(pa.array(column.values, pa.string()))
-    reads = pc.match_substring_regex(texts, pattern).to_numpy(zero_copy_only=False)
+    reads = reads_as(texts).to_numpy(zero_copy_only=False)
     return int(counts.sum()), int(counts[reads].sum())
 
 
@@ -240,10 +240,13 @@ def _as_other_text(original: Table, name: str) -> bool:
 
 
 def _dates(column: Column) -> Iterator[str]:
-    """Warn of dates that were not declared as dates, so that groups get no date ranges."""
-    coded, share = _reading(column, LOOKS_LIKE_DATE)
+    """Warn of dates that were not declared as dates, and of numbers beside a few other texts: groups get no ranges."""
+    coded, share = _reading(column, are_dates)
     if share * 2 > coded:
         yield _say("look_like_dates", name=column.name, share=share, coded=coded)
+    coded, share = _reading(column, lambda texts: pc.match_substring_regex(texts, _NUMBER))
+    if coded > share >= 0.9 * coded:  # of codes, some may be numbers
+        yield _say("few_are_no_numbers", name=column.name, share=share, coded=coded)
 
 
 def _other_types(plan: Plan, original: Table) -> Iterator[str]:
