@@ -344,7 +344,7 @@ MUTANTS = (
     M("k may be more than there are people", "methods/base.py",
       'if check_whole("k", k, least) > table.n_rows:',
       'if check_whole("k", k, least) > table.n_rows + 1:', f"{DOMAIN}test_bad_requests"),
-    M("a share may be above 1", "validation.py", "not (0 <= value <= 1)", "not 0 <= value",
+    M("a share may be above 1", "validation.py", "(0 < v <= 1 or", "(0 < v or",
       MASKS + " -k parameters or bound_share"),
     # Anatomy
     M("Anatomy is feasible with five records more", "methods/anatomy.py",

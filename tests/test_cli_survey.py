@@ -132,3 +132,13 @@ def test_a_plan_remembers_the_weight(survey: pd.DataFrame, capsys: pytest.Captur
     given = f"audit none.csv none-out.csv --plan kept/plan.json {quick} --json"
     assert run(shlex.split(given)) == 0
     assert json.loads(capsys.readouterr().out)["risk"]["release"]["classes"]["population"] is None
+
+
+@pytest.mark.parametrize(("method", "times"), [("mart", 1), ("hedge", 0)])
+def test_a_stratum_is_told_once_where_the_release_shows_it(
+    method: str, times: int, survey: pd.DataFrame, capsys: pytest.CaptureFixture[str]
+) -> None:
+    survey.assign(w=[1.5, 2.5] * (len(survey) // 2) + [1.5] * (len(survey) % 2)).to_csv("survey.csv", index=False)
+    flags = "--quasi age,region --sensitive pay --weight w -k 5 --no-report --out out"
+    assert run(["protect", "survey.csv", *shlex.split(flags), "--method", method]) == 0
+    assert capsys.readouterr().err.count("w takes 2 values") == times

@@ -75,5 +75,6 @@ def test_what_is_counted_as_one_is_named_as_one() -> None:
     """A group of one was said to have 1 records, and a file to hold 1 people."""
     said = text("against", "smallest group", reached="1 records", number="10")
     assert said == "the smallest group has 1 record (10 were asked)"
+    assert "There is 1 group of" in text("recipient", "groups", groups=1, smallest=30, largest=30, median=30.0)
     error = InputError("1 people are in 1 groups, of 21 people", hint="2 and 1 rows, 1,001 records, 0.1 values")
     assert str(error) == "1 person is in 1 group, of 21 people\n  2 and 1 rows, 1,001 records, 0.1 values"

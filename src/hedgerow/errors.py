@@ -28,9 +28,11 @@ def did_you_mean(name: str, names: Iterable[str]) -> str:
     return f" (did you mean {' or '.join(repr(spellings[each]) for each in near)}?)" if near else ""
 
 
-_NOUNS = "record|row|group|cell|column|value|attack|household"
-_ONE = re.compile(rf"(?<![\d.,])(?<!and )1 (people|(?:{_NOUNS})s)( (?:are|have|were|show|give)\b)?")
-_SINGULAR = {"people": "person", " are": " is", " have": " has", " were": " was", " show": " shows", " give": " gives"}
+_NOUNS = "field|quasi-identifier|record|row|group|cell|column|value|attack|household"
+_ONE = re.compile(
+    rf"(?<![\d.,])(?<!and )1 (people|leaves|(?:released )?(?:{_NOUNS})s)( (?:are|have|were|show|give)\b)?"
+)
+_SINGULAR = {"people": "person", "leaves": "leaf", " are": " is", " have": " has", " were": " was", None: ""}
 
 
 def singular(text: str) -> str:
@@ -41,7 +43,8 @@ def singular(text: str) -> str:
     >>> singular("1 people are alone in 1 groups, 21 records in 1,001 groups")
     '1 person is alone in 1 group, 21 records in 1,001 groups'
     """
-    return _ONE.sub(lambda m: f"1 {_SINGULAR.get(m[1], m[1][:-1])}{_SINGULAR.get(m[2], '')}", text)
+    one = _ONE.sub(lambda m: f"1 {_SINGULAR.get(m[1], m[1][:-1])}{_SINGULAR.get(m[2], f'{m[2]}s')}", text)
+    return one.replace("There are 1 ", "There is 1 ")
 
 
 # libraries report it by errors of their own, known by their text alone

@@ -187,6 +187,6 @@ def check_whole(name: str, value: Any, least: int, most: float = math.inf) -> in
 
 def check_share(name: str, value: Any, *, zero: bool = False) -> float:
     """Return a value if it is a number in (0, 1], or [0, 1] with `zero`; raise ParameterError otherwise."""
-    if not is_number(value) or not (0 <= value <= 1) or (value == 0 and not zero):
-        raise ParameterError(f"{name} must be a number from {'0' if zero else 'above 0'} to 1")
+    words = f"a number from {'0' if zero else 'above 0'} to 1"
+    check(name, value, Kind(words, lambda v: is_number(v) and (0 < v <= 1 or (zero and v == 0))))
     return float(value)

@@ -48,7 +48,7 @@ def test_records_that_are_alone_are_counted() -> None:
     """Anatomy leaves the quasi-identifiers as they are."""
     people = PEOPLE.assign(age=[20, 20, 20, 20, 20, 20, 40, 50, 60])
     said = told(hr.Anatomy(l=2), ROLES.replace(sensitive=["pay"]), people)
-    assert said[0] == "k = 1: 3 of 9 records are alone with their released quasi-identifiers"
+    assert said[0] == "k = 1: 3 of 9 records are alone with the released quasi-identifiers"
 
 
 def test_a_group_that_gives_away_all_without_being_of_one_value() -> None:

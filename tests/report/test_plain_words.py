@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 import hedgerow as hr
@@ -254,3 +256,16 @@ def test_the_text_of_an_audit_fits_a_terminal():
     assert len(tables) > 30
     assert max(map(len, tables)) <= 80
     assert any(line.startswith("regression: pay") for line in str(found).split("\n"))
+
+
+def test_one_group_and_one_column_are_named_as_one(tmp_path: Path) -> None:
+    table = pa.table({"age": [20 + i % 7 for i in range(30)], "pay": [100 * (i % 9) for i in range(30)]})
+    release = hr.protect(table, hr.Schema(quasi=["age"], sensitive=["pay"]), hr.MART(k=30, max_disclosure=1))
+    found = hr.audit(table, release, attacks=False, learning=False, suda=1)
+    release.write(tmp_path / "out", measured=found)
+    page = (tmp_path / "out/report.html").read_text()
+    assert "(reached: 30, 1 group)" in page
+    assert "records that up to 1 quasi-identifier singles out" in page
+    assert "There is 1 group of 30" in (tmp_path / "out/RECIPIENT.md").read_text()
+    assert "Special uniques of up to 1 column " in str(found)
+    assert str(hr.inspect(table.select(["age"]).slice(0, 1))).startswith("1 record, 1 column.")

@@ -12,7 +12,7 @@ from scipy.special import bdtrc  # scipy.stats takes longer to load than a small
 
 from ..columns.column import Column
 from ..columns.table import Table
-from ..errors import InputError, SchemaError
+from ..errors import InputError, SchemaError, did_you_mean
 from ..measures import Ints, group
 from ..texts import text
 from .released_values import ReleasedColumn
@@ -123,7 +123,8 @@ def _pairs(rows: npt.NDArray[Any], by: str, columns: Sequence[str] = (), unsure:
 def _by_key(before: Table, after: Table, key: str) -> RowPairs:
     lost = [where for where, t in (("original", before), ("released", after)) if key not in t.names]
     if lost:
-        raise SchemaError(f"the {' and the '.join(lost)} table has no key column {key!r}")
+        similar = did_you_mean(key, {*before.names, *after.names})
+        raise SchemaError(f"the key {key!r} is no column of the {' and the '.join(lost)} table{similar}")
     numbers, released_numbers = before.column(key, kind="categorical"), after.column(key, kind="categorical")
     for where, column in (("original", numbers), ("released", released_numbers)):
         missing = int((column.codes == column.n_values).sum())
@@ -131,13 +132,13 @@ def _by_key(before: Table, after: Table, key: str) -> RowPairs:
         twice = int(counts[counts > 1].sum())
         if missing or twice:
             raise InputError(
-                f"the key column {key!r} of the {where} table is no key: rows without a value: {missing}, rows "
-                f"that share one: {twice}"
+                f"the key column {key!r} of the {where} table is no key: rows without a value: {missing:,}, rows "
+                f"that share one: {twice:,}"
             )
     originals = released_numbers.codes_in(numbers, unknown=-1)
     if unknown := int((originals < 0).sum()):
         raise InputError(
-            f"the tables cannot be aligned: {unknown} of {after.n_rows} released rows have a {key!r} that the "
+            f"the tables cannot be aligned: {unknown:,} of {after.n_rows:,} released rows have a {key!r} that the "
             "original table does not have"
         )
     row_of = np.empty(numbers.n_values, np.int64)

@@ -12,11 +12,12 @@ from typing import Any, ClassVar, TypedDict, cast
 
 import numpy as np
 
-from ..errors import ParameterError, PlanError
+from ..errors import ParameterError, PlanError, singular
 from ..notation import figure, number, percent
 from ..plan.records import Promise
 from ..schema import Schema
 from ..texts import text
+from ..validation import check_share
 from . import Bools, Classes, Floats, SensitiveCounts
 from .class_measures import distinct, entropy_l, equal_distance, frequency_l, ordered_distance, recursive_c
 from .disclosure import LARGE, SLACK, Exposed
@@ -179,11 +180,11 @@ class KAnonymity(Guarantee):
             reached,
             reached >= self.k,
             (
-                f"{small:,} of {len(people):,} groups are smaller"
+                singular(f"{small:,} of {len(people):,} groups are smaller")
                 + (", or one person has more than half of their records" if self.unit else "")
             )
             if small
-            else f"{len(people):,} groups"
+            else singular(f"{len(people):,} groups")
             + (f", people by {self.unit!r}" if self.unit else "")
             + (f", households by {self.household!r}" if self.household else ""),
         )
@@ -336,11 +337,7 @@ class Disclosure(ColumnGuarantee):
     maximum: float
 
     def __post_init__(self) -> None:
-        if not 0 < self.maximum <= 1:
-            raise ParameterError(
-                "max_disclosure must lie in (0, 1]",
-                hint="0 would tell nothing and 1 switches it off; the default is 0.5",
-            )
+        check_share("max_disclosure", self.maximum)
 
     def reached(self, column: SensitiveCounts) -> Floats:
         """Return the disclosure of a column in every group; shape (n_groups,)."""
@@ -450,8 +447,7 @@ class TCloseness(ColumnGuarantee):
     t: float
 
     def __post_init__(self) -> None:
-        if not 0 <= self.t <= 1:
-            raise ParameterError("t must lie in [0, 1]")
+        check_share("t", self.t, zero=True)
 
     def reached(self, column: SensitiveCounts) -> Floats:
         """Return the distance of every group from the whole table; shape (n_groups,)."""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup, escape
 
 from ..auditing.audit_data import AuditData
+from ..errors import singular
 from ..measures.guarantees import cap_of
 from ..notation import figure, percent, words
 from ..plan import Partition, Plan
@@ -122,7 +123,7 @@ def _people(examples: Any) -> dict[str, Any]:
 def _about(audit: AuditData, plan: Plan | None, checks: Sequence[Any], steward: bool) -> str:
     """Return one line on what the page is about: its rows, columns, method and date."""
     table, date = audit["table"], audit["parameters"].get("date")
-    parts = [text.rows_in_words(table), f"{len(table['released_columns'])} columns"]
+    parts = [text.rows_in_words(table), singular(f"{len(table['released_columns'])} columns")]
     if plan is not None:
         # the two that every reader asks for; all of them stand below
         names = {"k": "groups of at least", "max_disclosure": "cap"}

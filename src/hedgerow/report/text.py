@@ -13,6 +13,7 @@ from ..auditing.audit_data import AuditData, TableData
 from ..auditing.success import AttackData
 from ..auditing.utility.queries import Estimates
 from ..display import Rows, aligned, fitted, notebook_html
+from ..errors import singular
 from ..json_types import Figures
 from ..measures.guarantees import BEYOND
 from ..methods.private import meaning
@@ -103,10 +104,10 @@ def audit_face(audit: AuditData) -> str:
 def rows_in_words(table: TableData) -> str:
     """Return a phrase on the rows that are compared: how many, and whether they are paired."""
     if table["paired"]:
-        return f"{table['rows']:,} rows, {table['suppressed']:,} left out"
+        return singular(f"{table['rows']:,} rows, {table['suppressed']:,} left out")
     if table["alone"]:
         original = "no original" if table["original_rows"] is None else "nothing, though an original was given"
-        return f"{table['rows']:,} released rows, compared with {original}"
+        return singular(f"{table['rows']:,} released rows, compared with {original}")
     strangers = f"{table['strangers']:,} people took no part" if table["strangers"] else "no control was given"
     return text("summary", "unpaired_rows", rows=table["rows"], original=table["original_rows"], strangers=strangers)
 
@@ -226,7 +227,7 @@ def _special(special: SpecialUniquesData | None) -> Iterator[str]:
     if not special:
         return
     yield ""
-    yield from _aligned_figures(special_rows(special), f"Special uniques of up to {special['size']} columns")
+    yield from _aligned_figures(special_rows(special), singular(f"Special uniques of up to {special['size']} columns"))
     parts = special["release"]["by_column"].items()
     if shares := ", ".join(f"{name} {percent(part)}" for name, part in parts if part):
         yield f"Part of the release's scores by column: {shares}."

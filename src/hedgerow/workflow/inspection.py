@@ -28,7 +28,7 @@ from ..columns.roles import (
 )
 from ..columns.table import Table
 from ..display import fitted, notebook_html, sparkline, wrapped
-from ..errors import ParameterError
+from ..errors import ParameterError, singular
 from ..notation import moment, words
 from ..schema import Points, Schema
 from ..texts import text
@@ -131,13 +131,15 @@ class Inspection:
         }
 
     def __repr__(self) -> str:
-        return f"Inspection({self.rows:,} records, {len(self.columns)} columns)"
+        return f"Inspection({self._size()})"
+
+    def _size(self) -> str:
+        return singular(f"{self.rows:,} records, {len(self.columns)} columns")
 
     def _repr_html_(self) -> str:
         """Return the columns and their proposed roles as HTML for notebooks, with counts only."""
-        title = f"{self.rows:,} records, {len(self.columns)} columns"
         notes = [*self._codes(), *self.warnings]
-        return notebook_html(title, [_say("roles"), _say("shape")], ("", _HEAD, self._rows()), notes=notes)
+        return notebook_html(self._size(), [_say("roles"), _say("shape")], ("", _HEAD, self._rows()), notes=notes)
 
     def _rows(self) -> list[tuple[str, ...]]:
         roles = {c.name: str(self.schema.role(c.name)).replace("undeclared", "left out") for c in self.columns}
@@ -149,7 +151,7 @@ class Inspection:
 
     def __str__(self) -> str:
         lines = [
-            f"{self.rows:,} records, {len(self.columns)} columns. Proposed roles, to correct:",
+            f"{self._size()}. Proposed roles, to correct:",
             "",
             *fitted(self._rows(), _HEAD, max(80, min(get_terminal_size().columns, 120))),
         ]
@@ -240,7 +242,9 @@ def _warnings(table: Table, columns: Sequence[ColumnProfile], schema: Schema) ->
         yield _say("household", name=schema.household)
     for question, name, leader in questions(table, columns, schema):
         yield _say(question, name=name, leader=leader, flag=shlex.quote(name))
-    yield from _strata(table, schema)
+    is_released = schema.weight in table.names and schema.role(str(schema.weight)) == "other"
+    if is_released and (strata := describe_strata(table, str(schema.weight), schema.quasi)):
+        yield strata
     # a guess by names may find none; nothing is protected then, so it is said
     for role, key in (("sensitive", "no_sensitive"), ("quasi", "no_quasi")):
         if role not in {c.role for c in columns}:
@@ -249,7 +253,7 @@ def _warnings(table: Table, columns: Sequence[ColumnProfile], schema: Schema) ->
 
 def beforehand(table: Table, schema: Schema) -> list[str]:
     """Return warnings about the chosen columns, before any work is done."""
-    warnings = [*_strata(table, schema), *(_say(key, name=name) for key, name, _ in suspect_rows(table))]
+    warnings = [_say(key, name=name) for key, name, _ in suspect_rows(table)]
     for name in (*schema.quasi, *schema.sensitive):
         kind = schema.kinds.get(name, "categorical")
         if name not in table.names or table.kind(name) != "categorical" or kind != "categorical":
@@ -257,10 +261,3 @@ def beforehand(table: Table, schema: Schema) -> list[str]:
         longest = longest_text(table.column(name, kind="categorical"))
         warnings += [_say("prose", name=name, longest=longest)] if longest > LONG else []
     return warnings
-
-
-def _strata(table: Table, schema: Schema) -> Iterator[str]:
-    """Yield a warning if a released sampling weight reveals strata."""
-    is_released = schema.weight in table.names and schema.role(str(schema.weight)) == "other"
-    if is_released and (strata := describe_strata(table, str(schema.weight), schema.quasi)):
-        yield strata
