@@ -149,7 +149,10 @@ def test_a_config_holds_every_option_and_the_command_line_wins(here: Path, capsy
     assert run(["protect", "--config", "release.toml"]) == 2
     err = capsys.readouterr().err
     assert "'quasy' (did you mean 'quasi'?)" in err
-    assert "'k' must be a whole number" in err
+    assert "'k' must be a whole number\n  the keys are " in err
+    Path("release.toml").write_text('k = "ten"\n')  # the key is right
+    assert run(["protect", "--config", "release.toml"]) == 2
+    assert "the keys are" not in capsys.readouterr().err
 
 
 def test_a_list_of_a_config_holds_names_as_they_are(here: Path) -> None:
@@ -223,12 +226,16 @@ BAD: dict[str, tuple[Any, list[str], str]] = {
     "k of 1": (None, ["people.csv", "-k", "1"], "k must be"),
     "k too large": (None, ["people.csv", "-k", "301"], "k is 301"),
     "disclosure of 0": (None, ["people.csv", "--max-disclosure", "0"], "max_disclosure"),
-    "disclosure above 1": (None, ["people.csv", "--max-disclosure", "1.5"], "max_disclosure"),
+    "disclosure above 1": (None, ["people.csv", "--max-disclosure", "1.5"], "a number from above 0 to 1, not 1.5"),
     "disclosure of many digits": (None, ["people.csv", "--max-disclosure", "9" * 400], "max_disclosure"),
     "alpha of 1": (None, ["people.csv", "--alpha", "1"], "alpha"),
     "numeric style": (None, ["people.csv", "--numeric", "sum"], "numeric"),
     "method": (None, ["people.csv", "--method", "marts"], "did you mean 'mart'"),
-    "foreign option": (None, ["people.csv", "--objective", "loss"], "has no option --objective"),
+    "foreign option": (
+        None,
+        ["people.csv", "--objective", "loss"],
+        "--objective\n  methods with --objective: mondrian",
+    ),
     "unwritable": (None, ["people.csv", "--out", "no/such/place"], "there is no folder no/such"),
     "out is a file": (None, ["people.csv", "--out", "people.csv"], "is not a folder"),
     "hierarchy": (None, ["people.csv", "--hierarchy", "job"], "COLUMN=FILE.csv"),
@@ -246,6 +253,11 @@ BAD: dict[str, tuple[Any, list[str], str]] = {
     "an option twice": (None, ["people.csv", "--max-disclosure", "1", "--max-disclosure", "1"], "is given twice"),
     "yes and no": (None, ["people.csv", "--attacks", "--no-attacks"], "--attacks is given twice"),
     "no value": (None, ["people.csv", "-k"], "see: hedgerow protect --help"),
+    "a category as weight": (None, ["people.csv", "--weight", "town"], "the weight 'town' must be a number in every"),
+    "a sheet of a text file": (None, ["people.csv", "--sheet", "1"], "and people.csv has no sheets"),
+    "a profile of a name": (csv('name = "x"\n', "x.toml"), ["people.csv", "--profile", "x.toml"], "it lacks title"),
+    "a date of words": (None, ["people.csv", "--date", "yesterday"], "such as 2026-01-31, not text of another form"),
+    "nothing to limit": (None, ["people.csv", "--schema", "bare.toml"], "nothing that max_disclosure or another"),
     "sensitive weight": (None, ["people.csv", "--weight", "income"], "the weight 'income' is sensitive as well"),
     "no key": (None, ["people.csv", "--pseudonyms"], "--key-file"),
     "unknown option": (None, ["people.csv", "--aplha", "1"], "--aplha"),
@@ -260,6 +272,7 @@ def test_bad_input_is_told_clearly_and_writes_nothing(
 ) -> None:
     make, arguments, words = BAD[case]
     Path("numeric.toml").write_text('sensitive = ["town"]\nquasi = ["age"]\n[kinds]\ntown = "numeric"\n')
+    Path("bare.toml").write_text('quasi = ["age"]\nrest = "drop"\n')
     if make is not None:
         make()
     before = left(here)

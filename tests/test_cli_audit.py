@@ -89,8 +89,11 @@ class TestAudit:
             (["people.csv", "short.csv", *ROLES, "--no-unpaired"], "cannot be aligned"),
             (["people.csv", "lacking.csv", *ROLES], "lacks 'sex'"),
             (["people.csv", "release.csv", "--quasi", "agee"], "did you mean 'age'"),
-            (["people.csv", "release.csv", *ROLES, "--audience", "all"], "steward or recipient"),
-            (["people.csv", "release.csv", *ROLES, "--max-disclosure", "2"], "(0, 1]"),
+            (
+                ["people.csv", "release.csv", *ROLES, "--audience", "all"],
+                "--audience must be one of steward, recipient",
+            ),
+            (["people.csv", "release.csv", *ROLES, "--max-disclosure", "2"], "a number from above 0 to 1, not 2"),
             (["people.csv", "release.csv", *ROLES, "--report", "no/where.html"], "folder does not exist"),
             (["people.csv", "release.csv", *ROLES, "--key", "pay"], "is no key"),
         ],

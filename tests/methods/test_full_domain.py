@@ -177,7 +177,7 @@ def test_scikit_learn_conventions():
         (hr.Incognito(k=2, l=0.5), ParameterError, "l must be at least 1"),
         (hr.Incognito(k=2, l=1.5, diversity="distinct"), ParameterError, "whole number"),
         (hr.Incognito(k=2, diversity="good"), ParameterError, "diversity"),
-        (hr.Incognito(k=2, t=2), ParameterError, "t must lie"),
+        (hr.Incognito(k=2, t=2), ParameterError, "t must be a number from 0 to 1"),
         (hr.Incognito(k=2, c=0), ParameterError, "c must be above 0"),
         (hr.Incognito(k=2, l=9, diversity="distinct"), InfeasibleError, "not even the top"),
         (hr.Datafly(k=2, suppression=-0.1), ParameterError, "suppression"),

@@ -30,7 +30,7 @@ from ..progress import Progress, Tell, telling
 from ..release import Release, make_release
 from ..schema import SCHEMA, Schema
 from ..texts import text
-from ..validation import METHOD, NAMES, PROGRESS, SEED, takes, whole
+from ..validation import METHOD, NAMES, PROGRESS, SEED, Kind, check, is_number, takes, whole
 from .design_matrix import OUTSIDE, shown_values, true_values
 from .figure import Figure
 from .learners import LEARNERS, MOST_CLASSES, TrainingSet, attackers, nearest_of
@@ -541,11 +541,8 @@ class InferenceBound:
     """
 
     def __init__(self, most: float) -> None:
-        if isinstance(most, bool) or not isinstance(most, (int, float)) or not 0 < most < 1:
-            raise ParameterError(
-                f"max_inference must lie in (0, 1), not {most!r}",
-                hint="it is the share of the public error that learners may take off",
-            )
+        words = "a number between 0 and 1, the share of the public error that learners may take off"
+        check("max_inference", most, Kind(words, lambda v: is_number(v) and 0 < v < 1))
         self.most = float(most)
         self._measured: tuple[Table, Inference] | None = None
 

@@ -8,6 +8,7 @@ from statistics import fmean
 from ..errors import ParameterError
 from ..files import SUFFIXES, write_private
 from ..texts import read_toml
+from ..validation import check_one_of, check_share
 from ..workflow.options import ENGINE, READING, SCHEMA, plan_read_as, rows
 from .command import FORMATS, Options, command
 from .console import as_json, say, table, to_stderr, working
@@ -37,10 +38,9 @@ def audit(options: Options, source: str | None = None, release: str | None = Non
     original, released = _tables(source, release, options)
     limit, audience = options.get("max_disclosure"), options.get("audience", "steward")
     limits = options.pick(("k", "max_disclosure"))
-    if limit is not None and not 0 < limit <= 1:
-        raise ParameterError(f"--max-disclosure must lie in (0, 1], not {limit}")
-    if audience not in ("steward", "recipient"):
-        raise ParameterError("--audience is steward or recipient")
+    if limit is not None:
+        check_share("--max-disclosure", limit)
+    check_one_of("--audience", audience, ("steward", "recipient"))
     from . import heavy
 
     also = options.get("also", [])

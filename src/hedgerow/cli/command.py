@@ -12,7 +12,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from ..errors import ParameterError, did_you_mean
-from ..files import read_text
+from ..files import SUFFIXES, read_text
 from ..schema import Schema
 from ..texts import parsed_toml, refusal, text
 from ..workflow.methods import MASKING, MASKING_PANEL
@@ -63,7 +63,10 @@ class Options(dict[str, Any]):
         file = source or self.get("file")
         if not file:
             raise ParameterError("no FILE given", hint=usage)
-        return f"{file}::{self['sheet']}" if self.get("sheet") else file
+        sheet = self.get("sheet")
+        if sheet and SUFFIXES.get(Path(file).suffix.lower()) != ".xlsx":
+            raise ParameterError(f"--sheet names a sheet of a workbook (.xlsx), and {file} has no sheets")
+        return f"{file}::{sheet}" if sheet else file
 
 
 # the name of each type in help texts and in messages
@@ -291,5 +294,7 @@ def _config(path: Path, by_name: Mapping[str, Option]) -> dict[str, object]:
         else:
             values[name] = value
     if faults:
-        raise ParameterError(**refusal("config", "cli", path=path, faults=", ".join(faults), names=", ".join(names)))
+        words = refusal("config", "cli", path=path, faults=", ".join(faults), names=", ".join(names))
+        is_named = all(key.replace("-", "_") in names for key in data)
+        raise ParameterError(words["message"], hint=None if is_named else words["hint"])
     return values

@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..errors import InputError, SchemaError
+from ..errors import InputError, SchemaError, translated
 from ..io.file_format import UNICODE, Dialect
 from ..io.read import read
 from ..io.text_cells import MARKERS, infer_type, parse_dates
@@ -520,18 +520,17 @@ def check_weights(table: Table, name: str) -> Column:
     InputError
         Weights are missing, infinite or below 1.
     """
-    column = table.column(name, kind="numeric")
+    hint = "a weight says how many people a record stands for: multiply weights that were normed, or leave the "
+    hint += "column out; exact weights find people"
+    with translated(
+        SchemaError, lambda _: InputError(f"the weight {name!r} must be a number in every record", hint=hint)
+    ):
+        column = table.column(name, kind="numeric")
     weights = np.asarray(column.values, np.float64)
     wrong = np.append(~((weights >= 1) & np.isfinite(weights)), True)
     bad = int(column.counts()[wrong].sum())
     if bad:
-        raise InputError(
-            f"{bad:,} sampling weights in {name!r} are missing, infinite or below 1",
-            hint=(
-                "a weight says how many people a record stands for: multiply weights that were normed, or leave the "
-                "column out; exact weights find people"
-            ),
-        )
+        raise InputError(f"{bad:,} sampling weights in {name!r} are missing, infinite or below 1", hint=hint)
     return column
 
 

@@ -248,7 +248,7 @@ def _fault(readable: Path, path: Path, width: int, dialect: Dialect) -> InputErr
         except csv.Error:
             first = first or line
     if wrong:
-        more = f"; {wrong - 1:,} more lines differ" if wrong > 1 else ""
+        more = f"; lines at fault: {wrong:,}" if wrong > 1 else ""
         numbers = {"line": first, "fields": fields, "width": width}
         return InputError(**refusal("ragged", "io", file=path.name, more=more, **numbers))
     where = f" near line {first:,}" if first else ""
@@ -312,7 +312,8 @@ def find_encoding(path: Path, otherwise: str = "") -> str:
         raise InputError(**refusal("nul", "io", file=path.name, line=nul))
     first = 0 if "utf-16" in marked else unlike_utf8(path)[0]
     where = f", and is not UTF-8 in line {first:,}" if first else ""
-    words = {"tried": otherwise or "Windows-1252", "other": "else " if otherwise else ""}
+    is_utf8 = codecs.lookup(otherwise or "cp1252").name == "utf-8"
+    words = {"tried": "" if is_utf8 else f", nor {otherwise or 'Windows-1252'}", "other": "else " if otherwise else ""}
     raise InputError(**refusal("unreadable", "io", file=path.name, where=where, **words))
 
 

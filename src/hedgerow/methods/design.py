@@ -18,6 +18,7 @@ from ..io.text_cells import instants
 from ..measures import Persons, group
 from ..notation import DAY
 from ..schema import Schema
+from ..texts import texts
 from ..trees.grow import DistributedRows
 from ..trees.node_rows import NodeRows, Predictors, RowCodes
 from ..trees.responses import Responses
@@ -127,7 +128,7 @@ def grid_of(column: Column, points: Sequence[Any] | None) -> npt.NDArray[np.floa
         fits = per == 1 or not (cuts % 1).any()
     if not fits:
         raise SchemaError(
-            f"the grid of column {column.name!r} does not fit its kind, {column.kind}",
-            hint="cut numbers that doubles hold at numbers, and dates at dates such as 2001-05-01",
+            f"the grid of column {column.name!r} does not cut its values, which are {texts('kind')[column.kind]}",
+            hint="a grid cuts numbers that doubles hold at numbers, and dates at dates such as 2001-05-01",
         )
     return cuts if text else np.array(points, np.float64)

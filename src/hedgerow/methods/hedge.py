@@ -222,8 +222,8 @@ class Hedge(PartitionMethod):
         persons = super()._check(table, schema)
         if not schema.sensitive and (self._cap() or self.criteria):
             raise ParameterError(
-                "max_disclosure and further promises need at least one sensitive column",
-                hint="name what an intruder wants to know",
+                "no sensitive column is named, so there is nothing that max_disclosure or another promise could limit",
+                hint="name what an intruder wants to know, or promise k alone: max_disclosure=1 (--max-disclosure 1)",
             )
         named = {name for criterion in self.criteria or () for name in criterion.columns or ()}
         if unknown := sorted(named - set(schema.sensitive)):

@@ -6,14 +6,13 @@ from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 
 from ..columns.table import Table
-from ..errors import ParameterError
 from ..measures import Persons
 from ..measures.guarantees import LDiversity
 from ..plan import Plan
 from ..schema import Schema
 from ..trees.statistics import SSE
 from ..trees.tree import Path, Tree
-from ..validation import check_whole, is_number
+from ..validation import Kind, check, check_whole, is_number
 from .partition import PartitionMethod
 from .refusals import Refused
 
@@ -101,8 +100,8 @@ class MART(PartitionMethod):
     def _check(self, table: Table, schema: Schema) -> Persons | None:
         persons = super()._check(table, schema)
         alpha = self.alpha
-        if alpha is not None and not (is_number(alpha) and 0 < alpha < 1):
-            raise ParameterError("alpha must lie in (0, 1), or be None to switch pruning off")
+        if alpha is not None:
+            check("alpha", alpha, Kind("a number between 0 and 1", lambda v: is_number(v) and 0 < v < 1))
         if self.min_leaf is not None:
             check_whole("min_leaf", self.min_leaf, 1, self.k)
         if self.max_depth is not None:

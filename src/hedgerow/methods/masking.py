@@ -28,7 +28,7 @@ from ..plan.recodings import Mask, MaskedColumn
 from ..plan.records import Plan
 from ..schema import Schema
 from ..texts import text
-from ..validation import FLAG, Kind, check_one_of, check_share, is_number
+from ..validation import FLAG, Kind, check, check_one_of, check_share, is_number, one_of
 from .base import Method, RecipientNotes, check_columns, check_named, values_by_code
 
 # Changed numbers of shape (rows, columns), and facts about the whole table.
@@ -301,10 +301,8 @@ class NoiseAddition(NumberMasking):
     schema: Schema | None = None
 
     def _mask_numbers(self, table: Table, schema: Schema, before: Floats) -> Changed:
-        if not is_number(self.scale) or not 0 < self.scale < np.inf:
-            raise ParameterError("scale must be a number above 0")
-        if not isinstance(self.correlated, (bool, np.bool_)):
-            raise ParameterError("correlated must be True or False")
+        check("scale", self.scale, Kind("a number above 0", lambda v: is_number(v) and 0 < v < np.inf))
+        check("correlated", self.correlated, one_of((bool, np.bool_), FLAG.words))
         rows = self._rows(table)
         key, ordered = self._release_key(rows, schema), rows.sorted(before)
         noise = np.column_stack([rows.normals(key, name) for name in schema.quasi])
@@ -652,8 +650,7 @@ def _bound(what: str, bound: Any, name: str, schema: Schema) -> float | None:
         bound = bound.get(name)
     if bound is None:
         return None
-    if not is_number(bound) or not np.isfinite(bound):
-        raise ParameterError(f"{what} must be a number, or a number for each column")
+    check(what, bound, Kind("a number, or a number for each column", lambda v: is_number(v) and np.isfinite(v)))
     return float(bound)
 
 

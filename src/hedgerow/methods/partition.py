@@ -28,7 +28,7 @@ from ..trees.objective import Rules
 from ..trees.responses import Responses
 from ..trees.statistics import COUNTED, StatisticsLayout
 from ..trees.tree import Tree
-from ..validation import LIST, Kind, check_one_of, check_whole, is_number
+from ..validation import LIST, Kind, check_one_of, check_share, check_whole
 from .base import Method, check_columns, check_people
 from .design import Quasi
 from .group_cells import GroupedCodes, between_points, public_step, recode, rounded
@@ -248,12 +248,8 @@ class PartitionMethod(Method):
     def _check(self, table: Table, schema: Schema) -> Persons | None:
         persons = check_people(self.k, table, schema)
         check_columns(table, schema)
-        d = self.max_disclosure
-        if d is not None and not (is_number(d) and 0 < d <= 1):
-            raise ParameterError(
-                "max_disclosure must lie in (0, 1], or be None to switch it off",
-                hint="0 would tell nothing and 1 tells all",
-            )
+        if self.max_disclosure is not None:
+            check_share("max_disclosure", self.max_disclosure)
         check_one_of("numeric", self.numeric, NUMERIC)
         check_one_of("categorical", self.categorical, CATEGORICAL)
         if others := [name for name in schema.grid if name not in schema.quasi]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import MISSING, dataclass, field, fields
 from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any, Literal, NotRequired, TypedDict
@@ -251,9 +251,9 @@ class Profile:
     def _of(cls, text: str, where: str, name: str) -> Profile:
         try:
             data = parsed_toml(text, f"{where} is no profile: it", ParameterError)
-            criteria = tuple(Criterion(**_only(each, Criterion)) for each in data.pop("criteria"))
-            profile = cls(**{"name": name, **_only(data, cls)}, criteria=criteria)
-        except (KeyError, TypeError, AttributeError) as error:
+            criteria = tuple(Criterion(**_only(each, Criterion)) for each in data.get("criteria", ()))
+            profile = cls(**{**_only({"name": name, **data}, cls), "criteria": criteria})
+        except (TypeError, AttributeError) as error:
             raise ParameterError(
                 f"{where} is no profile: {error}", hint="see docs/profiles.md for what it holds"
             ) from None
@@ -267,8 +267,12 @@ def _only(data: Mapping[str, Any], kind: type) -> dict[str, Any]:
     """Return the fields of a record after checking their names and types."""
     if unknown := sorted(set(data) - {each.name for each in fields(kind)}):
         raise TypeError(f"unknown {', '.join(unknown)}")
+    if lacking := [each.name for each in fields(kind) if each.default is MISSING and each.name not in data]:
+        raise TypeError(f"it lacks {', '.join(lacking)}")
     for name, value in data.items():
-        wanted = {"at_most": (int, float), "at_least": (int, float), "ours": (bool,)}.get(name, (str,))
+        wanted = {"at_most": (int, float), "at_least": (int, float), "ours": (bool,), "criteria": (list,)}.get(
+            name, (str,)
+        )
         # a bool is an int for Python, and no threshold
         if not isinstance(value, wanted) or isinstance(value, bool) != (wanted == (bool,)):
             raise TypeError(f"{name} is not of its kind")

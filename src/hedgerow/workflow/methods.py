@@ -49,8 +49,10 @@ def make(name: str, options: Mapping[str, object]) -> facade.Method:
     method: facade.Method = resolve_name(METHODS[name])()
     foreign = [option for option in options if option not in method.get_params()]
     if foreign:
-        flags = ", ".join("--" + option.replace("_", "-") for option in foreign)
-        raise ParameterError(f"the method {name} has no option {flags}")
+        flags = ["--" + option.replace("_", "-") for option in foreign]
+        having = ", ".join(each for each, where in METHODS.items() if foreign[0] in resolve_name(where)().get_params())
+        hint = f"methods with {flags[0]}: {having}"
+        raise ParameterError(f"the method {name} has no option {', '.join(flags)}", hint=hint)
     return method.set_params(**_parsed(options))
 
 

@@ -13,6 +13,7 @@ from ...errors import InfeasibleError, ParameterError
 from ...kernels import Floats
 from ...notation import figure, percent
 from ...texts import text
+from ...validation import check_share
 from .contingency import Coded, Contingency, SensitiveView, find_value, label
 from .risk import Risk
 
@@ -48,8 +49,7 @@ def with_caps(
     cells = np.unravel_index(contingency.occupied, contingency.quasi)
     chosen = [np.full(v.cap.shape, np.inf) for v in contingency.views]
     for key, cap in caps.items():
-        if not 0 < float(cap) <= 1:
-            raise ParameterError("a cap must be a probability in (0, 1]")
+        check_share("a cap", float(cap))
         # A value may hold commas, so only a key that begins with a column's name is split.
         parts = key.split(",") if any(key.partition("=")[0] == name for name in names) else [key]
         rows = np.ones(len(contingency.occupied), dtype=bool)

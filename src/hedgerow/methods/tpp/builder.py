@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from ...errors import ParameterError, UnsupportedError
 from ...kernels import Ints
 from ...kernels.siphash import mixed
-from ...validation import check_whole
+from ...validation import Kind, check, check_whole
 from .encoding import PredictedColumn, Predictor
 from .split_scores import CRITERIA, ENTROPY, GINI, RATIO, VARIANCE, best_of, gains, histogram, xlogx, xlogx_shift
 
@@ -281,8 +281,7 @@ class TreeSettings(ModelSettings):
         check_whole("min_leaf", self.min_leaf, 1)
         if self.max_depth is not None:
             check_whole("max_depth", self.max_depth, 1)
-        if not 0 <= self.min_gain < float("inf"):
-            raise ParameterError("min_gain must be a finite number of at least 0")
+        check("min_gain", self.min_gain, Kind("a finite number of at least 0", lambda v: 0 <= v < float("inf")))
 
     @property
     def classes(self) -> bool:

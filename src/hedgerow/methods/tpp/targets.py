@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ...errors import ParameterError, SchemaError, UnsupportedError
 from ...notation import plain
 from ...progress import done
-from ...validation import check_whole
+from ...validation import check_share, check_whole
 from .builder import (
     Builder,
     BuiltTree,
@@ -126,8 +126,7 @@ class BoostingSettings(ModelSettings):
         check_whole("n_trees", self.n_trees, 1, MOST_TREES)
         # A stage predicts residuals, which are numbers whatever the response is.
         object.__setattr__(self, "tree", self.tree.for_response(False))
-        if not 0 < self.learning_rate <= 1:
-            raise ParameterError("learning_rate must lie in (0, 1]")
+        check_share("learning_rate", self.learning_rate)
         if self.tree.criterion != "variance":
             raise ParameterError("the trees of gradient boosting need criterion='variance'")
 
