@@ -149,6 +149,21 @@ NIGHTLY = {
     "experiments/test_porop_paper.py::test_scores_of_table_1_lie_near_the_printed_ones": 0,  # 17
     "experiments/test_paper_tpp.py::test_pictures_are_svg_and_the_same_twice": 0,  # 8
     "experiments/test_randomized_response_paper.py::test_utilities_and_pictures": 0,  # 11
+    "experiments/test_mart_paper.py": 0,  # 60
+    "experiments/test_porop_paper.py": 0,  # 25
+    # a cluster whose machines fail, and whose client stands elsewhere
+    "backends/test_spark_executors.py": 0,  # 250
+    "backends/test_spark.py::test_a_lost_worker_changes_nothing": 0,  # 25
+    "backends/test_spark.py::test_little_memory_of_tasks_and_driver_changes_nothing": 0,  # 40
+    "backends/test_spark_audit.py::test_pairs_are_counted": 4,  # 110
+    "backends/test_spark_methods.py::test_the_contract": 3,  # 80
+    # commands of every method that are run again
+    "workflow/test_repeat.py::test_the_command_makes_the_same_files_and_the_code_the_same_release": 4,  # 100
+    # the same with other seeds
+    "audit/attacks/test_membership.py::test_choosing_the_strongest_of_many_finds_nobody_where_nothing_leaks": 0,  # 40
+    "audit/attacks/test_most_exposed.py::test_the_interval_of_the_share_found_covers_it": 0,  # 20
+    "methods/test_private_tree.py::test_repeated_draws_of_opendp_show_no_more_than_was_paid_for": 0,  # 30
+    "methods/test_private_tree.py::test_the_loss_of_every_transcript_is_at_most_epsilon": 3,  # 30
     # machine code of every method, beside that of one; and of what only `make nightly` runs
     "backends/test_ahead.py::test_what_draws_is_compiled_ahead_as_well": 0,  # 64
     "test_mutants.py::test_what_no_test_notices_survives": 0,  # 13
