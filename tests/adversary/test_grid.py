@@ -140,9 +140,9 @@ def test_files_and_audit_read_the_cells(tmp_path: Path) -> None:
 def test_what_a_grid_cannot_cut_is_refused() -> None:
     table = people()
     for schema, method, words in (
-        (SCHEMA.replace(grid={"job": [1, 2]}), hr.MART(5), "does not cut its values"),
-        (SCHEMA.replace(grid={"age": ["1990-01-01"]}), hr.MART(5), "does not cut its values"),
-        (SCHEMA.replace(grid={"born": ["1990-01-01T12:00"]}), hr.MART(5), "does not cut its values"),
+        (SCHEMA.replace(grid={"job": [1, 2]}), hr.MART(5), "does not fit its kind"),
+        (SCHEMA.replace(grid={"age": ["1990-01-01"]}), hr.MART(5), "does not fit its kind"),
+        (SCHEMA.replace(grid={"born": ["1990-01-01T12:00"]}), hr.MART(5), "does not fit its kind"),
         (SCHEMA.replace(grid={"pay": [1, 2]}), hr.MART(5), "no quasi-identifiers: 'pay'"),
     ):
         with pytest.raises(SchemaError, match=words):

@@ -123,8 +123,8 @@ def _pairs(rows: npt.NDArray[Any], by: str, columns: Sequence[str] = (), unsure:
 def _by_key(before: Table, after: Table, key: str) -> RowPairs:
     lost = [where for where, t in (("original", before), ("released", after)) if key not in t.names]
     if lost:
-        similar = did_you_mean(key, {*before.names, *after.names})
-        raise SchemaError(f"the key {key!r} is no column of the {' and the '.join(lost)} table{similar}")
+        similar = did_you_mean(key, {*before.names, *after.names} - {key})
+        raise SchemaError(f"there is no key column {key!r} in the {' and the '.join(lost)} table{similar}")
     numbers, released_numbers = before.column(key, kind="categorical"), after.column(key, kind="categorical")
     for where, column in (("original", numbers), ("released", released_numbers)):
         missing = int((column.codes == column.n_values).sum())

@@ -700,7 +700,7 @@ def audit(
     }
     if original is None and any(needing_original.values()):
         names = ", ".join(name for name, value in needing_original.items() if value)
-        raise ParameterError(f"{names}: without an original there is nothing to compare with")
+        raise ParameterError(f"for {names} you need an original to compare with")
     if original is not None and counted_pairs is None:
         what = replace(what, notes=(*what.notes, *not_as_planned(what, original)))
     strangers, unlike = (None, ()) if control is None else read_control(control, original, what.schema)

@@ -128,7 +128,7 @@ def grid_of(column: Column, points: Sequence[Any] | None) -> npt.NDArray[np.floa
         fits = per == 1 or not (cuts % 1).any()
     if not fits:
         raise SchemaError(
-            f"the grid of column {column.name!r} does not cut its values, which are {texts('kind')[column.kind]}",
+            f"the grid of column {column.name!r} does not fit its kind, {texts('kind')[column.kind]}",
             hint="a grid cuts numbers that doubles hold at numbers, and dates at dates such as 2001-05-01",
         )
     return cuts if text else np.array(points, np.float64)
