@@ -121,7 +121,7 @@ def _unread(name: str, declared: str, what: str, bad: Bools, of_records: bool) -
     """Return an error that says how many of a column's cells, or of its values, do not read as its kind."""
     fault, at = "its text can be read in several ways", np.flatnonzero(bad)
     if len(at):
-        where = f"cells, the first in record {at[0] + 1:,}" if of_records else "values"
+        where = f"cells, the first in record {at[0] + 1:,}" if of_records else "different values"
         fault = f"there is no {what} in {len(at):,} of its {where}"
     return SchemaError(
         f"column {name!r} is declared {declared}, but {fault}",

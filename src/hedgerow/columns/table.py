@@ -80,6 +80,7 @@ class Table:
 
     engine: ClassVar[str] = "memory"
     is_loaded: ClassVar[bool] = True
+    of_records: ClassVar[bool] = True  # so that a refusal can say which record is at fault
     texts: Mapping[str, str] = {}
     record_source: Any = None
     drawn_counts: Any = None
@@ -330,7 +331,7 @@ class Table:
 
     def _encoded(self, name: str, kind: Kind, unit: str | None = None) -> Column:
         """Return a column, encoded from its values."""
-        return encode(name, self.arrow.column(name), kind, unit=unit)
+        return encode(name, self.arrow.column(name), kind, unit=unit, of_records=self.of_records)
 
     def _dates(self, name: str, unit: str | None) -> Column:
         if unit is None:

@@ -44,6 +44,12 @@ from .cluster import (
 from .packing import Packing, check_room, combined
 
 
+class DistinctValues(Table):
+    """A local table of a column's distinct values."""
+
+    of_records: ClassVar[bool] = False
+
+
 class RefusedCodes:
     """A stand-in for row codes that are on the cluster; any use of it raises UnsupportedError."""
 
@@ -256,7 +262,7 @@ class SparkTable(StoredTable):
         """Return a local table of a column's distinct values, which answers every question except counts."""
         self._field(name)
         if name not in self._alone:
-            self._alone[name] = Table(pa.table({name: self.values(name)[0]}))
+            self._alone[name] = DistinctValues(pa.table({name: self.values(name)[0]}))
         return self._alone[name]
 
     def _distinct(self, name: str) -> tuple[int, int]:
