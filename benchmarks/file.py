@@ -50,43 +50,84 @@ QUASI = ["age", "sex", "race", "marital-status", "education-num", "workclass"]
 SENSITIVE = ["hours-per-week", "capital-gain", "income"]
 
 
-def _regressors(people: pd.DataFrame) -> tuple[Array, Array, Array]:
-    """Return regressors with a constant, hours of work, and whether income is above 50,000."""
-    columns = [
-        np.ones(len(people)),
-        people["age"].astype(float) / 10,
-        people["education-num"].astype(float),
-        (people["sex"].astype(str) == "Female").astype(float),
-        (people["marital-status"].astype(str) == "Married-civ-spouse").astype(float),
-    ]
-    rich = (people["income"].astype(str) == ">50K").to_numpy(float)
-    return np.column_stack(columns), people["hours-per-week"].to_numpy(float), rich
+def _is(people: pd.DataFrame, column: str, value: str) -> Array:
+    """Return 1 for whose value it is, and 0 for others."""
+    return (people[column].astype(str) == value).to_numpy(float)
 
 
-def linear(people: pd.DataFrame) -> tuple[Array, Array]:
-    """Return coefficients of hours of work, and their standard errors (White)."""
-    x, hours, rich = _regressors(people)
-    x = np.column_stack([x, rich])
+def _with_constant(*columns: Any) -> Array:
+    return np.column_stack([np.ones(len(columns[0])), *(np.asarray(column, np.float64) for column in columns)])
+
+
+def linear(x: Array, y: Array) -> tuple[Array, Array]:
+    """Return coefficients, and their standard errors (White)."""
     inverse = np.linalg.inv(x.T @ x)
-    slopes = inverse @ x.T @ hours
-    rest = hours - x @ slopes
+    slopes = inverse @ x.T @ y
+    rest = y - x @ slopes
     return slopes, np.sqrt(np.diag(inverse @ ((x.T * rest**2) @ x) @ inverse))
 
 
-def logit(people: pd.DataFrame) -> tuple[Array, Array]:
-    """Return coefficients of a logit of high income, and their standard errors."""
-    x, _, rich = _regressors(people)
+def logit(x: Array, y: Array) -> tuple[Array, Array]:
+    """Return coefficients of a logit, and their standard errors."""
     slopes = np.zeros(x.shape[1])
     for _ in range(30):
         share = 1 / (1 + np.exp(-x @ slopes))
         curvature = x.T @ (x * (share * (1 - share))[:, None])
-        slopes = slopes + np.linalg.solve(curvature, x.T @ (rich - share))
+        slopes = slopes + np.linalg.solve(curvature, x.T @ (y - share))
     return slopes, np.sqrt(np.diag(np.linalg.inv(curvature)))
 
 
-def means(people: pd.DataFrame) -> tuple[Array, Array]:
+def _adult() -> pd.DataFrame:
+    data = Path(os.environ["HEDGEROW_DATA"])
+    parts = [pd.read_parquet(data / f"adult_{part}.parquet") for part in ("train", "test")]
+    return pd.concat(parts).dropna().reset_index(drop=True)
+
+
+def _census() -> pd.DataFrame:
+    people = pd.read_parquet(Path(os.environ["HEDGEROW_DATA"]) / "census_income_kdd_train.parquet")
+    return people[people["age"] >= 18].reset_index(drop=True)
+
+
+def _visits(n: int = 200_000) -> pd.DataFrame:
+    """Make people whose number of visits is 0 for two thirds, and depends on age and on years that go with age."""
+    draws = np.random.default_rng(999)
+    age = np.clip(np.round(draws.gamma(9, 3.3, n) + 14), 17, 60)
+    years = np.round(np.clip((age - 20) * 0.75 + draws.normal(0, 3.5, n), 0, 35))
+    belief, rating = draws.integers(1, 5, n), draws.integers(1, 6, n)
+    power = -1.35 - 0.06 * (age - 29) + 0.11 * (years - 8) - 0.4 * (belief - 2.4) - 0.5 * (rating - 4)
+    cost = np.exp(draws.normal(0.2 - 0.01 * (age - 29) + 0.02 * (years - 8), 0.9)).round(2)
+    cost = np.where(draws.random(n) < 1 / (1 + np.exp(-power)), cost + 0.05, 0)
+    return pd.DataFrame({"age": age, "years": years, "belief": belief, "rating": rating, "cost": cost})
+
+
+def _adult_regressors(people: pd.DataFrame) -> Array:
+    sex, married = _is(people, "sex", "Female"), _is(people, "marital-status", "Married-civ-spouse")
+    return _with_constant(people["age"] / 10, people["education-num"], sex, married)
+
+
+def _wide_regressors(people: pd.DataFrame) -> Array:
+    more = _is(people, "race", "Black"), _is(people, "workclass", "Self-emp-not-inc")
+    return np.column_stack([_adult_regressors(people), (people["age"] / 10) ** 2, *more])
+
+
+def _census_regressors(people: pd.DataFrame) -> Array:
+    married = people["marital_stat"].astype(str).str.startswith("Married-civ").to_numpy(float)
+    schooling = people["education"].astype(str).str.startswith("Bachelor").to_numpy(float)
+    return _with_constant(
+        people["age"] / 10, (people["age"] / 10) ** 2, _is(people, "sex", "Female"), married, schooling
+    )
+
+
+def _made_regressors(people: pd.DataFrame) -> Array:
+    return _with_constant(*(people[name] for name in ("rating", "age", "years", "belief")))
+
+
+def _rich(people: pd.DataFrame) -> Array:
+    return people["income"].astype(str).str.contains(">50K|50000\\+", regex=True).to_numpy(float)
+
+
+def _means(people: pd.DataFrame) -> tuple[Array, Array]:
     """Return means of hours and of high income in five groups, and their standard errors."""
-    _, hours, rich = _regressors(people)
     groups = [
         np.ones(len(people), bool),
         people["sex"].astype(str) == "Female",
@@ -94,33 +135,60 @@ def means(people: pd.DataFrame) -> tuple[Array, Array]:
         people["race"].astype(str) == "Black",
         people["education-num"].astype(float) >= 13,
     ]
-    parts = [values[np.asarray(group)] for values in (hours, rich) for group in groups]
+    values = people["hours-per-week"].to_numpy(float), _rich(people)
+    parts = [each[np.asarray(group)] for each in values for group in groups]
     return np.array([p.mean() for p in parts]), np.array([p.std(ddof=1) / len(p) ** 0.5 for p in parts])
 
 
-ESTIMATES: dict[str, Callable[[pd.DataFrame], tuple[Array, Array]]] = {"linear": linear, "logit": logit, "means": means}
+Estimate = Callable[[pd.DataFrame], tuple[Array, Array]]
+CENSUS = ["age", "sex", "race", "marital_stat", "education"]
+POPULATIONS: dict[str, tuple[Callable[[], pd.DataFrame], list[str], list[str], dict[str, Estimate]]] = {
+    "Adult": (_adult, QUASI, SENSITIVE, {
+        "linear": lambda d: linear(
+            np.column_stack([_adult_regressors(d), _rich(d)]), d["hours-per-week"].to_numpy(float)),
+        "logit": lambda d: logit(_adult_regressors(d), _rich(d)),
+        "means": _means,
+    }),
+    "Adult, ten columns": (_adult, [*QUASI, "relationship"], ["occupation", *SENSITIVE], {
+        "linear": lambda d: linear(_wide_regressors(d), d["hours-per-week"].to_numpy(float)),
+        "logit": lambda d: logit(_wide_regressors(d), _rich(d)),
+        "logit on sensitive columns": lambda d: logit(np.column_stack([
+            _wide_regressors(d), _is(d, "occupation", "Exec-managerial"), d["capital-gain"] > 0,
+        ]), _rich(d)),
+        "logit of gains": lambda d: logit(_wide_regressors(d), (d["capital-gain"] > 0).to_numpy(float)),
+    }),
+    "Census": (_census, CENSUS, ["weeks_worked_in_year", "income"], {
+        "linear": lambda d: linear(_census_regressors(d), d["weeks_worked_in_year"].to_numpy(float)),
+        "linear on a sensitive column": lambda d: linear(
+            np.column_stack([_census_regressors(d), _rich(d)]), d["weeks_worked_in_year"].to_numpy(float)),
+        "logit": lambda d: logit(_census_regressors(d), _rich(d)),
+    }),
+    "made, two thirds zeros": (_visits, ["age", "years", "belief", "rating"], ["cost"], {
+        "linear": lambda d: linear(_made_regressors(d), d["cost"].to_numpy(float)),
+        "logit": lambda d: logit(_made_regressors(d), (d["cost"] > 0).to_numpy(float)),
+    }),
+}  # fmt: skip
 
 
 def intervals(repeats: int, n: int = 3_000) -> None:
     """Print how often 95% intervals from samples and from their drawn rows hold the population's value."""
-    data = Path(os.environ["HEDGEROW_DATA"])
-    parts = [pd.read_parquet(data / f"adult_{part}.parquet") for part in ("train", "test")]
-    people = pd.concat(parts).dropna().reset_index(drop=True)[QUASI + SENSITIVE]
-    schema = hr.Schema(quasi=QUASI, sensitive=SENSITIVE)
-    held: dict[str, list[list[Array]]] = {name: [] for name in ESTIMATES}
-    for seed in range(repeats):
-        sample = people.sample(n, random_state=seed).reset_index(drop=True)
-        drawn = hr.protect(sample, schema, random_state=seed).table
-        for name, estimate in ESTIMATES.items():
-            truth = estimate(people)[0]
-            row = []
-            for table, factors in ((sample, (1,)), (drawn, (1, 2, 3))):
-                values, errors = estimate(table)
-                row += [np.abs(values - truth) <= 1.96 * factor * errors for factor in factors]
-            held[name].append(row)
-    for name, rows in held.items():
-        shares = np.array(rows).mean(axis=(0, 2))
-        print(f"| {name} | " + " | ".join(f"{share:.2f}" for share in shares) + " |")
+    for name, (load, quasi, sensitive, estimates) in POPULATIONS.items():
+        people = load()[[*quasi, *sensitive]]
+        schema = hr.Schema(quasi=quasi, sensitive=sensitive)
+        held: dict[str, list[list[Array]]] = {estimate: [] for estimate in estimates}
+        truth = {key: estimate(people)[0] for key, estimate in estimates.items()}
+        for seed in range(repeats):
+            sample = people.sample(n, random_state=seed).reset_index(drop=True)
+            drawn = hr.protect(sample, schema, random_state=seed).table
+            for key, estimate in estimates.items():
+                row = []
+                for table, factors in ((sample, (1.0,)), (drawn, (1.0, 1.5, 2.0))):
+                    values, errors = estimate(table)
+                    row += [np.abs(values - truth[key]) <= 1.96 * factor * errors for factor in factors]
+                held[key].append(row)
+        for key, rows in held.items():
+            shares = np.array(rows).mean(axis=(0, 2))
+            print(f"| {name} | {key} | " + " | ".join(f"{share:.2f}"[:4] for share in shares) + " |", flush=True)
 
 
 FOREIGN = {

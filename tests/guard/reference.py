@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 Members = list[tuple[float, int]]
-# by pair of bins: a count, its room and its weight; a sum of products and its room
-Wanted = tuple[Mapping[tuple[int, int], tuple[int, int, int]], int, int]
 
 
 def runs(records: Sequence[tuple[float, int]], least: int) -> list[Members]:
@@ -64,21 +62,19 @@ def shares_drawn(weights: Sequence[Fraction], size: int, uniform: Fraction) -> l
 
 
 def swapped_towards(
-    sizes: Sequence[int], units: Sequence[int], values: Sequence[Sequence[int]], bins: Sequence[Sequence[int]],
-    scores: Sequence[Sequence[int]], wanted: Mapping[tuple[int, int], Wanted], turns: int,
+    sizes: Sequence[int], units: Sequence[int], features: Sequence[Sequence[int]],
+    wanted: Mapping[tuple[int, int], tuple[int, int]], turns: int,
 ) -> list[list[int]]:  # fmt: skip
-    """Return the value of each column in each row after every swap that lowers the loss was made, row by row."""
-    rows, n = [list(column) for column in values], len(values[0])
+    """Return each feature in each row after every swap that lowers the loss was made, row by row."""
+    rows = [list(feature) for feature in features]
 
-    def losses() -> tuple[int, int]:
-        of_counts = of_products = 0
-        for (c, d), (counts, product, room) in wanted.items():
-            pairs = list(zip(rows[c], rows[d], strict=True))
-            for (x, y), (want, its_room, weight) in counts.items():
-                off = abs(sum((bins[c][v], bins[d][w]) == (x, y) for v, w in pairs) - want)
-                of_counts += weight * max(off - its_room, 0) ** 2
-            of_products += max(abs(sum(scores[c][v] * scores[d][w] for v, w in pairs) - product) - room, 0) ** 2
-        return of_counts, of_products
+    def left() -> list[int]:
+        sums = {(f, g): sum(x * y for x, y in zip(rows[f], rows[g], strict=True)) for f, g in wanted}
+        return [max(abs(sums[pair] - want) - slack, 0) for pair, (want, slack) in wanted.items()]
+
+    def swap(unit: int, a: int, b: int) -> None:
+        for row in (row for row, u in zip(rows, units, strict=True) if u == unit):
+            row[a], row[b] = row[b], row[a]
 
     for turn in range(1, turns + 1):
         begin = 0
@@ -86,14 +82,10 @@ def swapped_towards(
             for i in range(size if turn < size else 0):
                 a, b = begin + i, begin + (i + turn) % size
                 for unit in sorted(set(units)):
-                    moving = [c for c, u in enumerate(units) if u == unit]
-                    before = losses()
-                    for c in moving:
-                        rows[c][a], rows[c][b] = rows[c][b], rows[c][a]
-                    after = losses()
-                    if after[0] - before[0] + (after[1] - before[1]) // n >= 0:
-                        for c in moving:
-                            rows[c][a], rows[c][b] = rows[c][b], rows[c][a]
+                    before = sum(each**2 for each in left())
+                    swap(unit, a, b)
+                    if sum(each**2 for each in left()) >= before:
+                        swap(unit, a, b)
             begin += size
     return rows
 

@@ -8,7 +8,6 @@ import subprocess
 import sys
 from dataclasses import replace
 from fractions import Fraction
-from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -25,13 +24,12 @@ from hedgerow.backends.randomize import words_of
 from hedgerow.guard.draw import cholesky, key_of
 from hedgerow.guard.moments import group_tilts, reachable, scores_of, tilted, tilts_of
 from hedgerow.kernels.even_draws import (
-    COUNT,
-    GAIN,
-    PAIR,
-    PRODUCT,
+    MOMENT,
+    PARTNER,
     SIDE,
+    Expected,
     Levels,
-    PairErrors,
+    Moments,
     Shares,
     draw_by_moments,
     draw_by_shares,
@@ -53,10 +51,11 @@ QUARTERS = st.integers(0, 15).map(lambda v: v / 16)
     sizes=st.lists(st.integers(1, 9), min_size=4, max_size=4),
     smoothed=st.sampled_from([0, 5]),
     towards=st.sampled_from([0.0, 0.25, 1.0]),
+    alike=st.lists(st.integers(1, 3), min_size=4, max_size=4),
     uniform=QUARTERS,
 )
 def test_shares_are_drawn_by_the_definition(
-    groups: Any, public: Any, sizes: Any, smoothed: int, towards: float, uniform: float
+    groups: Any, public: Any, sizes: Any, smoothed: int, towards: float, alike: Any, uniform: float
 ) -> None:
     # places between the sixteenths, so that no rounding decides
     uniform += 1 / 37
@@ -65,17 +64,21 @@ def test_shares_are_drawn_by_the_definition(
     codes = np.array([i for g in groups for i, c in enumerate(g) if c], np.int64)
     counts = np.array([c for g in groups for c in g if c], np.int64)
     out = np.empty(int(size.sum()), np.int64)
+    of_table = [Fraction(c, sum(public)) for c in public]
+    # the first code by itself and all others together: in group g people like its own have the first alike[g] / 4
+    ratios = [(Fraction(a, 4) / of_table[0], (1 - Fraction(a, 4)) / (1 - of_table[0])) for a in alike[:n]]
+    class_of = np.array([0, 1, 1, 1])
     draw_by_shares(
         size, np.full(n, uniform), np.full(n, towards), Shares(starts, codes, counts),
-        np.array(public) / sum(public), float(smoothed), out,
+        Expected(np.array(public) / sum(public), class_of, np.array(ratios, float)), float(smoothed), out,
     )  # fmt: skip
     wanted = []
-    of_table = [Fraction(c, sum(public)) for c in public]
-    for group, s in zip(groups, size.tolist(), strict=True):
+    for group, ratio, s in zip(groups, ratios, size.tolist(), strict=True):
         total, part = sum(group) + smoothed, Fraction(towards)
         shares = of_table
         if total:
-            own = [(c + smoothed * p) / total for c, p in zip(group, of_table, strict=True)]
+            expected = [p * ratio[c] for p, c in zip(of_table, class_of, strict=True)]
+            own = [(c + smoothed * e) / total for c, e in zip(group, expected, strict=True)]
             shares = [(1 - part) * o + part * p for o, p in zip(own, of_table, strict=True)]
         wanted += reference.shares_drawn(shares, s, Fraction(uniform))
     assert out.tolist() == wanted
@@ -132,31 +135,18 @@ def test_ranks_inside_groups(sizes: list[int], seed: int) -> None:
 @given(sizes=st.lists(st.integers(1, 6), min_size=1, max_size=4), seed=st.integers(0, 999), turns=st.integers(1, 3))
 def test_swaps_are_those_of_the_definition(sizes: list[int], seed: int, turns: int) -> None:
     rng, n, units = np.random.default_rng(seed), sum(sizes), [0, 1, 1, 2]
-    values = rng.integers(0, 4, (4, n))
-    bins, scores = rng.integers(0, 3, (4, 4)), rng.integers(-9, 9, (4, 4))
-    wanted: dict[tuple[int, int], reference.Wanted] = {}
-    pairs, counts, products = np.zeros((4, 4), PAIR), [], []
-    for c, d in combinations(range(4), 2):
-        if units[c] == units[d]:
-            continue
-        cells = {(x, y): tuple(rng.integers(0, [n, 2, 50]).tolist()) for x in range(3) for y in range(3)}
-        product, room = rng.integers([-9 * n, 0], [9 * n, 5]).tolist()
-        wanted[c, d] = cells, product, room
-        pairs[c, d], pairs[d, c] = (len(products), len(counts), 3, 1), (len(products), len(counts), 1, 3)
-        is_in = zip(bins[c][values[c]].tolist(), bins[d][values[d]].tolist(), strict=True)
-        occurs = list(is_in)
-        counts += [(occurs.count(cell) - want, its, weight) for cell, (want, its, weight) in cells.items()]
-        products.append((int(scores[c][values[c]] @ scores[d][values[d]]) - product, room))
+    features = rng.integers(-9, 9, (4, n))
+    pairs = [(0, 1), (0, 2), (0, 3), (1, 3)]  # of different units, and not all of these
+    wanted = {pair: tuple(rng.integers([-20 * n, 0], [20 * n, 5]).tolist()) for pair in pairs}
+    off = np.array([(int(features[f] @ features[g]) - want, slack) for (f, g), (want, slack) in wanted.items()], MOMENT)
+    either = sorted((f, g, m) for m, pair in enumerate(pairs) for f, g in (pair, pair[::-1]))
+    starts = np.searchsorted([f for f, _, _ in either], np.arange(5))
+    in_rows, partners = features.T.astype(np.int16).copy(), np.array([each[1:] for each in either], PARTNER)
     place = np.tile(np.arange(n), (3, 1))
-    in_rows = (np.stack([x[c][values[c]] for c in range(4)], axis=1).astype(np.int32) for x in (bins, scores))
-    bin_of_row, score_of_row = in_rows
-    off, gains, sums = np.array(counts, COUNT), np.zeros(len(counts), GAIN), np.array(products, PRODUCT)
-    errors = PairErrors(np.array(units), bin_of_row, score_of_row, pairs, off, gains, sums)
-    swap_towards(np.array(sizes), place, errors, turns)
-    swapped = [values[c][place[u]].tolist() for c, u in enumerate(units)]
-    assert swapped == reference.swapped_towards(
-        sizes, units, values.tolist(), bins.tolist(), scores.tolist(), wanted, turns
-    )
+    swap_towards(np.array(sizes), place, Moments(in_rows, np.array([0, 1, 3, 4]), partners, starts, off), turns)
+    swapped = reference.swapped_towards(sizes, units, features.tolist(), wanted, turns)
+    assert [features[f][place[u]].tolist() for f, u in enumerate(units)] == in_rows.T.tolist() == swapped
+    assert off["excess"].tolist() == [int(np.dot(swapped[f], swapped[g])) - wanted[f, g][0] for f, g in pairs]
 
 
 @given(
@@ -303,14 +293,16 @@ def test_pairs_that_rank_correlations_do_not_tell_are_kept(n: int) -> None:
     rng = np.random.default_rng(4)
     side = rng.integers(0, 6, n)
     other = np.where(rng.random(n) < 0.5, side * 5 % 6, rng.integers(0, 6, n))
-    table = pd.DataFrame({"age": rng.integers(0, 8, n), "side": side, "other": other})
+    table = pd.DataFrame({"age": rng.integers(0, 60, n), "side": side.astype(str), "other": other.astype(str)})
     schema = hr.Schema(quasi=["age"], sensitive=["side", "other"])
     release = hr.protect(table, schema, hr.Hedge(300), guard_people=10, random_state=1)
     true, drawn = (pd.crosstab(t.side, t.other).to_numpy() for t in (table, release.table))
     off = np.abs(drawn - true)
-    # two standard errors and what is rounded are left, so that the table is not told exactly; small ones not at all
-    assert (off <= 2 * np.sqrt(true) + 10).all() == (n >= 1000)
-    assert off.max() > 10
+    assert release.plan.guard is not None
+    assert release.plan.guard.moments > 25
+    # within a standard error, but moved by some people, so that the table is not told exactly
+    assert (off <= np.sqrt(true) + 3).mean() > 0.9
+    assert off.max() > 1
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -508,7 +500,7 @@ def test_places_in_a_group_do_not_depend_on_how_many_rows_stand_before_it() -> N
 def test_one_person_decides_no_count_of_pairs() -> None:
     """A person's income lies in the lowest or the highest quarter; five others there have the flag as well.
 
-    Where wanted counts were rounded to ten people, the sixth made nought into ten, and every key told.
+    Whoever knows all others would tell it by the moments that rows are swapped for, were these not moved by chance.
     """
     number = np.arange(1001)
     flag = np.where((number % 50 == 20) | (number == 1000), "yes", "no")
@@ -523,6 +515,22 @@ def test_one_person_decides_no_count_of_pairs() -> None:
     low, high = (np.array([lean(income, seed) for seed in range(16)]) for income in (1125.5, 1875.5))
     told = (np.sign(low[:, None] - high) + 1).mean() / 2
     assert 0.3 < told < 0.7
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_few_people_in_two_columns_are_not_told() -> None:
+    """All ten women of a ward are ill, as 5% are elsewhere; smoothed towards everybody, two in three would show it."""
+    schema, shares = hr.Schema(quasi=["ward", "sex", "age"], sensitive=["ill"]), []
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        ward, sex = np.append(["X"] * 60, rng.choice(list("ABCDEFGH"), 2940)), rng.choice(["f", "m"], 3000)
+        ill = np.where(rng.random(3000) < 0.05, "yes", "no")
+        sex[:60], ill[:60] = "m", "no"
+        sex[:10], ill[:10] = "f", "yes"
+        table = pd.DataFrame({"ward": ward, "sex": sex, "age": rng.integers(18, 90, 3000), "ill": ill})
+        rows = hr.protect(table, schema, hr.Hedge(10, max_disclosure=0.5), random_state=seed).table
+        shares.append((rows.ill[(rows.ward == "X") & (rows.sex == "f")] == "yes").mean())
+    assert np.nanmean(shares) < 0.55
 
 
 def test_a_column_without_values_that_people_share_is_released_without_values() -> None:

@@ -82,7 +82,8 @@ def put(*path: Any) -> Callable[[dict[str, Any]], None]:
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (put("hedgerow_plan", 2), "has version 2; this Hedgerow reads version 1"),
+        (put("hedgerow_plan", 3), "has version 3; this Hedgerow reads version 1 and 2"),
+        (put("hedgerow_plan", 2), "its records are of version 1"),
         (put("recoding", "kind", "pickle"), "unknown kind 'pickle'"),
         (put("columns", 0, "role", "harmless"), "unknown role or kind"),
         (put("columns", 0, "kind", "number"), "unknown role or kind"),

@@ -4,14 +4,15 @@
                            │
                ┌───────────┴─ "redraw" ─────────────────────────┐
              "runs"                                             │
-               │    rule.py ──> how each group's values are drawn: its shares, smoothed,
+               │    rule.py ──> how each group's values are drawn: its shares, smoothed
+               │                towards what its features let expect (features.py, logit.py),
                │                or the table's runs, tilted to its mean (moments.py)
                │                  │
                │    draw.py ──> values of each group, until they keep the promises,
                │                in an order with the table's correlations
                │                  │
-               │    swap.py ──> the same, with pairs of columns as in the table
-               │                and none that nobody has: where rows are drawn
+               │    swap.py ──> the same, with the products of features as in the table
+               │                and no pair that nobody has: where rows are drawn
                │                  │
                └─── rows.py ──────┴──> the released rows, in the table's types
 

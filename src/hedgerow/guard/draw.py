@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from ..backends.randomize import words_of
@@ -18,17 +17,12 @@ from ..measures.guarantees import ColumnGuarantee, from_promise
 from ..plan import Guard, GuardedColumn, Plan, Vector
 from ..plan.records import AGAIN, dumps
 from .code import as_column, as_vector
-from .rule import ByMoments, ByShares, FittedGuard, ranges
+from .rule import ByMoments, ByShares, FittedGuard, ranges, uniforms
 
 # runs on either side of a value from whose people its companion comes
 NEAR = 2
 # times as many people as share a released value, from which on a value's companions come from its own people
 PLENTY = 5
-
-
-def uniforms(words: NDArray[np.uint64]) -> Floats:
-    """Convert 64-bit words to numbers in [0, 1)."""
-    return (words >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
 
 class Draws:
@@ -45,7 +39,7 @@ class Draws:
         self.starts = np.append(0, np.cumsum(self.sizes))
         self._sizes = {"sensitive": self.sizes, "quasi": np.asarray(guard.cells, np.int64)}
         self._samplers: dict[str, ByMoments | ByShares] = {
-            c.name: ByMoments(c, self._sizes[c.role]) if c.by_moments else ByShares(c)
+            c.name: ByMoments(c, self._sizes[c.role]) if c.by_moments else ByShares(c, fitted.sums, self._sizes[c.role])
             for c in guard.columns
             if not c.follows
         }
@@ -148,10 +142,11 @@ def key_of(key: Key, plan: Plan, guard: Guard) -> Key:
 
     A plan lists its columns in the order of the table, so another order of columns is another plan.
     """
-    # before anything was drawn; tilts follow from moments, up to a last digit that processors differ in
-    columns = tuple(replace(c, weights=Vector("d", ()), tilts=Vector("d", ())) for c in guard.columns)
+    # before anything was drawn; tilts and rules follow from the rest, up to a last digit that processors differ in
+    nothing = Vector("d", ())
+    columns = tuple(replace(c, weights=nothing, tilts=nothing, rule=Vector("i", ())) for c in guard.columns)
     again = as_vector(np.zeros(len(guard.again), np.int64))
-    none = replace(guard, columns=columns, again=again, impossible=0)
+    none = replace(guard, columns=columns, again=again, impossible=0, moments=0)
     return key.bound(dumps(replace(plan, guard=none, parameters={})))
 
 

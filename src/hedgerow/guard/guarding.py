@@ -75,7 +75,7 @@ def guarded(
     people = options.people or max((p["k"] for p in plan.promises if "k" in p), default=FEWEST)
     if options.form == RUNS:
         return _released_as_runs(people, table, schema, plan, groups)
-    fitted = fit_guard(people, table, schema, plan, groups, in_rows=options.rows)
+    fitted = fit_guard(people, table, schema, plan, groups, options.key, in_rows=options.rows)
     guard, items = redrawn(fitted, plan, options.key)
     plan = replace(plan, guard=guard)
     return plan, assigned_to_rows(plan, items, table, groups, unguarded_columns(plan, pseudonyms), options.key)
@@ -115,7 +115,7 @@ def redrawn(fitted: FittedGuard, plan: Plan, key: Key) -> tuple[Guard, dict[str,
         return guard, draws.reordered(items)
     rare = rare_pairs(guard, fitted.codes)
     items = draws.reordered(possible(guard, items, rare))
-    items = near_table(guard, items, fitted.codes)
+    guard, items = near_table(guard, items, fitted.codes, key)
     items, n_impossible = without_impossible(guard, items, rare)
     return replace(guard, impossible=n_impossible), items
 

@@ -45,10 +45,10 @@ class RunScores:
     step: float
 
 
-def scores_of(values: Floats, people: Ints) -> RunScores:
+def scores_of(values: Floats, people: Ints, clipped_at: tuple[float, float] = CLIPPED) -> RunScores:
     """Return the scores of runs from their values and how many records each has."""
     reached = np.cumsum(people) / people.sum()
-    low, high = (values[min(int(np.searchsorted(reached, q)), len(values) - 1)] for q in CLIPPED)
+    low, high = (values[min(int(np.searchsorted(reached, q)), len(values) - 1)] for q in clipped_at)
     power = int(np.frexp(max(abs(low), abs(high), 1e-300))[1])  # squares of giants are finite
     clipped = np.ldexp(np.clip(values, low, high), -power)
     centre = float(np.average(clipped, weights=people))

@@ -6,24 +6,33 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from ..backends.partitions import route
+from ..backends.randomize import words_of
 from ..columns.column import Column
 from ..columns.roles import check_weights
 from ..columns.table import Table
-from ..kernels.even_draws import Levels, Shares, draw_by_moments, draw_by_shares
+from ..kernels.even_draws import Expected, Levels, Shares, draw_by_moments, draw_by_shares
+from ..key import Key
 from ..measures import Counts, Floats, Groups, Ints, group
 from ..plan import Guard, GuardedColumn, Partition, Plan, Vector
 from ..plan.records import REDRAW
 from ..schema import Schema
 from .code import CodedColumn, as_vector, coded, persons_of, sorted_categories
+from .features import features_of
+from .logit import COEFFICIENTS, Rule, fit_rule
 from .moments import SCALE, SHRINK, group_tilts, scores_of, tilted
 
 # whole numbers of at most so many values are codes or counts: they are drawn by shares
 FEW = 25
-# people of the whole table who are added to the shares of each group
-SMOOTHED = 5
+# people of the whole table who are added to the shares of each group, and people like its own where rows are drawn
+SMOOTHED, ALIKE = 5, 20
+# people whose rows a rule is fitted on, about, in large tables
+FITTED = 5_000
+# people with a value from whom on its share follows a rule; up to twice as many are asked for, as the key decides
+RULED = 50
 # columns whose rank correlation inside groups is above this are drawn together
 TOGETHER = 0.8
 # normal scores are rounded to whole numbers of 1024ths, so that their sums are exact
@@ -56,14 +65,19 @@ class FittedGuard:
         By column that follows another.
     codes : mapping of str to int64 array of shape (n_rows,)
         By column, the codes of the table's rows; -1 for a category that is withheld.
+    sums : int64 array of shape (n_groups, n_features)
+        Of the features of each group's quasi-identifiers; none if these are not drawn.
     """
 
     guard: Guard
     donors: Mapping[str, Donors]
     codes: Mapping[str, Ints]
+    sums: Ints
 
 
-def fit_guard(people: int, table: Table, schema: Schema, plan: Plan, groups: Groups, *, in_rows: bool) -> FittedGuard:
+def fit_guard(
+    people: int, table: Table, schema: Schema, plan: Plan, groups: Groups, key: Key, *, in_rows: bool
+) -> FittedGuard:
     """Fit the draws of a table's columns to the groups of its release.
 
     Parameters
@@ -74,6 +88,7 @@ def fit_guard(people: int, table: Table, schema: Schema, plan: Plan, groups: Gro
         The original, its roles and the fitted plan.
     groups : Groups
         The groups of the release.
+    key : Key
     in_rows : bool
         Whether quasi-identifiers are drawn as well.
     """
@@ -87,6 +102,14 @@ def fit_guard(people: int, table: Table, schema: Schema, plan: Plan, groups: Gro
         groups_of["quasi"] = _joined_cells(plan, table, groups, person, people)
     labels, sizes = groups.labels.astype(np.int64), groups.sizes
     within = _correlation_within(columns, labels, sizes)
+    quasi = [c for c in columns if c.record.role == "quasi"]
+    features = sorted(features_of([c.record for c in quasi], people), key=lambda f: f.rank)[:COEFFICIENTS]
+    # whole groups, spread over the table
+    fitted = np.flatnonzero(labels % -(-len(labels) // FITTED) == 0)
+    sums, of_fitted = (np.empty((n, len(features)), np.int64) for n in (len(sizes), len(fitted)))
+    for i, f in enumerate(features):  # sums of whole numbers, so the order of the rows changes nothing
+        of_row = f.of_code[quasi[f.column].codes]
+        sums[:, i], of_fitted[:, i] = np.bincount(labels, of_row, len(sizes)), of_row[fitted]
     records, donors, heads = [], dict[str, Donors](), []
     for i, column in enumerate(columns):
         record = column.record
@@ -95,7 +118,8 @@ def fit_guard(people: int, table: Table, schema: Schema, plan: Plan, groups: Gro
         leader = names.index(declared) if declared is not None else near[-1] if near else None
         if leader is None:
             heads.append(i)
-            records.append(_with_rule(column, groups_of[record.role]))
+            record = _with_draws(column, groups_of[record.role])
+            records.append(_with_rule(record, of_fitted, column.codes[fitted], key))
         else:
             records.append(replace(record, follows=columns[leader].record.name))
             donors[record.name] = _donors(columns[leader], column)
@@ -106,7 +130,7 @@ def fit_guard(people: int, table: Table, schema: Schema, plan: Plan, groups: Gro
         cells=as_vector(groups_of["quasi"].sizes if in_rows else sizes[:0]),
         weights=Vector("d", [] if weight is None else mean_weights(check_weights(table, weight), labels, sizes)),
     )  # fmt: skip
-    return FittedGuard(guard, donors, {c.record.name: c.codes for c in columns})
+    return FittedGuard(guard, donors, {c.record.name: c.codes for c in columns}, sums)
 
 
 def _donors(leader: CodedColumn, column: CodedColumn) -> Donors:
@@ -148,7 +172,7 @@ def _correlation_within(columns: Sequence[CodedColumn], group: Ints, sizes: Ints
     return np.asarray(rounded, np.float64)
 
 
-def _with_rule(column: CodedColumn, groups: Groups) -> GuardedColumn:
+def _with_draws(column: CodedColumn, groups: Groups) -> GuardedColumn:
     """Return the record of a column with what its draws need of each group."""
     record, n, codes = column.record, column.record.n_values, column.codes
     labels, sizes = groups.labels.astype(np.int64), groups.sizes
@@ -173,6 +197,19 @@ def _with_rule(column: CodedColumn, groups: Groups) -> GuardedColumn:
         tilts=Vector("d", tilts.theta.ravel()), moved=tilts.moved, pair=as_vector(tilts.pair), whole=tilts.whole,
         missing=as_vector(sizes - present), smoothed=smoothed,
     )  # fmt: skip
+
+
+def _with_rule(record: GuardedColumn, features: Ints, codes: Ints, key: Key) -> GuardedColumn:
+    """Return the record of a sensitive column with the rule that its shares are smoothed towards, if it has one."""
+    if record.by_moments or record.role != "sensitive":
+        return record
+    people = np.asarray(record.people, np.int64)
+    words = words_of(np.arange(len(people), dtype=np.uint64), key, f"guard rule {record.name}")
+    rule = fit_rule(features, codes, people, RULED * (1 + uniforms(words)))
+    if rule is None:
+        return record
+    values, coefficients = as_vector(rule.values), as_vector(rule.coefficients.ravel())
+    return replace(record, smoothed=ALIKE, ruled=values, rule=coefficients)
 
 
 def mean_weights(column: Column, labels: Ints, sizes: Ints) -> list[float]:
@@ -209,12 +246,19 @@ class ByMoments:
 
 
 class ByShares:
-    """A column whose groups have their own shares of its values, smoothed by the table's."""
+    """A column whose groups have their own shares of its values, smoothed by those of people like theirs."""
 
-    def __init__(self, column: GuardedColumn) -> None:
+    def __init__(self, column: GuardedColumn, sums: Ints, sizes: Ints) -> None:
         people = np.asarray(column.people, np.float64)
-        self._public, self._smoothed = people / max(people.sum(), 1.0), float(column.smoothed)
+        public, self._smoothed = people / max(people.sum(), 1.0), float(column.smoothed)
         self._shares = Shares(*(np.asarray(part, np.int64) for part in (column.starts, column.codes, column.counts)))
+        self._expected = Expected(public, np.zeros(len(people), np.int64), np.ones((len(sizes), 1)))
+        if column.ruled:
+            rule = Rule.from_column(column)
+            class_of = rule.class_of(len(people))
+            ratio = rule.shares(sums, sizes) / np.maximum(np.bincount(class_of, public, len(rule.values) + 1), 2.0**-53)
+            # processors differ in the last digits
+            self._expected = Expected(public, class_of, np.rint(ratio * 2.0**30) / 2.0**30)
 
     def fill(self, groups: Ints, sizes: Ints, uniform: Floats, towards: Floats, out: Ints) -> None:
         """Write the codes of the items of some groups; `towards` is the part drawn from the whole table."""
@@ -222,7 +266,13 @@ class ByShares:
         n = self._shares.starts[groups + 1] - begin
         at = ranges(begin, n)
         shares = Shares(np.append(0, np.cumsum(n)), self._shares.codes[at], self._shares.counts[at])
-        draw_by_shares(sizes, uniform, towards, shares, self._public, self._smoothed, out)
+        expected = self._expected._replace(ratio=self._expected.ratio[groups])
+        draw_by_shares(sizes, uniform, towards, shares, expected, self._smoothed, out)
+
+
+def uniforms(words: NDArray[np.uint64]) -> Floats:
+    """Convert 64-bit words to numbers in [0, 1)."""
+    return (words >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
 
 def ranges(starts: Ints, sizes: Ints) -> Ints:

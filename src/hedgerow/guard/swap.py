@@ -1,32 +1,36 @@
-"""Swap drawn values inside groups, so that pairs of columns are as in the table, and none that nobody has."""
+"""Swap drawn values inside groups, so that moments are as in the table, and no pair that nobody has."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri
 
-from ..kernels.even_draws import COUNT, GAIN, PAIR, PRODUCT, SIDE, PairErrors, swap_impossible, swap_towards
+from ..backends.randomize import normal, words_of
+from ..kernels.even_draws import MOMENT, PARTNER, SIDE, Moments, add_products, swap_impossible, swap_towards
+from ..key import Key
 from ..measures import Ints
 from ..plan import Guard, GuardedColumn
+from .features import Feature, features_of
+from .moments import SCALE
 
 # people who should have a pair of values that hardly anybody has
-EXPECTED = 10
-# records of tables whose drawn rows are brought near to them: in smaller ones that would show who is in them
-LEAST_SWAPPED = 1000
-# average count of a cell in the two-way tables that drawn rows are fitted to
-PER_PAIR = 50
-# standard errors of a sample as large as the table within which counts and correlations stay as they were drawn
-ERRORS = 2
-# pairs of rows that are compared for each column, and in all columns together, at most
-# and rows of its group that each row with a rare pair is held against in a turn
-TURNS, COMPARED, LOOKED = 24, 3_000_000, 1_000
-# normal scores of pairs are rounded to whole numbers of 32nds, so that their squares are exact
-_UNIT = 32
+EXPECTED = 50
+# people for each moment that drawn rows are brought near to, at least; moments, and features of these, at most
+PER_MOMENT, MOST, FEATURES = 20, 5_000, 400
+# by how many ranks moments of quasi-identifiers alone stand behind those with a sensitive column
+BEHIND = 3
+# standard errors within which a moment stays as it was drawn, and people whose products what is wanted is moved by
+SLACK, NOISE = 0.1, 8
+# rows of its group that each row is compared with, at least and at most, and values that are compared in all
+TURNS, COMPARED = (2, 24), 40_000_000
+# rows of its group that each row with a rare pair is held against in a turn
+LOOKED = 1_000
+# features of rows lie between these, so that two bytes hold them
+LARGEST = 2**15 - 1
 # how rare a pair of bins is: too few people have it, or nobody
 HARDLY_ANYBODY, NOBODY = 1, 2
 
@@ -76,7 +80,7 @@ def rare_pairs(guard: Guard, codes: Mapping[str, Ints]) -> RarePairs:
             n_a, n_b = (int(bins[c.name].max(initial=0)) + 1 for c in (a, b))
             counted = _pair_counts(rows[a.name], rows[b.name], n_a * n_b, n_b).reshape(n_a, n_b)
             expected = np.outer(counted.sum(axis=1), counted.sum(axis=0)) / max(int(counted.sum()), 1)
-            few = (counted < guard.people) & (expected >= EXPECTED) & (EXPECTED * counted <= expected)
+            few = (counted < guard.people) & (expected >= EXPECTED) & (10 * counted <= expected)
             if few.any():
                 rarity[a.name, b.name] = (few * np.where(counted, HARDLY_ANYBODY, NOBODY)).astype(np.uint8)
     return RarePairs(bins, rarity)
@@ -129,51 +133,66 @@ def possible(guard: Guard, items: Mapping[str, Ints], rare: RarePairs) -> dict[s
     return moved
 
 
-def near_table(guard: Guard, items: Mapping[str, Ints], codes: Mapping[str, Ints]) -> dict[str, Ints]:
-    """Swap values inside groups until pairs of columns are about as frequent, and as correlated, as in the table.
+def near_table(
+    guard: Guard, items: Mapping[str, Ints], codes: Mapping[str, Ints], key: Key
+) -> tuple[Guard, dict[str, Ints]]:
+    """Swap values inside groups until the moments of the rows are about those of the table.
 
-    Counts are of pairs of coarse bins. What lies within `ERRORS` standard errors, or half as many people as share a
-    released value, is left: it would tell who happens to be in the table, and not what people are like.
+    What is wanted is moved by chance as far as the products of `NOISE` people go, so that whoever knows all people but
+    one does not find the last. Return the guard, which counts the moments, and the codes of the items.
     """
-    columns, unit, n = guard.columns, _bundles(guard), int(np.asarray(guard.sizes).sum())
-    turns = min(COMPARED // max(n * (int(unit.max()) + 1), 1), TURNS)
-    if n < LEAST_SWAPPED or not turns:
-        return dict(items)
-    bins = [bins_of(c, parts=int(np.clip(np.sqrt(n / PER_PAIR), 2, 20))) for c in columns]
-    table = [_BinnedRows(of_code[codes[c.name]], codes[c.name] >= 0) for c, of_code in zip(columns, bins, strict=True)]
-    released = np.stack([of_code[items[c.name]] for c, of_code in zip(columns, bins, strict=True)])
-    scores_of_code = [_normal_scores(c) for c in columns]
-    wanted_scores, scores = (
-        np.stack([z[rows[c.name]] for c, z in zip(columns, scores_of_code, strict=True)]) for rows in (codes, items)
-    )
-    wanted_scores = wanted_scores * np.stack([column.is_visible for column in table])
-    wanted_sums, sums = (np.einsum("in,jn", z, z).tolist() for z in (wanted_scores, scores))
-    pairs = np.zeros((len(unit), len(unit)), PAIR)
-    counts, products, start = [np.zeros(0, COUNT)], list[tuple[int, int]](), 0
-    for i, j in combinations(range(len(unit)), 2):
-        if unit[i] == unit[j]:
-            continue
-        width = int(bins[j].max()) + 1
-        n_cells = (int(bins[i].max()) + 1) * width
-        wanted = _pair_counts(table[i], table[j], n_cells, width)
-        n_visible = max(int(wanted.sum()), 1)
-        # not rounded: at the border of two multiples one person more would move what is wanted by the whole step
-        wanted = np.rint(wanted * (n / n_visible)).astype(np.int64)
-        count = np.empty(n_cells, COUNT)
-        count["excess"] = np.bincount(released[i] * width + released[j], minlength=n_cells) - wanted
-        count["slack"] = np.maximum(np.sqrt(wanted) * ERRORS, guard.people / 2)
-        count["weight"] = _UNIT**4 // (wanted + 1)
-        pairs[i, j] = len(products), start, width, 1
-        pairs[j, i] = len(products), start, 1, width
-        counts.append(count)
-        products.append((sums[i][j] - wanted_sums[i][j] * n // n_visible, int(ERRORS * np.sqrt(n) * _UNIT**2)))
-        start += n_cells
+    unit, n = _bundles(guard), int(np.asarray(guard.sizes).sum())
+    features = features_of(guard.columns, guard.people)
+    # of hundreds of columns not all, sensitive ones and numbers first
+    features.sort(key=lambda f: (guard.columns[f.column].role == "quasi", f.rank))
+    features = sorted(features[:FEATURES], key=lambda f: int(unit[f.column]))
+    first, second = _moments(guard, features, unit)[: min(n // PER_MOMENT, MOST)].T
+    if not len(first):
+        return guard, dict(items)
+    in_rows = _in_rows(guard, features, items)
+    excess = np.zeros((len(features), len(features)), np.int64)
+    add_products(_in_rows(guard, features, codes), excess)
+    excess *= -1
+    add_products(in_rows, excess)
+    noise = normal(words_of(np.arange(len(first), dtype=np.uint64), key, "guard moments")).clip(-3, 3)
+    off = np.zeros(len(first), MOMENT)
+    off["excess"] = excess[first, second] - np.rint(NOISE * SCALE**2 * noise).astype(np.int64)
+    off["slack"] = int(SLACK * np.sqrt(n) * SCALE**2)
+    either, other = np.append(first, second), np.append(second, first)
+    order = np.argsort(either, kind="stable")
+    partners = np.zeros(len(order), PARTNER)
+    partners["feature"], partners["moment"] = other[order], order % len(first)
+    begin = np.searchsorted(unit[[f.column for f in features]], np.arange(int(unit.max()) + 2))
+    starts = np.searchsorted(either[order], np.arange(len(features) + 1))
     place = np.tile(np.arange(n), (int(unit.max()) + 1, 1))
-    bin_of_row, score_of_row = (np.ascontiguousarray(x.T, np.int32) for x in (released, scores))
-    off, too_large = np.concatenate(counts), np.array(products, PRODUCT)
-    errors = PairErrors(unit, bin_of_row, score_of_row, pairs, off, np.zeros(start, GAIN), too_large)
-    swap_towards(np.asarray(guard.sizes, np.int64), place, errors, turns)
-    return {c.name: items[c.name][place[u]] for c, u in zip(columns, unit, strict=True)}
+    turns = int(np.clip(COMPARED // place.size, *TURNS))
+    swap_towards(np.asarray(guard.sizes, np.int64), place, Moments(in_rows, begin, partners, starts, off), turns)
+    moved = {c.name: items[c.name][place[u]] for c, u in zip(guard.columns, unit, strict=True)}
+    return replace(guard, moments=len(first)), moved
+
+
+def _moments(guard: Guard, features: Sequence[Feature], unit: Ints) -> Ints:
+    """Return the pairs of features whose products are summed, the most useful first; shape (n_pairs, 2).
+
+    The table decides little of their order: numbers with sensitive numbers, then with single values, then with squares,
+    and behind each of these what has no sensitive column.
+    """
+    columns = [[c for c, u in zip(guard.columns, unit, strict=True) if u == unit[f.column]] for f in features]
+    is_sensitive = [any(c.role == "sensitive" for c in bundle) for bundle in columns]
+    pairs = [
+        (a.rank + b.rank + BEHIND * (not is_sensitive[i] and not is_sensitive[j]), i, j)
+        for (i, a), (j, b) in combinations(enumerate(features), 2)
+        if unit[a.column] != unit[b.column]
+    ]
+    return np.array([pair[1:] for pair in sorted(pairs)], np.int64).reshape(-1, 2)
+
+
+def _in_rows(guard: Guard, features: Sequence[Feature], codes: Mapping[str, Ints]) -> NDArray[np.int16]:
+    """Return the features of rows; shape (n_rows, n_features)."""
+    of_row = np.empty((len(codes[guard.columns[0].name]), len(features)), np.int16)
+    for i, feature in enumerate(features):
+        of_row[:, i] = feature.of_code.clip(-LARGEST, LARGEST)[codes[guard.columns[feature.column].name]]
+    return of_row
 
 
 def without_impossible(guard: Guard, items: Mapping[str, Ints], rare: RarePairs) -> tuple[dict[str, Ints], int]:
@@ -208,17 +227,6 @@ def _bundles(guard: Guard) -> Ints:
         leader = {name: leader[first] for name, first in leader.items()}
     number = {first: i for i, first in enumerate(dict.fromkeys(leader.values()))}
     return np.array([number[first] for first in leader.values()], np.int64)
-
-
-def _normal_scores(column: GuardedColumn) -> Ints:
-    """Return the standardised normal score of each code of a column, in 32nds."""
-    people = np.asarray(column.people, np.int64)
-    middle = (np.cumsum(people) - people / 2) / max(people.sum(), 1)
-    scores = ndtri(np.clip(middle, 1e-6, 1 - 1e-6))
-    scores -= (scores * people).sum() / max(people.sum(), 1)
-    spread = np.sqrt((scores**2 * people).sum() / max(people.sum(), 1))
-    # a value that hardly anybody has is far from the others: their products must be numbers that integers hold
-    return np.rint(np.clip(scores / (spread or 1.0), -8, 8) * _UNIT).astype(np.int64)
 
 
 def bins_of(column: GuardedColumn, parts: int = 20) -> Ints:

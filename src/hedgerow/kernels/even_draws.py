@@ -18,17 +18,13 @@ def _whole_numbers(kind: type[np.integer[Any]], *names: str) -> np.dtype[np.void
     return np.dtype([(name, kind) for name in names], align=True)
 
 
-# A record of two columns says where the count of a pair of their bins stands, which is at
-# ``start + step * bin + other_step * other_bin``. Of columns in different units; `product` is the number of the pair.
-PAIR = _whole_numbers(np.int64, "product", "start", "step", "other_step")
-# The same for a column of a unit and one of another: each pair is listed from either side.
+# Another feature that the products of a feature are summed with, and the number of their moment.
+PARTNER = _whole_numbers(np.int64, "feature", "moment")
+# Where the count of a pair of bins of two columns of different units stands, ``start + step * bin + other_step *
+# other_bin``: each pair is listed from either side.
 SIDE = _whole_numbers(np.uint32, "column", "other", "start", "step", "other_step")
-# Records too many with a pair of bins, how many too many or too few are left, and what each further one weighs.
-COUNT = _whole_numbers(np.int64, "excess", "slack", "weight")
-# How the loss would change by one record more with a pair of bins, and by one fewer.
-GAIN = _whole_numbers(np.int64, "more", "fewer")
-# By how much the sum of the products of two columns' scores is too large, and how much of that is left.
-PRODUCT = _whole_numbers(np.int64, "excess", "slack")
+# By how much the sum of the products of two features is too large, and how much of that is left.
+MOMENT = _whole_numbers(np.int64, "excess", "slack")
 
 
 class Levels(NamedTuple):
@@ -52,6 +48,18 @@ class Shares(NamedTuple):
     starts: Any
     codes: Any
     counts: Any
+
+
+class Expected(NamedTuple):
+    """The shares that codes have in the whole table, and how much more often people like those of a group have them.
+
+    `public` and `class_of`, of shape (n_codes,), are the shares and the class of each code; `ratio`, of shape
+    (n_groups, n_classes), is what the shares of a class are multiplied by.
+    """
+
+    public: Any
+    class_of: Any
+    ratio: Any
 
 
 @checked
@@ -152,21 +160,22 @@ def draw_by_moments(
 
 @checked
 def draw_by_shares(
-    sizes: Ints, uniform: Floats, towards: Floats, shares: Shares, public: Floats, smoothed: float, out: NDArray[Any]
-) -> None:
-    """Draw the codes of each group evenly over its shares, smoothed by the public ones; items ascend.
+    sizes: Ints, uniform: Floats, towards: Floats, shares: Shares, expected: Expected, smoothed: float,
+    out: NDArray[Any],
+) -> None:  # fmt: skip
+    """Draw the codes of each group evenly over its shares, smoothed by those of people like it; items ascend.
 
     Parameters
     ----------
     sizes, uniform, towards, out
         As `draw_by_moments` takes them.
     shares : Shares
-    public : float array of shape (n_codes,)
-        Shares of the whole table.
+    expected : Expected
     smoothed : float
-        People of the whole table who are added to each group.
+        People with the expected shares who are added to each group.
     """
     starts, codes, counts = shares
+    public, class_of, ratio = expected
     n_codes, at = public.shape[0], 0
     for g in range(sizes.shape[0]):
         total = smoothed
@@ -174,13 +183,13 @@ def draw_by_shares(
             total += counts[j]
         # shares of the group's own records and of the table's; all of the table's if none may be told
         group_part = (1.0 - towards[g]) / total if total > 0 else 0.0
-        weight = group_part * smoothed + towards[g] if total > 0 else 1.0
+        public_part = towards[g] if total > 0 else 1.0
         j, code, reached = starts[g], -1, 0.0
         for i in range(sizes[g]):
             wanted = (uniform[g] + i) / sizes[g]
             while code < 0 or (reached <= wanted and code < n_codes - 1):
                 code += 1
-                reached += weight * public[code]
+                reached += (group_part * smoothed * ratio[g, class_of[code]] + public_part) * public[code]
                 if j < starts[g + 1] and codes[j] == code:
                     reached += group_part * counts[j]
                     j += 1
@@ -294,21 +303,19 @@ def swap_impossible(
         begin += n
 
 
-class PairErrors(NamedTuple):
-    """Errors of pairs of columns, beside what is wanted; `swap_towards` changes all but `unit` and `pairs`.
+class Moments(NamedTuple):
+    """Features of rows, and their moments: sums of the products of two features of different units.
 
-    `unit` has the unit of each column: columns of one unit move together. `bins` and `scores`, of shape
-    (n_rows, n_columns), are of the rows' values. `pairs`, of shape (n_columns, n_columns), are PAIR records of columns
-    of different units; `counts` and `gains` COUNT and GAIN records of pairs of bins, `products` PRODUCT records.
+    `features` has shape (n_rows, n_features), and those of unit u are ``begin[u] : begin[u + 1]``. Feature f has the
+    PARTNER records ``starts[f] : starts[f + 1]`` of `partners`. `off` are MOMENT records. `swap_towards` changes
+    `features` and `off`.
     """
 
-    unit: Any
-    bins: Any
-    scores: Any
-    pairs: Any
-    counts: Any
-    gains: Any
-    products: Any
+    features: Any
+    begin: Any
+    partners: Any
+    starts: Any
+    off: Any
 
 
 @inner
@@ -318,83 +325,78 @@ def _excess(off: int, slack: int) -> int:
 
 
 @inner
-def _count(cell: int, step: int, counts: Records, gains: Records) -> None:
-    """Add `step` to a count, and write its gains."""
-    count, gain = counts[cell], gains[cell]
-    count.excess += step
-    here = _excess(count.excess, count.slack)
-    more, fewer = _excess(count.excess + 1, count.slack), _excess(count.excess - 1, count.slack)
-    gain.more = count.weight * (more * more - here * here)
-    gain.fewer = count.weight * (fewer * fewer - here * here)
-
-
-@inner
-def _swap(u: int, a: int, b: int, keep: bool, errors: PairErrors) -> int:
+def _swap(u: int, a: int, b: int, keep: bool, moments: Moments) -> int:
     """Return how the loss changes if rows a and b swap their values of unit u; with `keep` they do."""
-    unit, bins, scores, pairs, counts, gains, products = errors
-    n_rows, n_columns = bins.shape
-    change, squares = 0, 0
-    for c in range(n_columns):
-        if unit[c] != u:
+    features, begin, partners, starts, off = moments
+    change = 0
+    for f in range(begin[u], begin[u + 1]):
+        further = np.int64(features[b, f]) - features[a, f]
+        if further == 0:
             continue
-        one, two, further = bins[a, c], bins[b, c], scores[b, c] - scores[a, c]
-        if one == two and further == 0:
-            continue
-        for d in range(n_columns):
-            if unit[d] == u:
+        for i in range(starts[f], starts[f + 1]):
+            partner = partners[i]
+            moved = further * (features[a, partner.feature] - features[b, partner.feature])
+            if moved == 0:
                 continue
-            pair, moved = pairs[c, d], further * (scores[a, d] - scores[b, d])
-            product = products[pair.product]
+            moment = off[partner.moment]
             if keep:
-                product.excess += moved
-            elif moved != 0:
-                before = _excess(product.excess, product.slack)
-                after = _excess(product.excess + moved, product.slack)
-                squares += (after - before) * (after + before)
-            if one == two or bins[a, d] == bins[b, d]:
-                continue
-            here, there = pair.start + one * pair.step, pair.start + two * pair.step
-            first, second = bins[a, d] * pair.other_step, bins[b, d] * pair.other_step
-            if keep:
-                for step in range(-1, 2, 2):  # no constants: one type is compiled
-                    _count(here + (first if step < 0 else second), step, counts, gains)
-                    _count(there + (second if step < 0 else first), step, counts, gains)
+                moment.excess += moved
             else:
-                change += gains[here + first].fewer + gains[there + second].fewer
-                change += gains[here + second].more + gains[there + first].more
-        if keep:
-            bins[a, c], bins[b, c] = two, one
-            scores[a, c], scores[b, c] = scores[b, c], scores[a, c]
-    return change + squares // n_rows
+                before = _excess(moment.excess, moment.slack)
+                after = _excess(moment.excess + moved, moment.slack)
+                change += (after - before) * (after + before)
+    if keep:
+        for f in range(begin[u], begin[u + 1]):
+            features[a, f], features[b, f] = features[b, f], features[a, f]
+    return change
 
 
 @checked
-def swap_towards(sizes: Ints, place: NDArray[Any], errors: PairErrors, turns: int) -> None:
-    """Swap values inside groups while that brings pairs of columns nearer to what is wanted.
+def add_products(features: NDArray[Any], sums: Ints) -> None:
+    """Add to `sums` the sum over rows of the products of any two features; they are whole numbers.
 
-    The loss is the sum of squares of what counts and products lie beyond their slack, each over the variance
-    that chance would give it. It is a whole number, so that no processor decides otherwise.
+    Parameters
+    ----------
+    features : int array of shape (n_rows, n_features)
+    sums : int64 array of shape (n_features, n_features)
+        The half below the diagonal is left.
+    """
+    n_features = features.shape[1]
+    for row in range(features.shape[0]):
+        for i in range(n_features):
+            value = np.int64(features[row, i])
+            if value:
+                for j in range(i, n_features):
+                    sums[i, j] += value * features[row, j]
+
+
+@checked
+def swap_towards(sizes: Ints, place: NDArray[Any], moments: Moments, turns: int) -> None:
+    """Swap values inside groups while that brings moments nearer to what is wanted.
+
+    The loss is the sum of the squares of what they lie beyond their slack. It is a whole number, so that no
+    processor decides otherwise. Nothing is looked at any more once it is 0.
 
     Parameters
     ----------
     sizes, place
         As `swap_impossible` takes them.
-    errors : PairErrors
+    moments : Moments
     turns : int
         How many of the rows that follow in its group each row is compared with.
     """
-    for cell in range(errors.counts.shape[0]):
-        _count(cell, cell - cell, errors.counts, errors.gains)
     for turn in range(1, turns + 1):
-        begin = 0
-        for g in range(sizes.shape[0]):
+        begin, beyond = 0, 0
+        for m in range(moments.off.shape[0]):
+            beyond += abs(_excess(moments.off[m].excess, moments.off[m].slack))
+        for g in range(sizes.shape[0] if beyond else 0):
             n = sizes[g]
             # rows stand in a random order, so the next are as good as any
             for i in range(n if turn < n else 0):
                 a, b = begin + i, begin + (i + turn) % n
                 for u in range(place.shape[0]):
                     # comparisons instead of constants, for each of which numba would compile all of it
-                    if _swap(u, a, b, turn < 0, errors) < 0:
-                        _swap(u, a, b, turn > 0, errors)
+                    if _swap(u, a, b, turn < 0, moments) < 0:
+                        _swap(u, a, b, turn > 0, moments)
                         place[u, a], place[u, b] = place[u, b], place[u, a]
             begin += n

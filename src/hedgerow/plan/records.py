@@ -18,7 +18,8 @@ from ..schema import KINDS, READING, ROLES
 from ..validation import PATH, TEXT, takes
 from .fields import PRIVATE, Discreet, Vector, plain, public_fields, read, texts
 
-VERSION = 1
+# version 2 is of rows that are drawn by rules and moments of the whole table; all other plans are as they were
+VERSIONS = (1, 2)
 
 
 class Contradiction(ValueError):
@@ -288,7 +289,12 @@ class GuardedColumn(PlanColumn):
     starts, codes, counts : Vectors of int
         For shares: the codes that occur in each group and their records, group after group.
     smoothed : int
-        People of the whole table who are added to the shares of each group.
+        People of the whole table who are added to the shares of each group; with a rule, people like its own.
+    ruled : Vector of int
+        The codes whose shares follow a rule of the whole table; all others are one class. Empty without a rule.
+    rule : Vector of int
+        The coefficients of that rule, a multinomial logit on the features of a group's quasi-identifiers, in 4096ths:
+        the constants of all ruled codes, then their slopes, feature after feature.
     follows : str
         The column that this one is drawn from, where both belong together; empty if none.
     """
@@ -315,6 +321,8 @@ class GuardedColumn(PlanColumn):
     counts: Vector = field(default=_NONE, metadata=_WHOLE)
     smoothed: int = 0
     follows: str = ""
+    ruled: Vector = field(default=_NONE, metadata={**_WHOLE, "optional": True})
+    rule: Vector = field(default=_NONE, metadata={**_WHOLE, "optional": True})
 
     @property
     def by_moments(self) -> bool:
@@ -346,6 +354,11 @@ class GuardedColumn(PlanColumn):
             or not all(0 <= at < len(self.moments) // 2 + self.n_values for at in self.pair)
         ):
             raise Contradiction("the moments of a guarded number do not match its runs or groups")
+        n_ruled = len(self.ruled)
+        if (n_ruled > 0) != (len(self.rule) > 0) or len(self.rule) % max(n_ruled, 1) or len(self.rule) == n_ruled > 0:
+            raise Contradiction("the rule of a guarded column does not match the values that it is of")
+        if not all(0 <= code < len(self.values) for code in self.ruled):
+            raise Contradiction("the rule of a guarded column is of values that it has not")
         if len(self.starts) and (
             self.starts[-1] != len(self.codes)
             or len(self.codes) != len(self.counts)
@@ -381,6 +394,8 @@ class Guard(Discreet):
         the lower triangle of their matrix, row by row.
     impossible : int
         Rows left with a pair of values that nobody has, though many should.
+    moments : int
+        Sums of products of two features that drawn rows were brought near to those of the table.
     """
 
     form: str
@@ -392,6 +407,7 @@ class Guard(Discreet):
     impossible: int = field(default=0, metadata=PRIVATE)
     cells: Vector = field(default=_NONE, metadata=_WHOLE)
     weights: Vector = field(default=_NO_DOUBLES, metadata={**_DOUBLES, "optional": True})
+    moments: int = field(default=0, metadata={**PRIVATE, "optional": True})
 
     @property
     def rows(self) -> bool:
@@ -495,6 +511,12 @@ class Plan:
     def risk_model(self) -> str:
         """Return how risk is measured: in "classes" of equal cells, or by "linkage" of altered records."""
         return "linkage" if self.in_rows else self.recoding.risk_model
+
+    @property
+    def version(self) -> int:
+        """Return the version of the plan's JSON: 2 where rows are drawn by rules and moments of the whole table."""
+        guard = self.guard
+        return 2 if guard and (guard.moments or any(len(column.ruled) for column in guard.columns)) else 1
 
     @property
     def in_rows(self) -> bool:
@@ -691,7 +713,7 @@ def dumps(plan: Plan, *, public: bool = False) -> str:
 def pieces(plan: Plan, *, public: bool = False) -> Iterator[str]:
     """Yield the text of `dumps` in pieces."""
     data = {
-        "hedgerow_plan": VERSION,
+        "hedgerow_plan": plan.version,
         "method": plan.method,
         "parameters": plan.parameters,
         "n_rows": plan.n_rows,
@@ -722,14 +744,15 @@ def parsed(text: str, where: str) -> Any:
         raise PlanError(f"{where} is not valid JSON") from None
 
 
-def check_version(data: Any, what: str, version: int, where: str, hint: str) -> None:
-    """Raise PlanError if the data are not a Hedgerow plan or model (`what`), or have another version."""
+def check_version(data: Any, what: str, versions: Sequence[int], where: str, hint: str) -> None:
+    """Raise PlanError if the data are not a Hedgerow plan or model (`what`), or have none of these versions."""
     mark = f"hedgerow_{what}"
     if not isinstance(data, dict) or mark not in data:
         raise PlanError(f"{where} is not a Hedgerow {what}", hint=hint)
     # Refused and not guessed, because another version may mean something else by the same fields.
-    if data[mark] != version:
-        raise PlanError(f"{where} has version {data[mark]!r}; this Hedgerow reads version {version}")
+    if data[mark] not in versions:
+        read = " and ".join(map(str, versions))
+        raise PlanError(f"{where} has version {data[mark]!r}; this Hedgerow reads version {read}")
 
 
 def loads(text: str, where: str = "the plan") -> Plan:
@@ -739,7 +762,7 @@ def loads(text: str, where: str = "the plan") -> Plan:
     if isinstance(data, dict) and "hedgerow_private_plan" in data:
         hint = "it makes the rows of its release, which come from no person, and recodes no table"
         raise PlanError(f"{where} is the public plan of a private release", hint=hint)
-    check_version(data, "plan", VERSION, where, hint)
+    check_version(data, "plan", VERSIONS, where, hint)
     try:
         recoding = dict(data["recoding"])
         kind = recoding.pop("kind")
@@ -763,6 +786,8 @@ def loads(text: str, where: str = "the plan") -> Plan:
             guard=read(Guard, data["guard"]) if "guard" in data else None,
         )
         plan.check()
+        if plan.version != data["hedgerow_plan"]:
+            raise Contradiction(f"its records are of version {plan.version}")
         return plan
     # A Contradiction is a ValueError as well, but its own words say more.
     except Contradiction as error:

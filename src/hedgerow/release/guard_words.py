@@ -64,11 +64,14 @@ def in_words(plan: Plan, guard: Guard) -> str:
             moved = _say("moved_means", moved=column.moved, where=where) if column.moved else ""
             line = _say("by_moments", name=name, values=values, step=step, moved=moved)
         else:
-            smoothed = _say("smoothed", people=column.smoothed) if column.smoothed else ""
+            key = "alike" if column.ruled else "smoothed"
+            smoothed = _say(key, people=column.smoothed) if column.smoothed else ""
             line = _say("by_shares", name=name, values=values, smoothed=smoothed)
         lines.append(line + (_say("withheld", records=column.withheld) if column.withheld else ""))
     if len(guard.weights):
         lines.append(_say("weights"))
+    if guard.moments:
+        lines.append(_say("moments", moments=guard.moments))
     if pairs := _correlations(guard):
         lines.append(_say("correlations", pairs="; ".join(pairs)))
     return "\n  ".join([*lines, _say("once")])

@@ -178,7 +178,7 @@ def load_model(source: str | Path | Mapping[str, object]) -> ModelData:
         where = str(source)
         data = parsed(read_text(source, "the model", PlanError), where)
     hint = "a model is the model.json beside a release of --method tpp"
-    check_version(data, "model", VERSION, where, hint)
+    check_version(data, "model", (VERSION,), where, hint)
     return cast(ModelData, data)
 
 

@@ -24,6 +24,7 @@ from ...measures import Persons, group
 from ...measures.guarantees import Check
 from ...plan import GuardedColumn, Partition, Plan
 from ...plan.records import AGAIN, RUNS
+from .expected_shares import expected_shares
 from .recipes import Categories, Made, Numbers, PartitionRecipe, counts_in_words
 
 # for divisions by shares that may be 0
@@ -286,10 +287,22 @@ class GuardRecipe:
             start = _uniforms(np.arange(len(sizes)) + again * len(sizes), key, f"guard draw {column.name}")
             place = _places(start, sizes)
             towards = np.minimum(again / AGAIN, 1.0)
-            read = _by_moments(column, sizes, towards) if column.by_moments else _by_shares(column, towards)
+            read = (
+                _by_moments(column, sizes, towards)
+                if column.by_moments
+                else _by_shares(column, self.expected(column), towards)
+            )
             items[column.name] = np.concatenate([read(place[at], unit[at]) for at in slices(n, _BLOCK)])
         # of rows the values of each group are compared, whatever their order
         return self._possible(items) if guard.rows else self._reordered(items, np.sort(self.labels), key)
+
+    def expected(self, column: GuardedColumn) -> Callable[[slice], Floats]:
+        """Return a function from some units to the shares that people like theirs have of a column's codes."""
+        if column.ruled:
+            return expected_shares(self.guard, column, self._codes, self.labels)
+        people = np.asarray(column.people, np.float64)
+        public = people / max(people.sum(), 1.0)
+        return lambda units: np.tile(public, (units.stop - units.start, 1))
 
     def _possible(self, items: dict[str, Ints]) -> dict[str, Ints]:
         """Move numbers of quasi-identifiers that go with no category of their cell to the nearest that do."""
@@ -323,7 +336,9 @@ class GuardRecipe:
         return moved
 
     def rare(self, column: GuardedColumn, other: GuardedColumn) -> NDArray[np.bool_]:
-        """Return the pairs of bins that too few people have, and at most a tenth of those who should, at least ten."""
+        """Return the pairs of bins that too few people have, and at most a tenth of those who should: fifty at least,
+        and ten in plans of version 1.
+        """
         one, two = self._codes[column.name], self._codes[other.name]
         visible = (one >= 0) & (two >= 0)
         x, y = _bins(column), _bins(other)
@@ -331,7 +346,9 @@ class GuardRecipe:
         pairs = x[one[visible]] * n_y + y[two[visible]]
         counted = np.bincount(pairs, minlength=n_x * n_y).reshape(n_x, n_y).astype(np.float64)
         expected = counted.sum(axis=1)[:, None] * counted.sum(axis=0) / max(counted.sum(), 1)
-        return (counted < self.guard.people) & (expected >= np.maximum(10, 10 * counted))
+        return (counted < self.guard.people) & (
+            expected >= np.maximum(50 if self._plan.version > 1 else 10, 10 * counted)
+        )
 
     def _donated(self, column: GuardedColumn, before: Ints, uniform: Floats) -> Ints:
         """Return the codes that donors with nearly the same code of the column before have."""
@@ -522,7 +539,9 @@ def _places(start: Floats, sizes: Ints) -> Floats:
     return (start[unit] + inside) / sizes[unit]
 
 
-def _by_shares(column: GuardedColumn, towards: Floats) -> Callable[[Floats, Ints], Ints]:
+def _by_shares(
+    column: GuardedColumn, expected: Callable[[slice], Floats], towards: Floats
+) -> Callable[[Floats, Ints], Ints]:
     """Return a function from places and groups to the values there in the groups' smoothed shares."""
     people = np.asarray(column.people, np.float64)
     public, starts = people / max(people.sum(), 1.0), np.asarray(column.starts)
@@ -532,7 +551,7 @@ def _by_shares(column: GuardedColumn, towards: Floats) -> Callable[[Floats, Ints
         # groups ascend, and all between the first and the last are here
         low, high = int(group[0]), int(group[-1]) + 1
         here, listed = np.arange(low, high), slice(starts[low], starts[high])
-        shares = np.tile(column.smoothed * public, (len(here), 1))
+        shares = column.smoothed * expected(slice(low, high))
         shares[np.repeat(here - low, np.diff(starts[low : high + 1])), code[listed]] += count[listed]
         total, part = shares.sum(axis=1, keepdims=True), towards[here][:, None]
         shares = np.where(total > 0, (1 - part) * shares / np.where(total > 0, total, 1) + part * public, public)

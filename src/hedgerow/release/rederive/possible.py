@@ -101,7 +101,7 @@ def _miscounted(
     width, off = column.n_values + 1, 0
     total = Bounds(*np.zeros((4, width)))
     unit_of = None if rows is None else recipe.units(column)[0][rows]
-    for units, chances in _chances_by_unit(column, sizes, np.minimum(again / AGAIN, 1.0)):
+    for units, chances in _chances_by_unit(recipe, column, np.minimum(again / AGAIN, 1.0)):
         wanted = chances * sizes[units][:, None]
         low, high = np.floor(wanted + 1e-9), np.ceil(wanted - 1e-9)
         part = wanted - low
@@ -117,19 +117,21 @@ def _miscounted(
     return off or int(_moved(recipe, column, total).wrong(counts, tests).max())
 
 
-def _chances_by_unit(column: GuardedColumn, sizes: Ints, towards: Floats) -> Iterator[tuple[slice, Floats]]:
+def _chances_by_unit(recipe: GuardRecipe, column: GuardedColumn, towards: Floats) -> Iterator[tuple[slice, Floats]]:
     """Yield units and the chance of each value in each of them; shape (units, n_values + 1)."""
-    people, n = np.asarray(column.people, np.float64), column.n_values
+    people, n, sizes = np.asarray(column.people, np.float64), column.n_values, recipe.units(column)[1]
+    expected = None if column.by_moments else recipe.expected(column)
     public = np.zeros(n + 1)
     public[: len(people)] = people / max(people.sum(), 1.0)
     public[n] += not people.any()  # of which no value is released
     for first in range(0, len(sizes), _UNITS):
         units = slice(first, min(first + _UNITS, len(sizes)))
         part = towards[units][:, None]
-        if column.by_moments:
+        if expected is None:
             yield units, _by_moments(column, sizes, units, part, public)
             continue
-        starts, shares = np.asarray(column.starts), np.tile(column.smoothed * public, (units.stop - first, 1))
+        starts, shares = np.asarray(column.starts), np.zeros((units.stop - first, n + 1))
+        shares[:, : len(people)] = column.smoothed * expected(units)
         listed = slice(starts[first], starts[units.stop])
         unit = np.repeat(np.arange(units.stop - first), np.diff(starts[first : units.stop + 1]))
         shares[unit, np.asarray(column.codes)[listed]] += np.asarray(column.counts)[listed]

@@ -1,0 +1,101 @@
+"""Derive a second time, plainly, the shares that people like those of each group have."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+
+from ...kernels import Floats, Ints
+from ...plan import Guard, GuardedColumn
+
+# the parts that a number is cut off at, the share of a heap, and the people of a value with a full feature
+_ENDS, _HEAP, _FULL = (0.005, 0.995), (0.05, 0.1), 100
+
+
+def expected_shares(
+    guard: Guard, column: GuardedColumn, codes: Mapping[str, Ints], labels: Ints
+) -> Callable[[slice], Floats]:
+    """Return a function from some groups to the shares of a column's codes that people like theirs have.
+
+    Parameters
+    ----------
+    guard : Guard
+    column : GuardedColumn
+        Its shares follow a rule.
+    codes : mapping of str to int64 array of shape (n_rows,)
+        Of the original.
+    labels : int64 array of shape (n_rows,)
+        The group of each row.
+
+    Returns
+    -------
+    callable
+        Its result has the shape (n_groups, n_codes), which for all groups may not fit memory.
+    """
+    people, sizes = np.asarray(column.people, np.float64), np.asarray(guard.sizes)
+    public, ruled = people / people.sum(), list(column.ruled)
+    coefficients = np.asarray(column.rule, np.float64).reshape(-1, len(ruled)) / 4096
+    quasi = [c for c in guard.columns if c.role == "quasi"]
+    features = [(rank, c.name, of_code) for c in quasi for rank, of_code in _features(c, guard.people)]
+    features.sort(key=lambda feature: feature[0])
+    powers = np.zeros((len(sizes), len(ruled) + 1))
+    powers[:, :-1] = coefficients[0]
+    for slope, (_, name, of_code) in zip(coefficients[1:], features, strict=False):
+        mean = np.bincount(labels, np.append(of_code, 0)[codes[name]], len(sizes)) / sizes / 32
+        powers[:, :-1] += np.outer(mean, slope)
+    classes = np.exp(powers - powers.max(axis=1)[:, None])
+    classes /= classes.sum(axis=1)[:, None]
+    class_of = np.full(len(public), len(ruled))
+    class_of[ruled] = np.arange(len(ruled))
+    whole = np.maximum(np.bincount(class_of, public, len(ruled) + 1), 2.0**-53)
+    ratio = np.rint(classes / whole * 2**30) / 2**30
+    return lambda groups: ratio[groups][:, class_of] * public
+
+
+def _features(column: GuardedColumn, least: int) -> list[tuple[int, Ints]]:
+    """Return the rank and the values of each feature of a column that is not 0 everywhere."""
+    people, n = np.asarray(column.people, np.float64), column.n_values
+    features: list[tuple[int, Ints]] = []
+    size = [min(max((p - least) / (max(_FULL, 2 * least) - least), 0.0), 1.0) for p in people.tolist()]
+    everybody = people.sum()
+    if column.kind in ("numeric", "date") and n > 2:
+        z = np.append(_scores(column.values[:n], people[:n]), np.zeros(len(people) - n))
+        features.append((0, z.astype(np.int64)))
+        heaps = sorted(range(n), key=lambda code: -people[code])[:3]
+        for code in [*heaps, *range(n, len(people))]:
+            share = people[code] / everybody
+            part = min(max((share - _HEAP[0]) / (_HEAP[1] - _HEAP[0]), 0.0), 1.0) * (share < 1 - _HEAP[0])
+            features.append((1, _one(code, people, size[code] * (part if code < n else 1.0))))
+        linear = (people * z**3).sum() / max((people * z**2).sum(), 1.0)
+        square = (z**2 - linear * z)[:n]
+        mean = (square * people[:n]).sum() / max(people[:n].sum(), 1.0)
+        spread = math.sqrt(((square - mean) ** 2 * people[:n]).sum() / max(people[:n].sum(), 1.0))
+        square = np.append(np.rint(32 * (square - mean) / (spread or 1.0)), np.zeros(len(people) - n))
+        features.append((2, square.astype(np.int64)))
+    else:
+        occurring = sorted((code for code in range(len(people)) if people[code]), key=lambda code: -people[code])
+        rank = int(len(occurring) > 2)
+        features += [(rank, _one(code, people, size[code])) for code in (occurring[:-1][:8] if rank else occurring[1:])]
+    return [(rank, of_code) for rank, of_code in features if of_code.any()]
+
+
+def _one(code: int, people: Floats, size: float) -> Ints:
+    """Return the standardised feature of having one code."""
+    share = people[code] / people.sum()
+    spread = math.sqrt(share * (1 - share)) or 1.0
+    has = np.arange(len(people)) == code
+    return np.rint(size * np.rint(32 * (has - share) / spread)).astype(np.int64)
+
+
+def _scores(values: Sequence[object], people: Floats) -> Floats:
+    """Return the standardised scores of numbers, cut off at both ends."""
+    numbers = np.array(values, np.float64)
+    reached = np.cumsum(people) / people.sum()
+    low, high = (numbers[min(int(np.searchsorted(reached, end)), len(numbers) - 1)] for end in _ENDS)
+    scale = 2.0 ** -math.frexp(max(abs(low), abs(high), 1e-300))[1]
+    cut = np.clip(numbers, low, high) * scale
+    mean = float((cut * people).sum() / people.sum())
+    spread = math.sqrt(float(((cut - mean) ** 2 * people).sum() / people.sum()))
+    return np.rint(32 * (cut - mean) / (spread or 1.0)) if spread / scale > 1e-300 else np.zeros(len(numbers))
