@@ -38,6 +38,8 @@ from hedgerow.kernels.even_draws import (
     swap_towards,
 )
 from hedgerow.key import Key
+from hedgerow.plan import Vector
+from hedgerow.plan.records import Contradiction
 from hedgerow.release.rederive import guard_recipe
 
 from . import reference
@@ -531,6 +533,31 @@ def test_few_people_in_two_columns_are_not_told() -> None:
         rows = hr.protect(table, schema, hr.Hedge(10, max_disclosure=0.5), random_state=seed).table
         shares.append((rows.ill[(rows.ward == "X") & (rows.sex == "f")] == "yes").mean())
     assert np.nanmean(shares) < 0.55
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_few_people_do_not_carry_what_only_they_have() -> None:
+    """All 20 people of a ward are ill, as 5% are elsewhere; rows that follow the table show nearly all of them."""
+    schema, shares = hr.Schema(quasi=["ward", "age"], sensitive=["ill"]), []
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        ward, ill = rng.choice(list("ABCDEFGH"), 3000), np.where(rng.random(3000) < 0.05, "yes", "no")
+        ward[:20], ill[:20] = "X", "yes"
+        table = pd.DataFrame({"ward": ward, "age": rng.integers(18, 90, 3000), "ill": ill})
+        rows = hr.protect(table, schema, hr.Hedge(10, max_disclosure=0.2), random_state=seed).table
+        shares.append((rows.ill[rows.ward == "X"] == "yes").mean())
+    assert np.nanmean(shares) < 0.7
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_only_the_column_that_breaks_a_promise_is_drawn_again() -> None:
+    guard = made(people(seed=0), hr.Hedge(5, max_disclosure=0.1)).plan.guard
+    assert guard is not None
+    again, place = np.asarray(guard.again), guard.times_drawn()
+    assert again[place["income"]].any()
+    assert not again[place["hours"]].any()
+    with pytest.raises(Contradiction, match="does not match its groups"):
+        replace(guard, again=Vector("i", [0] * (len(again) + 1))).check()
 
 
 def test_a_column_without_values_that_people_share_is_released_without_values() -> None:

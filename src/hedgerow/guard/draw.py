@@ -39,31 +39,35 @@ class Draws:
         self.starts = np.append(0, np.cumsum(self.sizes))
         self._sizes = {"sensitive": self.sizes, "quasi": np.asarray(guard.cells, np.int64)}
         self._samplers: dict[str, ByMoments | ByShares] = {
-            c.name: ByMoments(c, self._sizes[c.role]) if c.by_moments else ByShares(c, fitted.sums, self._sizes[c.role])
+            c.name: ByMoments(c, self._sizes[c.role])
+            if c.by_moments
+            else ByShares(c, fitted.shares.get(c.name), self._sizes[c.role])
             for c in guard.columns
             if not c.follows
         }
 
-    def items(self, role: str, groups: Ints, again: Ints) -> dict[str, Ints]:
+    def items(self, columns: Sequence[GuardedColumn], groups: Ints, again: Ints) -> dict[str, Ints]:
         """Return the codes of the items of some groups; those of a column that follows no other ascend.
 
         Parameters
         ----------
-        role : {"quasi", "sensitive"}
-            Of the columns; for "quasi" the groups are cells.
+        columns : sequence of GuardedColumn
+            Of one role; for quasi-identifiers the groups are cells.
         groups : int64 array
         again : int64 array of shape (n_groups,)
             How often each group was drawn before.
         """
+        if not columns:
+            return {}
         items_of: dict[str, Ints] = {}
-        every = self._sizes[role]
+        every = self._sizes[columns[0].role]
         sizes = every[groups]
         turn = again[groups] * len(every) + groups
         item = ranges((np.cumsum(every) - every)[groups], sizes)
         item += np.repeat(again[groups], sizes) * int(self.starts[-1])
         # caps are on what groups tell of sensitive columns: cells are never drawn again
         towards = np.minimum(again[groups] / AGAIN, 1.0)
-        for column in (c for c in self._guard.columns if c.role == role):
+        for column in columns:
             if column.follows:
                 words = words_of(item.astype(np.uint64), self._key, f"guard donor {column.name}")
                 items_of[column.name] = self._followed(column, items_of[column.follows], uniforms(words))
@@ -150,14 +154,19 @@ def key_of(key: Key, plan: Plan, guard: Guard) -> Key:
     return key.bound(dumps(replace(plan, guard=none, parameters={})))
 
 
-def groups_that_break(plan: Plan, groups: Groups, columns: Sequence[GuardedColumn], codes: Mapping[str, Ints]) -> Ints:
-    """Return the numbers of the groups whose sensitive columns, as readers see them, break a promise of the plan."""
+def groups_that_break(
+    plan: Plan, groups: Groups, columns: Sequence[GuardedColumn], codes: Mapping[str, Ints]
+) -> dict[str, Ints]:
+    """Return, for each sensitive column, the numbers of the groups that break a promise, as readers see the column."""
     promises = [p for p in map(from_promise, plan.promises) if isinstance(p, ColumnGuarantee)]
-    if not promises:
-        return np.zeros(0, np.int64)
-    sensitive = [as_column(c, codes[c.name]) for c in columns if c.role == "sensitive"]
-    classes = Classes.from_groups(groups, sensitive)
-    return np.flatnonzero(~np.all([promise.holds_in(classes) for promise in promises], axis=0))
+    broken: dict[str, Ints] = {}
+    for column in columns if promises else ():
+        if column.role == "sensitive":
+            classes = Classes.from_groups(groups, [as_column(column, codes[column.name])])
+            about = [replace(p, columns=None) for p in promises if column.name in (p.columns or [column.name])]
+            holds = np.all([np.ones(classes.n_groups, np.bool_), *(p.holds_in(classes) for p in about)], axis=0)
+            broken[column.name] = np.flatnonzero(~holds)
+    return broken
 
 
 def within_promises(draws: Draws, guard: Guard, plan: Plan) -> tuple[Guard, dict[str, Ints]]:
@@ -172,23 +181,29 @@ def within_promises(draws: Draws, guard: Guard, plan: Plan) -> tuple[Guard, dict
     InfeasibleError
         A group that is drawn from the whole table breaks a promise.
     """
-    again = np.asarray(guard.again, np.int64).copy()
-    every = np.arange(len(draws.sizes))
-    items = draws.items("quasi", np.arange(len(guard.cells)), np.zeros(len(guard.cells), np.int64))
-    items |= draws.items("sensitive", every, again)
-    labels = np.repeat(every, draws.sizes).astype(np.uint32)
-    groups = Groups(labels, draws.starts[:-1])
+    again, place, head = np.asarray(guard.again, np.int64).copy(), guard.times_drawn(), guard.bundles()
+    of_role = {role: [c for c in guard.columns if c.role == role] for role in ("quasi", "sensitive")}
+    every, whole = np.arange(len(draws.sizes)), np.zeros(max(len(draws.sizes), len(guard.cells)), np.int64)
+    items = draws.items(of_role["quasi"], np.arange(len(guard.cells)), whole)
+    items |= draws.items(of_role["sensitive"], every, whole)
+    groups = Groups(np.repeat(every, draws.sizes).astype(np.uint32), draws.starts[:-1])
     while True:
-        bad = groups_that_break(plan, groups, guard.columns, items)
-        if not len(bad):
+        bad: dict[int, Ints] = {}  # of columns that are drawn together, or of all
+        for name, numbers in groups_that_break(plan, groups, guard.columns, items).items():
+            first = place[head[name]].start
+            bad[first] = np.union1d(bad.get(first, numbers[:0]), numbers)
+        if not any(map(len, bad.values())):
             break
-        again[bad] += 1
+        for first, numbers in bad.items():
+            counted = again[first : first + len(every)]
+            counted[numbers] += 1
+            at = np.isin(groups.labels, numbers)
+            together = [c for c in of_role["sensitive"] if place[head[c.name]].start == first]
+            for name, codes_again in draws.items(together, numbers, counted).items():
+                items[name][at] = codes_again
         if again.max() > 2 * AGAIN:
             raise InfeasibleError(
                 "a group drawn from the whole table still breaks a promise about it",
                 hint="ask for larger groups (k), or for less",
             )
-        at = np.bincount(bad, minlength=len(every))[labels] > 0
-        for name, codes_again in draws.items("sensitive", bad, again).items():
-            items[name][at] = codes_again
     return replace(guard, again=as_vector(again)), items

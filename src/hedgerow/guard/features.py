@@ -14,10 +14,10 @@ from .moments import SCALE, scores_of
 # values of a number beyond these quantiles count as the quantile
 ENDS = (0.005, 0.995)
 # categories that have a feature of their own, the commonest ones, and values of a number that many people have
-CATEGORIES, HEAPS = 8, 3
+CATEGORIES, HEAPS = 40, 3
 # the part of the people who have a value from which on it is a heap, and the part that makes it one in full
 HEAP = (0.05, 0.10)
-# people from whom on a value has a feature in full: fewer have a smaller one, so that nobody decides whether it has one
+# people with a value from whom on its feature counts in full: with fewer it counts less, down to nothing at k people
 IN_FULL = 100
 
 
@@ -29,20 +29,23 @@ class Feature:
     ----------
     column : int
         The place of the column in the guard.
-    rank : int
-        0 for a number itself and for the one feature of two values; 1 for the feature of one value among others;
-        2 for the square of a number, less what the number itself says of it.
+    people : int
+        How many people have the value that it is of. A number, and what has two values, is of everybody; the square
+        of a number, less what the number itself says of it, counts as a value of a fifth of the people.
+    weight : float
+        1, or less if few people have that value: what it is for each code was multiplied by it.
     of_code : int64 array of shape (n_codes + 1,)
         In 32nds; the last, for what is withheld, is 0.
     """
 
     column: int
-    rank: int
+    people: int
+    weight: float
     of_code: Ints
 
 
 def features_of(columns: Sequence[GuardedColumn], people: int) -> list[Feature]:
-    """Return the features of columns, column after column, from how many people have each value.
+    """Return the features of columns, the most useful first, from how many people have each value.
 
     Parameters
     ----------
@@ -50,46 +53,37 @@ def features_of(columns: Sequence[GuardedColumn], people: int) -> list[Feature]:
     people : int
         Fewest people who share a released value: a value that no more have has no feature.
     """
-    features = []
-    for i, column in enumerate(columns):
-        for rank, values in _features(column, people):
-            of_code = np.append(values, 0)
-            if of_code.any():
-                features.append(Feature(i, rank, of_code))
-    return features
+    features = [feature for i, column in enumerate(columns) for feature in _features(i, column, people)]
+    return sorted((f for f in features if f.of_code.any()), key=lambda f: -f.people)
 
 
-def _features(column: GuardedColumn, people: int) -> Iterator[tuple[int, Ints]]:
-    """Yield the rank of each feature of a column, and what it is for each code."""
+def _features(place: int, column: GuardedColumn, people: int) -> Iterator[Feature]:
+    """Yield the features of the column in a place of the guard."""
     counts, n = np.asarray(column.people, np.int64), column.n_values
     total, in_full = int(counts.sum()), max(IN_FULL, 2 * people)
     weight = np.clip((counts - people) / (in_full - people), 0.0, 1.0)
     if column.kind in ("numeric", "date") and n > 2:
         z = scores_of(np.array(column.values[:n], np.float64), counts[:n], ENDS).of_run
         z = np.append(z, np.zeros(len(counts) - n, np.int64))
-        yield 0, z
-        share = counts / total
-        is_heap = np.clip((share - HEAP[0]) / (HEAP[1] - HEAP[0]), 0.0, 1.0) * (share < 1 - HEAP[0])
-        heaps = np.argsort(-counts[:n], kind="stable")[:HEAPS]
-        for code in [*heaps[is_heap[heaps] > 0], *range(n, len(counts))]:
-            size = weight[code] * (is_heap[code] if code < n else 1.0)
-            yield 1, _of_one_value(int(code), counts, float(size))
+        yield Feature(place, total, 1.0, np.append(z, 0))
         # sums of whole numbers, so that their order changes nothing
         linear = float(counts @ z**3) / max(float(counts @ z**2), 1.0)
-        yield 2, _standardised(np.where(np.arange(len(counts)) < n, z**2 - linear * z, np.nan), counts)
-        return
-    order = np.argsort(-counts, kind="stable")
-    order = order[: np.count_nonzero(counts)]
-    if len(order) == 2:
-        yield 0, _of_one_value(int(order[1]), counts, float(weight[order[1]]))
-    elif len(order) > 2:
-        for code in order[:-1][:CATEGORIES]:
-            yield 1, _of_one_value(int(code), counts, float(weight[code]))
-
-
-def _of_one_value(code: int, counts: Ints, size: float) -> Ints:
-    """Return the standardised feature of having one value, times `size`."""
-    return np.asarray(np.rint(size * _standardised(np.arange(len(counts)) == code, counts)), np.int64)
+        square = np.where(np.arange(len(counts)) < n, z**2 - linear * z, np.nan)
+        yield Feature(place, -(-total // 5), 1.0, np.append(_standardised(square, counts), 0))
+        share = counts / total
+        weight[:n] *= np.clip((share - HEAP[0]) / (HEAP[1] - HEAP[0]), 0.0, 1.0)[:n] * (share < 1 - HEAP[0])[:n]
+        order = [*np.argsort(-counts[:n], kind="stable")[:HEAPS], *range(n, len(counts))]
+    else:
+        order = np.argsort(-counts, kind="stable")[: np.count_nonzero(counts)].tolist()
+        if len(order) == 2:
+            order = order[1:]
+        elif order and weight[order[-1]] == 1:  # moments of the others say it, and of few people they must not
+            order = order[:-1]
+        order = order[:CATEGORIES]
+    for code in order:
+        of_code = np.rint(weight[code] * _standardised(np.arange(len(counts)) == code, counts)).astype(np.int64)
+        of = total if len(order) == 1 else int(counts[code])
+        yield Feature(place, of, float(weight[code]), np.append(of_code, 0))
 
 
 def _standardised(values: Floats, counts: Ints) -> Ints:

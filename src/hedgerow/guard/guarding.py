@@ -20,7 +20,7 @@ from .code import coded, persons_of
 from .draw import Draws, groups_that_break, key_of, within_promises
 from .rows import as_released, assigned_to_rows, decoded_cells, group_numbers, unguarded_columns
 from .rule import FittedGuard, fit_guard
-from .swap import near_table, possible, rare_pairs, without_impossible
+from .swap import near_table, possible, rare_pairs, wanted_moments, without_impossible
 
 # people who share a released value where the plan promises no k
 FEWEST = 10
@@ -98,7 +98,7 @@ def _released_as_runs(
     columns = [coded(table, schema, name, people, person) for name in names]
     records, codes = tuple(c.record for c in columns), {c.record.name: c.visible for c in columns}
     withheld = [c.name for c in records if not c.n_values]
-    if withheld and len(groups_that_break(plan, groups, records, codes)):
+    if withheld and any(map(len, groups_that_break(plan, groups, records, codes).values())):
         raise InfeasibleError(
             f"a promise about {', '.join(withheld)} cannot be kept, because all of its values are withheld",
             hint="no value has enough people: join values, or lower guard_people (--guard-people)",
@@ -113,9 +113,11 @@ def redrawn(fitted: FittedGuard, plan: Plan, key: Key) -> tuple[Guard, dict[str,
     guard, items = within_promises(draws, fitted.guard, plan)
     if not guard.rows:
         return guard, draws.reordered(items)
+    wanted = wanted_moments(guard, key)
+    guard = replace(guard, moments=len(wanted.pairs))
     rare = rare_pairs(guard, fitted.codes)
     items = draws.reordered(possible(guard, items, rare))
-    guard, items = near_table(guard, items, fitted.codes, key)
+    items = near_table(guard, items, fitted.codes, wanted, key)
     items, n_impossible = without_impossible(guard, items, rare)
     return replace(guard, impossible=n_impossible), items
 

@@ -55,7 +55,7 @@ def scores_of(values: Floats, people: Ints, clipped_at: tuple[float, float] = CL
     spread = float(np.sqrt(np.average((clipped - centre) ** 2, weights=people)))
     scores = np.rint((clipped - centre) / (spread or 1.0) * SCALE).astype(np.int64)
     centre, spread = float(np.ldexp(centre, power)), float(np.ldexp(spread, power))
-    if spread / STEPS == 0:  # equal values, and the numbers next to 0
+    if low == high or spread / STEPS == 0:  # equal values, and the numbers next to 0
         return RunScores(np.zeros(len(values), np.int64), centre, 0.0, 0.0)
     return RunScores(scores, centre, spread, one_two_five(spread / STEPS))
 

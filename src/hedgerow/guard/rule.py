@@ -22,15 +22,13 @@ from ..plan.records import REDRAW
 from ..schema import Schema
 from .code import CodedColumn, as_vector, coded, persons_of, sorted_categories
 from .features import features_of
-from .logit import COEFFICIENTS, Rule, fit_rule
+from .logit import COEFFICIENTS, FeatureRows, Rule, fit_rule
 from .moments import SCALE, SHRINK, group_tilts, scores_of, tilted
 
 # whole numbers of at most so many values are codes or counts: they are drawn by shares
 FEW = 25
 # people of the whole table who are added to the shares of each group, and people like its own where rows are drawn
 SMOOTHED, ALIKE = 5, 20
-# people whose rows a rule is fitted on, about, in large tables
-FITTED = 5_000
 # people with a value from whom on its share follows a rule; up to twice as many are asked for, as the key decides
 RULED = 50
 # columns whose rank correlation inside groups is above this are drawn together
@@ -65,14 +63,14 @@ class FittedGuard:
         By column that follows another.
     codes : mapping of str to int64 array of shape (n_rows,)
         By column, the codes of the table's rows; -1 for a category that is withheld.
-    sums : int64 array of shape (n_groups, n_features)
-        Of the features of each group's quasi-identifiers; none if these are not drawn.
+    shares : mapping of str to float64 array of shape (n_groups, n_classes)
+        By column with a rule, the mean shares that its rule gives the people of each group.
     """
 
     guard: Guard
     donors: Mapping[str, Donors]
     codes: Mapping[str, Ints]
-    sums: Ints
+    shares: Mapping[str, Floats]
 
 
 def fit_guard(
@@ -103,13 +101,8 @@ def fit_guard(
     labels, sizes = groups.labels.astype(np.int64), groups.sizes
     within = _correlation_within(columns, labels, sizes)
     quasi = [c for c in columns if c.record.role == "quasi"]
-    features = sorted(features_of([c.record for c in quasi], people), key=lambda f: f.rank)[:COEFFICIENTS]
-    # whole groups, spread over the table
-    fitted = np.flatnonzero(labels % -(-len(labels) // FITTED) == 0)
-    sums, of_fitted = (np.empty((n, len(features)), np.int64) for n in (len(sizes), len(fitted)))
-    for i, f in enumerate(features):  # sums of whole numbers, so the order of the rows changes nothing
-        of_row = f.of_code[quasi[f.column].codes]
-        sums[:, i], of_fitted[:, i] = np.bincount(labels, of_row, len(sizes)), of_row[fitted]
+    features = features_of([c.record for c in quasi], people)[:COEFFICIENTS]
+    rows = FeatureRows(features, [c.codes for c in quasi])
     records, donors, heads = [], dict[str, Donors](), []
     for i, column in enumerate(columns):
         record = column.record
@@ -119,18 +112,20 @@ def fit_guard(
         if leader is None:
             heads.append(i)
             record = _with_draws(column, groups_of[record.role])
-            records.append(_with_rule(record, of_fitted, column.codes[fitted], key))
+            records.append(_with_rule(record, rows, column.codes, key))
         else:
             records.append(replace(record, follows=columns[leader].record.name))
             donors[record.name] = _donors(columns[leader], column)
     lower = np.rint(100 * within[np.ix_(heads, heads)]).astype(np.int64)[np.tril_indices(len(heads))]
     weight = schema.hidden_weight
+    again = np.zeros(len(sizes) * max(1, in_rows * sum(columns[i].record.role == "sensitive" for i in heads)), np.int64)
     guard = Guard(
-        REDRAW, people, tuple(records), as_vector(sizes), as_vector(np.zeros_like(sizes)), as_vector(lower),
+        REDRAW, people, tuple(records), as_vector(sizes), as_vector(again), as_vector(lower),
         cells=as_vector(groups_of["quasi"].sizes if in_rows else sizes[:0]),
         weights=Vector("d", [] if weight is None else mean_weights(check_weights(table, weight), labels, sizes)),
     )  # fmt: skip
-    return FittedGuard(guard, donors, {c.record.name: c.codes for c in columns}, sums)
+    shares = {r.name: Rule.from_column(r).shares(rows, labels, sizes) for r in records if r.ruled}
+    return FittedGuard(guard, donors, {c.record.name: c.codes for c in columns}, shares)
 
 
 def _donors(leader: CodedColumn, column: CodedColumn) -> Donors:
@@ -199,13 +194,13 @@ def _with_draws(column: CodedColumn, groups: Groups) -> GuardedColumn:
     )  # fmt: skip
 
 
-def _with_rule(record: GuardedColumn, features: Ints, codes: Ints, key: Key) -> GuardedColumn:
+def _with_rule(record: GuardedColumn, rows: FeatureRows, codes: Ints, key: Key) -> GuardedColumn:
     """Return the record of a sensitive column with the rule that its shares are smoothed towards, if it has one."""
     if record.by_moments or record.role != "sensitive":
         return record
     people = np.asarray(record.people, np.int64)
     words = words_of(np.arange(len(people), dtype=np.uint64), key, f"guard rule {record.name}")
-    rule = fit_rule(features, codes, people, RULED * (1 + uniforms(words)))
+    rule = fit_rule(rows, codes, people, RULED * (1 + uniforms(words)))
     if rule is None:
         return record
     values, coefficients = as_vector(rule.values), as_vector(rule.coefficients.ravel())
@@ -248,15 +243,14 @@ class ByMoments:
 class ByShares:
     """A column whose groups have their own shares of its values, smoothed by those of people like theirs."""
 
-    def __init__(self, column: GuardedColumn, sums: Ints, sizes: Ints) -> None:
+    def __init__(self, column: GuardedColumn, shares: Floats | None, sizes: Ints) -> None:
         people = np.asarray(column.people, np.float64)
         public, self._smoothed = people / max(people.sum(), 1.0), float(column.smoothed)
         self._shares = Shares(*(np.asarray(part, np.int64) for part in (column.starts, column.codes, column.counts)))
         self._expected = Expected(public, np.zeros(len(people), np.int64), np.ones((len(sizes), 1)))
-        if column.ruled:
-            rule = Rule.from_column(column)
-            class_of = rule.class_of(len(people))
-            ratio = rule.shares(sums, sizes) / np.maximum(np.bincount(class_of, public, len(rule.values) + 1), 2.0**-53)
+        if shares is not None:
+            class_of = Rule.from_column(column).class_of(len(people))
+            ratio = shares / np.maximum(np.bincount(class_of, public, shares.shape[1]), 2.0**-53)
             # processors differ in the last digits
             self._expected = Expected(public, class_of, np.rint(ratio * 2.0**30) / 2.0**30)
 

@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import combinations
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 from ..backends.randomize import normal, words_of
-from ..kernels.even_draws import MOMENT, PARTNER, SIDE, Moments, add_products, swap_impossible, swap_towards
+from ..columns.arrays import slices
+from ..kernels.even_draws import MOMENT, PARTNER, SIDE, Moments, swap_impossible, swap_towards
 from ..key import Key
 from ..measures import Ints
 from ..plan import Guard, GuardedColumn
 from .features import Feature, features_of
 from .moments import SCALE
+from .rule import uniforms
 
-# people who should have a pair of values that hardly anybody has
-EXPECTED = 50
+# people who should have a pair of values that hardly anybody has, by the version of the plan
+EXPECTED = {1: 10, 2: 50}
 # people for each moment that drawn rows are brought near to, at least; moments, and features of these, at most
 PER_MOMENT, MOST, FEATURES = 20, 5_000, 400
-# by how many ranks moments of quasi-identifiers alone stand behind those with a sensitive column
+# by how many places moments of quasi-identifiers alone stand behind those with a sensitive column
 BEHIND = 3
 # standard errors within which a moment stays as it was drawn, and people whose products what is wanted is moved by
 SLACK, NOISE = 0.1, 8
@@ -29,8 +31,8 @@ SLACK, NOISE = 0.1, 8
 TURNS, COMPARED = (2, 24), 40_000_000
 # rows of its group that each row with a rare pair is held against in a turn
 LOOKED = 1_000
-# features of rows lie between these, so that two bytes hold them
-LARGEST = 2**15 - 1
+# features of rows lie between these, so that products of millions of them do not overflow
+LARGEST = 2**12 - 1
 # how rare a pair of bins is: too few people have it, or nobody
 HARDLY_ANYBODY, NOBODY = 1, 2
 
@@ -63,6 +65,22 @@ class RarePairs:
         return self.rarity[two, one].T if (two, one) in self.rarity else self.rarity.get((one, two))
 
 
+@dataclass(frozen=True)
+class WantedMoments:
+    """Features, and the pairs of them whose products are summed, the most useful first.
+
+    Parameters
+    ----------
+    features : list of Feature
+        Unit after unit.
+    pairs : int64 array of shape (n_moments, 2)
+        Places in `features`, of different units.
+    """
+
+    features: Sequence[Feature]
+    pairs: Ints
+
+
 def rare_pairs(guard: Guard, codes: Mapping[str, Ints]) -> RarePairs:
     """Return the bin of each code of each column, and which pairs of bins hardly anybody has.
 
@@ -80,7 +98,7 @@ def rare_pairs(guard: Guard, codes: Mapping[str, Ints]) -> RarePairs:
             n_a, n_b = (int(bins[c.name].max(initial=0)) + 1 for c in (a, b))
             counted = _pair_counts(rows[a.name], rows[b.name], n_a * n_b, n_b).reshape(n_a, n_b)
             expected = np.outer(counted.sum(axis=1), counted.sum(axis=0)) / max(int(counted.sum()), 1)
-            few = (counted < guard.people) & (expected >= EXPECTED) & (10 * counted <= expected)
+            few = (counted < guard.people) & (expected >= EXPECTED[guard.version]) & (10 * counted <= expected)
             if few.any():
                 rarity[a.name, b.name] = (few * np.where(counted, HARDLY_ANYBODY, NOBODY)).astype(np.uint8)
     return RarePairs(bins, rarity)
@@ -133,30 +151,54 @@ def possible(guard: Guard, items: Mapping[str, Ints], rare: RarePairs) -> dict[s
     return moved
 
 
-def near_table(
-    guard: Guard, items: Mapping[str, Ints], codes: Mapping[str, Ints], key: Key
-) -> tuple[Guard, dict[str, Ints]]:
-    """Swap values inside groups until the moments of the rows are about those of the table.
+def wanted_moments(guard: Guard, key: Key) -> WantedMoments:
+    """Return the moments that rows are brought near to, the most useful ones of a table of this size.
 
-    What is wanted is moved by chance as far as the products of `NOISE` people go, so that whoever knows all people but
-    one does not find the last. Return the guard, which counts the moments, and the codes of the items.
+    Numbers with sensitive numbers come first. What a tenth of the people have stands a place behind, what a hundredth
+    have two; the key at most doubles these people, so that one person more moves nothing for certain.
     """
     unit, n = _bundles(guard), int(np.asarray(guard.sizes).sum())
     features = features_of(guard.columns, guard.people)
     # of hundreds of columns not all, sensitive ones and numbers first
-    features.sort(key=lambda f: (guard.columns[f.column].role == "quasi", f.rank))
+    features.sort(key=lambda f: guard.columns[f.column].role == "quasi")
     features = sorted(features[:FEATURES], key=lambda f: int(unit[f.column]))
-    first, second = _moments(guard, features, unit)[: min(n // PER_MOMENT, MOST)].T
-    if not len(first):
-        return guard, dict(items)
+    uniform = uniforms(words_of(np.arange(len(features), dtype=np.uint64), key, "guard features"))
+    place = np.log10(np.maximum(1, n / (np.array([f.people for f in features]) * (1 + uniform))))
+    of = np.array([unit[f.column] for f in features], np.int64)
+    is_quasi = ~np.isin(of, unit[[c.role == "sensitive" for c in guard.columns]])
+    pairs = np.stack(np.triu_indices(len(features), 1), axis=1)
+    one, two = pairs[of[pairs[:, 0]] != of[pairs[:, 1]]].T
+    order = np.argsort(place[one] + place[two] + BEHIND * (is_quasi[one] & is_quasi[two]), kind="stable")
+    chosen = np.stack([one, two], axis=1)[order[: min(n // PER_MOMENT, MOST)]]
+    used = np.unique(chosen)
+    return WantedMoments([features[i] for i in used], np.searchsorted(used, chosen))
+
+
+def near_table(
+    guard: Guard, items: Mapping[str, Ints], codes: Mapping[str, Ints], wanted: WantedMoments, key: Key
+) -> dict[str, Ints]:
+    """Swap values inside groups until the moments of the rows are about those of the table; return the moved codes.
+
+    What is wanted is moved by chance as far as the products of `NOISE` people go, so that whoever knows all people but
+    one does not find the last. Of a value that few people have it is partly what a random order in groups would give.
+    """
+    if not len(wanted.pairs):
+        return dict(items)
+    unit, sizes, n = _bundles(guard), np.asarray(guard.sizes, np.int64), sum(guard.sizes)
+    features, (first, second) = wanted.features, wanted.pairs.T
+    of_table = _products(_in_rows(guard, features, codes))[first, second]
     in_rows = _in_rows(guard, features, items)
-    excess = np.zeros((len(features), len(features)), np.int64)
-    add_products(_in_rows(guard, features, codes), excess)
-    excess *= -1
-    add_products(in_rows, excess)
+    of_items = _products(in_rows)[first, second]
+    weight = np.min(np.array([f.weight for f in features])[wanted.pairs], axis=1)
+    few = np.flatnonzero(weight < 1)
+    starts = np.cumsum(sizes) - sizes
+    sums = {f: np.add.reduceat(in_rows[:, f], starts, dtype=np.int64) for f in np.unique(wanted.pairs[few])}
+    for m in few:  # what few people have is partly as the groups alone would have it
+        alone = int((sums[first[m]] * sums[second[m]] // sizes).sum())
+        of_table[m] = round(weight[m] * int(of_table[m]) + (1 - weight[m]) * alone)
     noise = normal(words_of(np.arange(len(first), dtype=np.uint64), key, "guard moments")).clip(-3, 3)
     off = np.zeros(len(first), MOMENT)
-    off["excess"] = excess[first, second] - np.rint(NOISE * SCALE**2 * noise).astype(np.int64)
+    off["excess"] = of_items - of_table - np.rint(NOISE * SCALE**2 * noise).astype(np.int64)
     off["slack"] = int(SLACK * np.sqrt(n) * SCALE**2)
     either, other = np.append(first, second), np.append(second, first)
     order = np.argsort(either, kind="stable")
@@ -166,25 +208,8 @@ def near_table(
     starts = np.searchsorted(either[order], np.arange(len(features) + 1))
     place = np.tile(np.arange(n), (int(unit.max()) + 1, 1))
     turns = int(np.clip(COMPARED // place.size, *TURNS))
-    swap_towards(np.asarray(guard.sizes, np.int64), place, Moments(in_rows, begin, partners, starts, off), turns)
-    moved = {c.name: items[c.name][place[u]] for c, u in zip(guard.columns, unit, strict=True)}
-    return replace(guard, moments=len(first)), moved
-
-
-def _moments(guard: Guard, features: Sequence[Feature], unit: Ints) -> Ints:
-    """Return the pairs of features whose products are summed, the most useful first; shape (n_pairs, 2).
-
-    The table decides little of their order: numbers with sensitive numbers, then with single values, then with squares,
-    and behind each of these what has no sensitive column.
-    """
-    columns = [[c for c, u in zip(guard.columns, unit, strict=True) if u == unit[f.column]] for f in features]
-    is_sensitive = [any(c.role == "sensitive" for c in bundle) for bundle in columns]
-    pairs = [
-        (a.rank + b.rank + BEHIND * (not is_sensitive[i] and not is_sensitive[j]), i, j)
-        for (i, a), (j, b) in combinations(enumerate(features), 2)
-        if unit[a.column] != unit[b.column]
-    ]
-    return np.array([pair[1:] for pair in sorted(pairs)], np.int64).reshape(-1, 2)
+    swap_towards(sizes, place, Moments(in_rows, begin, partners, starts, off), turns)
+    return {c.name: items[c.name][place[u]] for c, u in zip(guard.columns, unit, strict=True)}
 
 
 def _in_rows(guard: Guard, features: Sequence[Feature], codes: Mapping[str, Ints]) -> NDArray[np.int16]:
@@ -193,6 +218,15 @@ def _in_rows(guard: Guard, features: Sequence[Feature], codes: Mapping[str, Ints
     for i, feature in enumerate(features):
         of_row[:, i] = feature.of_code.clip(-LARGEST, LARGEST)[codes[guard.columns[feature.column].name]]
     return of_row
+
+
+def _products(rows: NDArray[np.int16]) -> Ints:
+    """Return the sums over rows of the products of any two features; shape (n_features, n_features)."""
+    sums = np.zeros((rows.shape[1],) * 2, np.int64)
+    with threadpool_limits(1):  # threads of small products wait for each other
+        for block in slices(len(rows), 1 << 16):
+            sums += np.asarray(rows[block].T.astype(np.float64) @ rows[block], np.int64)  # exact in doubles
+    return sums
 
 
 def without_impossible(guard: Guard, items: Mapping[str, Ints], rare: RarePairs) -> tuple[dict[str, Ints], int]:
@@ -222,11 +256,9 @@ def without_impossible(guard: Guard, items: Mapping[str, Ints], rare: RarePairs)
 
 def _bundles(guard: Guard) -> Ints:
     """Return the number of each column's bundle, whose columns move together."""
-    leader = {c.name: c.follows or c.name for c in guard.columns}
-    for _ in leader:  # a leader may follow another
-        leader = {name: leader[first] for name, first in leader.items()}
-    number = {first: i for i, first in enumerate(dict.fromkeys(leader.values()))}
-    return np.array([number[first] for first in leader.values()], np.int64)
+    head = guard.bundles().values()
+    number = {first: i for i, first in enumerate(dict.fromkeys(head))}
+    return np.array([number[first] for first in head], np.int64)
 
 
 def bins_of(column: GuardedColumn, parts: int = 20) -> Ints:

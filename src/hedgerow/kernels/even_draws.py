@@ -335,7 +335,7 @@ def _swap(u: int, a: int, b: int, keep: bool, moments: Moments) -> int:
             continue
         for i in range(starts[f], starts[f + 1]):
             partner = partners[i]
-            moved = further * (features[a, partner.feature] - features[b, partner.feature])
+            moved = further * (np.int64(features[a, partner.feature]) - features[b, partner.feature])
             if moved == 0:
                 continue
             moment = off[partner.moment]
@@ -349,25 +349,6 @@ def _swap(u: int, a: int, b: int, keep: bool, moments: Moments) -> int:
         for f in range(begin[u], begin[u + 1]):
             features[a, f], features[b, f] = features[b, f], features[a, f]
     return change
-
-
-@checked
-def add_products(features: NDArray[Any], sums: Ints) -> None:
-    """Add to `sums` the sum over rows of the products of any two features; they are whole numbers.
-
-    Parameters
-    ----------
-    features : int array of shape (n_rows, n_features)
-    sums : int64 array of shape (n_features, n_features)
-        The half below the diagonal is left.
-    """
-    n_features = features.shape[1]
-    for row in range(features.shape[0]):
-        for i in range(n_features):
-            value = np.int64(features[row, i])
-            if value:
-                for j in range(i, n_features):
-                    sums[i, j] += value * features[row, j]
 
 
 @checked

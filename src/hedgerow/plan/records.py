@@ -18,7 +18,7 @@ from ..schema import KINDS, READING, ROLES
 from ..validation import PATH, TEXT, takes
 from .fields import PRIVATE, Discreet, Vector, plain, public_fields, read, texts
 
-# version 2 is of rows that are drawn by rules and moments of the whole table; all other plans are as they were
+# version 2 is of rows that are drawn by rules and moments of the whole table
 VERSIONS = (1, 2)
 
 
@@ -293,7 +293,7 @@ class GuardedColumn(PlanColumn):
     ruled : Vector of int
         The codes whose shares follow a rule of the whole table; all others are one class. Empty without a rule.
     rule : Vector of int
-        The coefficients of that rule, a multinomial logit on the features of a group's quasi-identifiers, in 4096ths:
+        The coefficients of that rule, a multinomial logit on the features of people's quasi-identifiers, in 4096ths:
         the constants of all ruled codes, then their slopes, feature after feature.
     follows : str
         The column that this one is drawn from, where both belong together; empty if none.
@@ -355,10 +355,12 @@ class GuardedColumn(PlanColumn):
         ):
             raise Contradiction("the moments of a guarded number do not match its runs or groups")
         n_ruled = len(self.ruled)
-        if (n_ruled > 0) != (len(self.rule) > 0) or len(self.rule) % max(n_ruled, 1) or len(self.rule) == n_ruled > 0:
+        if (
+            (n_ruled > 0) != (len(self.rule) > n_ruled)
+            or len(self.rule) % max(n_ruled, 1)
+            or not all(0 <= code < len(self.values) for code in self.ruled)
+        ):
             raise Contradiction("the rule of a guarded column does not match the values that it is of")
-        if not all(0 <= code < len(self.values) for code in self.ruled):
-            raise Contradiction("the rule of a guarded column is of values that it has not")
         if len(self.starts) and (
             self.starts[-1] != len(self.codes)
             or len(self.codes) != len(self.counts)
@@ -388,7 +390,8 @@ class Guard(Discreet):
         they are not hidden.
     again : Vector of int
         How often each group was drawn again because it was above a cap: each time a further part,
-        1 / `AGAIN`, is drawn from the whole table.
+        1 / `AGAIN`, is drawn from the whole table. For all sensitive columns, or for each that follows no other,
+        column after column.
     correlation : Vector of int
         The rank correlations within groups of the columns that follow no other, in hundredths:
         the lower triangle of their matrix, row by row.
@@ -414,6 +417,24 @@ class Guard(Discreet):
         """Return whether quasi-identifiers are drawn too; then rows with equal cells are not a group."""
         return any(column.role == "quasi" for column in self.columns)
 
+    @property
+    def version(self) -> int:
+        """Return 2 if rows are drawn by rules or moments of the table, or columns again by themselves, else 1."""
+        again = len(self.again) > len(self.sizes)
+        return 2 if again or self.moments or any(len(column.ruled) for column in self.columns) else 1
+
+    def bundles(self) -> dict[str, str]:
+        """Return, for each column, the one that follows no other and that it is drawn with."""
+        head: dict[str, str] = {}
+        for column in self.columns:  # whom others follow come before them
+            head[column.name] = head[column.follows] if column.follows else column.name
+        return head
+
+    def times_drawn(self) -> dict[str, slice]:
+        """Return, for each sensitive column that follows no other, where `again` counts its groups."""
+        n, heads = len(self.sizes), [c.name for c in self.columns if c.role == "sensitive" and not c.follows]
+        return {name: slice(i * n, i * n + n) if len(self.again) > n else slice(0, n) for i, name in enumerate(heads)}
+
     def relations(self) -> Mapping[str, str]:
         """Return, for each guarded column, how its released cells relate to the original ones."""
         return dict.fromkeys((c.name for c in self.columns), MAPPED if self.form == RUNS else RANDOM)
@@ -424,7 +445,8 @@ class Guard(Discreet):
             raise Contradiction("the guard is of an unknown form")
         heads = sum(not column.follows for column in self.columns)
         if self.form == REDRAW and (
-            len(self.again) != len(self.sizes) or len(self.correlation) != heads * (heads + 1) // 2
+            len(self.again) not in (len(self.sizes), len(self.sizes) * len(self.times_drawn()))
+            or len(self.correlation) != heads * (heads + 1) // 2
         ):
             raise Contradiction("the guard does not match its groups or columns")
         if len(self.weights) not in (0, len(self.sizes)):
@@ -515,8 +537,7 @@ class Plan:
     @property
     def version(self) -> int:
         """Return the version of the plan's JSON: 2 where rows are drawn by rules and moments of the whole table."""
-        guard = self.guard
-        return 2 if guard and (guard.moments or any(len(column.ruled) for column in guard.columns)) else 1
+        return self.guard.version if self.guard else 1
 
     @property
     def in_rows(self) -> bool:

@@ -12,6 +12,8 @@ from ...plan import Guard, GuardedColumn
 
 # the parts that a number is cut off at, the share of a heap, and the people of a value with a full feature
 _ENDS, _HEAP, _FULL = (0.005, 0.995), (0.05, 0.1), 100
+# rows that are read at once
+_AT_ONCE = 1 << 16
 
 
 def expected_shares(
@@ -38,15 +40,19 @@ def expected_shares(
     public, ruled = people / people.sum(), list(column.ruled)
     coefficients = np.asarray(column.rule, np.float64).reshape(-1, len(ruled)) / 4096
     quasi = [c for c in guard.columns if c.role == "quasi"]
-    features = [(rank, c.name, of_code) for c in quasi for rank, of_code in _features(c, guard.people)]
-    features.sort(key=lambda feature: feature[0])
-    powers = np.zeros((len(sizes), len(ruled) + 1))
-    powers[:, :-1] = coefficients[0]
-    for slope, (_, name, of_code) in zip(coefficients[1:], features, strict=False):
-        mean = np.bincount(labels, np.append(of_code, 0)[codes[name]], len(sizes)) / sizes / 32
-        powers[:, :-1] += np.outer(mean, slope)
-    classes = np.exp(powers - powers.max(axis=1)[:, None])
-    classes /= classes.sum(axis=1)[:, None]
+    features = [(of, c.name, of_code) for c in quasi for of, of_code in _features(c, guard.people)]
+    features.sort(key=lambda feature: -feature[0])
+    classes = np.zeros((len(sizes), len(ruled) + 1))
+    for start in range(0, len(labels), _AT_ONCE):
+        rows = slice(start, start + _AT_ONCE)
+        powers = np.zeros((len(labels[rows]), len(ruled) + 1))
+        powers[:, :-1] = coefficients[0]
+        for slope, (_, name, of_code) in zip(coefficients[1:], features, strict=False):
+            powers[:, :-1] += np.outer(np.append(of_code, 0)[codes[name][rows]] / 32, slope)
+        shares = np.exp(powers - powers.max(axis=1)[:, None])
+        # in whole numbers of 2^-20, whose sums are exact
+        np.add.at(classes, labels[rows], np.rint(shares / shares.sum(axis=1)[:, None] * 2**20))
+    classes /= sizes[:, None] * 2.0**20
     class_of = np.full(len(public), len(ruled))
     class_of[ruled] = np.arange(len(ruled))
     whole = np.maximum(np.bincount(class_of, public, len(ruled) + 1), 2.0**-53)
@@ -54,31 +60,34 @@ def expected_shares(
     return lambda groups: ratio[groups][:, class_of] * public
 
 
-def _features(column: GuardedColumn, least: int) -> list[tuple[int, Ints]]:
-    """Return the rank and the values of each feature of a column that is not 0 everywhere."""
+def _features(column: GuardedColumn, least: int) -> list[tuple[float, Ints]]:
+    """Return the people and the values of each feature of a column that is not 0 everywhere."""
     people, n = np.asarray(column.people, np.float64), column.n_values
-    features: list[tuple[int, Ints]] = []
+    features: list[tuple[float, Ints]] = []
     size = [min(max((p - least) / (max(_FULL, 2 * least) - least), 0.0), 1.0) for p in people.tolist()]
     everybody = people.sum()
     if column.kind in ("numeric", "date") and n > 2:
         z = np.append(_scores(column.values[:n], people[:n]), np.zeros(len(people) - n))
-        features.append((0, z.astype(np.int64)))
-        heaps = sorted(range(n), key=lambda code: -people[code])[:3]
-        for code in [*heaps, *range(n, len(people))]:
-            share = people[code] / everybody
-            part = min(max((share - _HEAP[0]) / (_HEAP[1] - _HEAP[0]), 0.0), 1.0) * (share < 1 - _HEAP[0])
-            features.append((1, _one(code, people, size[code] * (part if code < n else 1.0))))
+        features.append((everybody, z.astype(np.int64)))
         linear = (people * z**3).sum() / max((people * z**2).sum(), 1.0)
         square = (z**2 - linear * z)[:n]
         mean = (square * people[:n]).sum() / max(people[:n].sum(), 1.0)
         spread = math.sqrt(((square - mean) ** 2 * people[:n]).sum() / max(people[:n].sum(), 1.0))
         square = np.append(np.rint(32 * (square - mean) / (spread or 1.0)), np.zeros(len(people) - n))
-        features.append((2, square.astype(np.int64)))
+        features.append((math.ceil(everybody / 5), square.astype(np.int64)))
+        heaps = sorted(range(n), key=lambda code: -people[code])[:3]
+        for code in [*heaps, *range(n, len(people))]:
+            share = people[code] / everybody
+            part = min(max((share - _HEAP[0]) / (_HEAP[1] - _HEAP[0]), 0.0), 1.0) * (share < 1 - _HEAP[0])
+            features.append((people[code], _one(code, people, size[code] * (part if code < n else 1.0))))
     else:
         occurring = sorted((code for code in range(len(people)) if people[code]), key=lambda code: -people[code])
-        rank = int(len(occurring) > 2)
-        features += [(rank, _one(code, people, size[code])) for code in (occurring[:-1][:8] if rank else occurring[1:])]
-    return [(rank, of_code) for rank, of_code in features if of_code.any()]
+        if len(occurring) == 2:
+            features.append((everybody, _one(occurring[1], people, size[occurring[1]])))
+        else:
+            values = occurring[:-1] if occurring and size[occurring[-1]] == 1 else occurring
+            features += [(people[code], _one(code, people, size[code])) for code in values[:40]]
+    return [feature for feature in features if feature[1].any()]
 
 
 def _one(code: int, people: Floats, size: float) -> Ints:
@@ -98,4 +107,4 @@ def _scores(values: Sequence[object], people: Floats) -> Floats:
     cut = np.clip(numbers, low, high) * scale
     mean = float((cut * people).sum() / people.sum())
     spread = math.sqrt(float(((cut - mean) ** 2 * people).sum() / people.sum()))
-    return np.rint(32 * (cut - mean) / (spread or 1.0)) if spread / scale > 1e-300 else np.zeros(len(numbers))
+    return np.rint(32 * (cut - mean) / spread) if low < high and spread / scale / 8 > 0 else np.zeros(len(numbers))

@@ -278,7 +278,7 @@ class GuardRecipe:
         for column in guard.columns:
             sizes = self.units(column)[1]
             # cells of quasi-identifiers are never drawn again
-            again = np.asarray(guard.again, np.int64) if column.role == "sensitive" else np.zeros_like(sizes)
+            again = self.times_drawn(column)
             unit = np.repeat(np.arange(len(sizes)), sizes)
             if column.follows:
                 uniform = _uniforms(np.arange(n) + again[unit] * n, key, f"guard donor {column.name}")
@@ -295,6 +295,13 @@ class GuardRecipe:
             items[column.name] = np.concatenate([read(place[at], unit[at]) for at in slices(n, _BLOCK)])
         # of rows the values of each group are compared, whatever their order
         return self._possible(items) if guard.rows else self._reordered(items, np.sort(self.labels), key)
+
+    def times_drawn(self, column: GuardedColumn) -> Ints:
+        """Return how often each unit of a column was drawn again; cells of quasi-identifiers never were."""
+        if column.role != "sensitive":
+            return np.zeros(len(self.units(column)[1]), np.int64)
+        place = self.guard.times_drawn()[self.guard.bundles()[column.name]]
+        return np.asarray(self.guard.again, np.int64)[place]
 
     def expected(self, column: GuardedColumn) -> Callable[[slice], Floats]:
         """Return a function from some units to the shares that people like theirs have of a column's codes."""
@@ -553,7 +560,9 @@ def _by_shares(
         here, listed = np.arange(low, high), slice(starts[low], starts[high])
         shares = column.smoothed * expected(slice(low, high))
         shares[np.repeat(here - low, np.diff(starts[low : high + 1])), code[listed]] += count[listed]
-        total, part = shares.sum(axis=1, keepdims=True), towards[here][:, None]
+        # by the counts: rounded shares add up to 1 but for their last digits
+        in_unit = np.bincount(np.repeat(here - low, np.diff(starts[low : high + 1])), count[listed], high - low)
+        total, part = column.smoothed + in_unit[:, None], towards[here][:, None]
         shares = np.where(total > 0, (1 - part) * shares / np.where(total > 0, total, 1) + part * public, public)
         reached, row = np.cumsum(shares, axis=1), group - low
         return np.minimum(_bisected(lambda at: reached[row, at], place, len(people)), len(people) - 1)

@@ -97,7 +97,7 @@ def _miscounted(
         bounds = _followed(recipe, column, in_file[column.follows])
         return int(bounds.wrong(counts, tests).max())
     sizes = recipe.units(column)[1]
-    again = np.asarray(recipe.guard.again, np.int64) if column.role == "sensitive" else np.zeros_like(sizes)
+    again = recipe.times_drawn(column)
     width, off = column.n_values + 1, 0
     total = Bounds(*np.zeros((4, width)))
     unit_of = None if rows is None else recipe.units(column)[0][rows]
