@@ -192,3 +192,27 @@ def test_drawn_numbers_have_no_more_decimals_than_those_of_the_table() -> None:
     for name, digits in (("kg", 1), ("m", 3)):
         assert drawn[name].nunique() > 20
         assert (drawn[name].round(digits) == drawn[name]).all(), name
+
+
+@pytest.mark.parametrize("kind", ["number", "category"])
+@pytest.mark.filterwarnings("ignore")
+def test_a_missing_value_that_one_person_has_is_not_drawn(kind: str) -> None:
+    rng, seen = np.random.default_rng(3), []
+    table = pd.DataFrame({"age": rng.integers(18, 80, 300), "pay": rng.normal(3000, 500, 300).round()})
+    if kind == "category":
+        table["pay"] = rng.choice(list("abcd"), 300).astype(object)
+    for n in (1, 60):
+        lacking = table.assign(pay=table.pay.mask(np.arange(300) < n))
+        schema = hr.Schema(quasi=["age"], sensitive=["pay"])
+        seen.append([hr.protect(lacking, schema, random_state=seed).table.pay.isna().sum() for seed in range(6)])
+    assert set(seen[0]) == {0}
+    assert min(seen[1]) > 30
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_number_that_one_person_has_decides_no_decimals() -> None:
+    rng = np.random.default_rng(4)
+    table = pd.DataFrame({"age": np.append(rng.integers(18, 80, 299), 30.5), "ill": rng.choice(["yes", "no"], 300)})
+    for seed in range(6):
+        age = hr.protect(table, hr.Schema(quasi=["age"], sensitive=["ill"]), random_state=seed).table.age
+        assert (age == age.round()).all()

@@ -55,7 +55,7 @@ def coded(table: Table, schema: Schema, name: str, people: int, person: Ints | N
     runs = None
     if column.is_number:
         previous = EACH if person is None else previous_values(codes, person, column.n_values)
-        runs = runs_of(counts, people, unit_of(column.doubles), previous)
+        runs = runs_of(counts, people, unit_of(np.asarray(counts.values, np.float64), counts.counts, people), previous)
         codes = runs.of_code[codes] if len(runs.values) else np.zeros_like(codes)
         values, cuts = runs.values.tolist(), runs.cuts
     else:
@@ -68,9 +68,13 @@ def coded(table: Table, schema: Schema, name: str, people: int, person: Ints | N
         place = np.append(np.where(frequent, np.cumsum(frequent) - 1, -1), frequent.sum())
         codes, cuts = place[codes], np.zeros(0)
         values = [value for value, is_frequent in zip(column.values, frequent, strict=True) if is_frequent]
-    withheld = int(np.count_nonzero(codes < 0))
-    if column.has_missing or not values:
+    lacking = codes == len(values)
+    n_lacking = np.count_nonzero(lacking) if person is None else len(np.unique(person[lacking]))
+    if n_lacking >= people or not values:
         values = [*values, None]
+    else:  # a missing value that few people have is withheld as any other
+        codes[lacking] = -1
+    withheld = int(np.count_nonzero(codes < 0))
     counted = np.bincount(codes[codes >= 0], minlength=len(values))
     record = GuardedColumn(
         name, schema.role(name), column.kind, unit=column.unit, zone=column.zone, declared=name in schema.kinds,
@@ -80,15 +84,18 @@ def coded(table: Table, schema: Schema, name: str, people: int, person: Ints | N
     return CodedColumn(record, codes, runs)
 
 
-def unit_of(values: Floats) -> float:
-    """Return the largest of 1, .1, .01 ... that all values are multiples of, down to a millionth; else 0.
+def unit_of(values: Floats, counts: Ints, people: int) -> float:
+    """Return the largest of 1, .1, .01 ... that the values of all but fewer than `people` people are multiples of.
+
+    A millionth is the least; 0 if so many have finer values.
 
     Examples
     --------
-    >>> unit_of(np.array([75.9, 80.0])), unit_of(np.array([1 / 3]))
-    (0.1, 0.0)
+    >>> unit_of(np.array([75.9, 80.0]), np.array([2, 7]), 2), unit_of(np.array([1 / 3, 80.0]), np.array([1, 7]), 2)
+    (0.1, 1.0)
     """
-    return next((float(f"1e-{digits}") for digits in range(7) if (np.round(values, digits) == values).all()), 0.0)
+    finer = (int(counts[np.round(values, digits) != values].sum()) for digits in range(7))
+    return next((float(f"1e-{digits}") for digits, n in enumerate(finer) if n < people), 0.0)
 
 
 def persons_of(table: Table, schema: Schema) -> Ints | None:

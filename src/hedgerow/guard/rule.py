@@ -183,7 +183,7 @@ def _with_draws(column: CodedColumn, groups: Groups) -> GuardedColumn:
             record, starts=as_vector(counts.starts), codes=as_vector(counts.values), counts=as_vector(counts.counts),
             smoothed=smoothed,
         )  # fmt: skip
-    with_value = codes < n
+    with_value = (codes >= 0) & (codes < n)
     present = np.bincount(labels[with_value], minlength=len(sizes))
     tilts = group_tilts(scores, people[:n], codes[with_value], labels[with_value], present, shrink)
     return replace(

@@ -195,7 +195,7 @@ class GuardRecipe:
         records = np.bincount(codes[codes >= 0], minlength=len(column.values))
         wrong = records[: len(column.values)] != np.asarray(column.people)
         if column.kind in ("numeric", "date") and n:
-            visible, with_value = np.array(column.values[:n], np.float64), codes < n
+            visible, with_value = np.array(column.values[:n], np.float64), (codes >= 0) & (codes < n)
             codes, value = codes[with_value], Numbers(column, self._original).all()[with_value]
             low, high = np.full(n, np.inf), np.full(n, -np.inf)
             np.minimum.at(low, codes, value)
@@ -228,7 +228,7 @@ class GuardRecipe:
             derived = np.stack([*pairs, counts])
             return 0 if np.array_equal(planned, derived) else n_groups
         n = len(column.scores)
-        with_value = codes < n
+        with_value = (codes >= 0) & (codes < n)
         z = np.asarray(column.scores, np.float64)[codes[with_value]] / 32
         n_present = np.bincount(labels[with_value], minlength=n_groups)
         mean = np.bincount(labels[with_value], z, n_groups) / np.maximum(n_present, 1)
@@ -421,15 +421,16 @@ def _bins(column: GuardedColumn) -> Ints:
 
 
 def _codes(column: GuardedColumn, original: Table) -> Ints:
-    """Return the code of each row of the original; -1 for a category that is never released."""
+    """Return the code of each row of the original; -1 for what is never released, such as a rare category."""
     n = column.n_values
+    missing = n if column.has_missing else -1
     if column.kind in ("numeric", "date"):
         values = Numbers(column, original).all()
         runs = np.searchsorted(np.asarray(column.cuts), values, side="right")
-        return np.where(np.isnan(values), n, runs if n else 0).astype(np.int64)
+        return np.where(np.isnan(values), missing, runs if n else 0).astype(np.int64)
     source = Categories(column, original, column.kind)
     place = {value: code for code, value in enumerate(column.values[:n])}
-    lookup = np.array([*(place.get(name, -1) for name in source.names), n], np.int64)
+    lookup = np.array([*(place.get(name, -1) for name in source.names), missing], np.int64)
     return lookup[source.all()]
 
 
