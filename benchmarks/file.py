@@ -149,7 +149,7 @@ POPULATIONS: dict[str, tuple[Callable[[], pd.DataFrame], list[str], list[str], d
         "logit": lambda d: logit(_adult_regressors(d), _rich(d)),
         "means": _means,
     }),
-    "Adult, ten columns": (_adult, [*QUASI, "relationship"], ["occupation", *SENSITIVE], {
+    "Adult, eleven columns": (_adult, [*QUASI, "relationship"], ["occupation", *SENSITIVE], {
         "linear": lambda d: linear(_wide_regressors(d), d["hours-per-week"].to_numpy(float)),
         "logit": lambda d: logit(_wide_regressors(d), _rich(d)),
         "logit on sensitive columns": lambda d: logit(np.column_stack([

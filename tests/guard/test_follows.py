@@ -110,20 +110,29 @@ def test_a_leader_is_the_name_of_a_column(leader: object) -> None:
         hr.Schema(**ROLES, follows={"amount": leader})
 
 
-def test_a_person_without_the_first_value_lends_the_second_to_nobody_alone() -> None:
-    """One person has no visits: the rows that are drawn without visits do not all have that person's diagnosis."""
+@pytest.mark.parametrize("others", [0, 11])
+def test_a_person_without_the_first_value_lends_the_second_to_nobody_alone(others: int) -> None:
+    """One person has no visits: no row is drawn without.
+
+    If eleven others have none either, whose diagnoses are too rare to be drawn, some rows are drawn without visits, and
+    they do not all have that person's diagnosis.
+    """
     rng = np.random.default_rng(1)
     visits = rng.choice(["none", "some", "many"], 1500).astype(object)
     diagnosis = rng.choice(["flu", "cold", "hiv"], 1500, p=[0.6, 0.35, 0.05])
-    visits[np.flatnonzero(diagnosis == "hiv")[0]] = None
+    diagnosis, without = diagnosis.astype(object), np.flatnonzero(diagnosis == "hiv")[: others + 1]
+    visits[without], diagnosis[without[1:]] = None, [f"rare {i}" for i in range(others)]
     table = pd.DataFrame({"age": rng.integers(18, 80, 1500), "visits": visits, "diagnosis": diagnosis})
     schema = hr.Schema(quasi=["age"], sensitive=["visits", "diagnosis"], follows={"diagnosis": "visits"})
     drawn = []
     for seed in range(12):
         released = hr.protect(table, schema, random_state=seed).table
         drawn += released["diagnosis"][released["visits"].isna()].tolist()
-    assert drawn
-    assert drawn.count("hiv") < len(drawn) / 2
+    if others:
+        assert drawn
+        assert drawn.count("hiv") < len(drawn) / 2
+    else:
+        assert not drawn
 
 
 def test_a_rare_category_of_a_follower_is_no_missing_value() -> None:

@@ -43,7 +43,7 @@ def test_a_fitted_logit_has_no_slope(n: int, seed: int) -> None:
 
 
 def test_the_rule_of_a_large_table_is_that_of_all_of_its_people(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every person has another second number, so that no two are alike and a sample is fitted first."""
+    """A third number differs from person to person, so that hardly two are alike and a sample is fitted first."""
     rows, _, classes = people(4000, 1)
     spread = np.append(np.rint(32 * np.random.default_rng(2).normal(size=4000)).astype(np.int64), 0)
     rows = FeatureRows([*rows.features, Feature(2, 4000, 1.0, spread)], [*rows.codes, np.arange(4000)])
@@ -111,7 +111,7 @@ def test_a_value_of_few_people_has_no_coefficients() -> None:
     assert rule is not None
     assert rule.values.tolist() == [0]
     assert fit_rule(rows, classes, counts, counts + 1.0) is None
-    # and those without coefficients are not fewer either
+    # a class of all others that has too few people gets no coefficients beside it either
     last = fit_rule(rows, classes, counts, np.array([1.0, 1.0, counts[2] + 1.0]))
     assert last is not None
     assert counts.sum() - counts[last.values].sum() >= 1

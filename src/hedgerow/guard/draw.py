@@ -55,7 +55,7 @@ class Draws:
             Of one role; for quasi-identifiers the groups are cells.
         groups : int64 array
         again : int64 array of shape (n_groups,)
-            How often each group was drawn before.
+            How often these columns were drawn before in each group.
         """
         if not columns:
             return {}
@@ -188,7 +188,7 @@ def within_promises(draws: Draws, guard: Guard, plan: Plan) -> tuple[Guard, dict
     items |= draws.items(of_role["sensitive"], every, whole)
     groups = Groups(np.repeat(every, draws.sizes).astype(np.uint32), draws.starts[:-1])
     while True:
-        bad: dict[int, Ints] = {}  # of columns that are drawn together, or of all
+        bad: dict[int, Ints] = {}  # groups to draw again, by where `again` starts to count them
         for name, numbers in groups_that_break(plan, groups, guard.columns, items).items():
             first = place[head[name]].start
             bad[first] = np.union1d(bad.get(first, numbers[:0]), numbers)

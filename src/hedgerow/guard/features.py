@@ -30,10 +30,10 @@ class Feature:
     column : int
         The place of the column in the guard.
     people : int
-        How many people have the value that it is of. A number, and what has two values, is of everybody; the square
-        of a number, less what the number itself says of it, counts as a value of a fifth of the people.
+        How many people have its value; everybody for a number and for a column of two values, a fifth of them for the
+        square of a number (from which what follows from the number itself is taken away).
     weight : float
-        1, or less if few people have that value: what it is for each code was multiplied by it.
+        1, or less if few people have that value or it is barely a heap; `of_code` was multiplied by it already.
     of_code : int64 array of shape (n_codes + 1,)
         In 32nds; the last, for what is withheld, is 0.
     """
@@ -51,7 +51,7 @@ def features_of(columns: Sequence[GuardedColumn], people: int) -> list[Feature]:
     ----------
     columns : sequence of GuardedColumn
     people : int
-        Fewest people who share a released value: a value that no more have has no feature.
+        Fewest people who share a released value; a value needs more of them to have a feature.
     """
     features = [feature for i, column in enumerate(columns) for feature in _features(i, column, people)]
     return sorted((f for f in features if f.of_code.any()), key=lambda f: -f.people)

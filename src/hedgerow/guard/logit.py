@@ -23,8 +23,8 @@ UNIT = 4096
 _FINE = 2.0**-20
 # the penalty on half of a squared coefficient, in people
 PENALTY = 1.0
-# people that a rule is fitted on at first, so that a step takes about so many multiplications; of larger tables a
-# sample, with so many of each class and of each value that has a feature
+# fewest and most contents that a rule is fitted on at first; multiplications that a step may take; people of each class
+# and of each value with a feature that a sample of a larger table has at least
 AT_FIRST, WORK, RARE = (5_000, 100_000), 2_000_000_000, 200
 # steps towards the rule of all people from there, and rows that are read at once
 STEPS, BLOCK = 3, 1 << 16
@@ -47,7 +47,7 @@ class FeatureRows:
 
     @cached_property
     def contents(self) -> Ints:
-        """Return a number for each row that is the same where all codes are; in the order of the codes."""
+        """Return a number for each row, shape (n_rows,): equal where all codes are equal, ascending with the codes."""
         return group([codes + 1 for codes in self.codes]).labels.astype(np.int64)
 
     def read(self, rows: slice | Ints, n_features: int) -> Floats:
@@ -93,7 +93,7 @@ class Rule:
 
 
 def fit_rule(rows: FeatureRows, codes: Ints, people: Ints, least: Floats) -> Rule | None:
-    """Fit the rule of a column; None if no value, or not all others together, have enough people, or without features.
+    """Fit the rule of a column. Return None without features, or if no value has enough people beside enough others.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ def fit_rule(rows: FeatureRows, codes: Ints, people: Ints, least: Floats) -> Rul
     people : int64 array of shape (n_codes,)
         How many rows of the table have each code.
     least : float64 array of shape (n_codes,)
-        Rows with a code from which on it has coefficients.
+        How many rows a code must have to get coefficients.
     """
     values = np.argsort(-people, kind="stable")[:VALUES]
     values = values[people[values] >= least[values]]
@@ -118,7 +118,7 @@ def fit_rule(rows: FeatureRows, codes: Ints, people: Ints, least: Floats) -> Rul
     at, counts = with_class[content.first], content.sizes
     classes, n_first = class_of[codes[at]], np.clip(WORK // (len(values) * (n_features + 1)) ** 2, *AT_FIRST)
     some, weights = _sampled(rows, at, counts, classes, n_features, int(n_first))
-    with threadpool_limits(1):  # threads of so small products wait for each other
+    with threadpool_limits(1):  # in small products threads wait for each other
         has = weights[:, None] * (classes[some, None] == np.arange(len(values) + 1))
         fitted, curvature = fit_logit(rows.read(at[some], n_features), has)
         if len(some) < len(at):
@@ -146,7 +146,7 @@ def _sampled(
 def _of_all(fitted: Floats, curvature: Floats, rows: FeatureRows, at: Ints, counts: Ints, classes: Ints) -> Floats:
     """Move coefficients that were fitted on some contents to those of all, by steps that lower the loss of all.
 
-    The curvature is that of the sample, so that a step may overshoot; the one that does ends them.
+    The curvature is the sample's, so a step may overshoot; the first that does is not taken, and no other is tried.
     """
     least, best, penalty = np.inf, fitted, np.full(fitted.shape, PENALTY)
     penalty[0] = 0

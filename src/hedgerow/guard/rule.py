@@ -27,9 +27,9 @@ from .moments import SCALE, SHRINK, group_tilts, scores_of, tilted
 
 # whole numbers of at most so many values are codes or counts: they are drawn by shares
 FEW = 25
-# people of the whole table who are added to the shares of each group, and people like its own where rows are drawn
+# people added to the shares of each group: with those of the whole table, or (in rows) of people like the group's own
 SMOOTHED, ALIKE = 5, 20
-# people with a value from whom on its share follows a rule; up to twice as many are asked for, as the key decides
+# people that a value needs for its share to follow a rule; the key asks for up to twice as many
 RULED = 50
 # columns whose rank correlation inside groups is above this are drawn together
 TOGETHER = 0.8

@@ -1,4 +1,4 @@
-"""Swap drawn values inside groups, so that moments are as in the table, and no pair that nobody has."""
+"""Swap drawn values inside groups, so that moments come near the table's and few rows have a pair that nobody has."""
 
 from __future__ import annotations
 
@@ -154,8 +154,9 @@ def possible(guard: Guard, items: Mapping[str, Ints], rare: RarePairs) -> dict[s
 def wanted_moments(guard: Guard, key: Key) -> WantedMoments:
     """Return the moments that rows are brought near to, the most useful ones of a table of this size.
 
-    Numbers with sensitive numbers come first. What a tenth of the people have stands a place behind, what a hundredth
-    have two; the key at most doubles these people, so that one person more moves nothing for certain.
+    Pairs of numbers with a sensitive one come first. A value that a tenth of the people have stands one place behind,
+    one that a hundredth have two. The key multiplies these counts by 1 to 2, so that nobody can tell from the order
+    whether one person more has a value.
     """
     unit, n = _bundles(guard), int(np.asarray(guard.sizes).sum())
     features = features_of(guard.columns, guard.people)
@@ -179,8 +180,8 @@ def near_table(
 ) -> dict[str, Ints]:
     """Swap values inside groups until the moments of the rows are about those of the table; return the moved codes.
 
-    What is wanted is moved by chance as far as the products of `NOISE` people go, so that whoever knows all people but
-    one does not find the last. Of a value that few people have it is partly what a random order in groups would give.
+    What is wanted gets noise with a standard deviation of `NOISE` people's products, so that whoever knows all people
+    but one learns little of the last. Of a value that few people have, it is partly what groups alone would give.
     """
     if not len(wanted.pairs):
         return dict(items)

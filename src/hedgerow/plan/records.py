@@ -390,15 +390,15 @@ class Guard(Discreet):
         they are not hidden.
     again : Vector of int
         How often each group was drawn again because it was above a cap: each time a further part,
-        1 / `AGAIN`, is drawn from the whole table. For all sensitive columns, or for each that follows no other,
-        column after column.
+        1 / `AGAIN`, is drawn from the whole table. One count a group, or (version 2) one a group for each sensitive
+        column that follows no other, column after column.
     correlation : Vector of int
         The rank correlations within groups of the columns that follow no other, in hundredths:
         the lower triangle of their matrix, row by row.
     impossible : int
         Rows left with a pair of values that nobody has, though many should.
     moments : int
-        Sums of products of two features that drawn rows were brought near to those of the table.
+        How many sums of products of two features the drawn rows were brought near to the table's in.
     """
 
     form: str
@@ -419,7 +419,7 @@ class Guard(Discreet):
 
     @property
     def version(self) -> int:
-        """Return 2 if rows are drawn by rules or moments of the table, or columns again by themselves, else 1."""
+        """Return 2 if rows follow rules or moments of the table, or each column counts its own draws; otherwise 1."""
         again = len(self.again) > len(self.sizes)
         return 2 if again or self.moments or any(len(column.ruled) for column in self.columns) else 1
 
