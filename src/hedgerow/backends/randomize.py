@@ -120,6 +120,11 @@ def words_of(ids: Words, key: Key, purpose: str) -> Words:
     return siphash_words(ids, *key_words(key, purpose))
 
 
+def uniforms(words: Words) -> NDArray[np.float64]:
+    """Convert 64-bit words to numbers in [0, 1)."""
+    return (words >> np.uint64(11)).astype(np.float64) * 2.0**-53
+
+
 def normal(words: Words) -> NDArray[np.float64]:
     """Convert 64-bit words to standard normal numbers, by the inverse of the normal distribution function."""
     from scipy.special import ndtri

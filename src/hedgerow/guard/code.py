@@ -9,13 +9,16 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from ..backends.randomize import uniforms, words_of
 from ..columns.column import Column
 from ..columns.table import Table
 from ..errors import UnsupportedError
+from ..key import Key
 from ..measures import Floats, Ints, Persons
 from ..plan import GuardedColumn, Vector
 from ..schema import Kind, Schema
 from .moments import scores_of
+from .pieces import pieces_of
 from .runs import EACH, Runs, previous_values, runs_of
 
 
@@ -43,8 +46,10 @@ class CodedColumn:
         return np.where(self.codes < 0, self.record.n_values, self.codes)
 
 
-def coded(table: Table, schema: Schema, name: str, people: int, person: Ints | None) -> CodedColumn:
-    """Return a column by the values that may be released of it."""
+def coded(
+    table: Table, schema: Schema, name: str, people: int, person: Ints | None, key: Key | None = None
+) -> CodedColumn:
+    """Return a column by the values that may be released of it; with a key its numbers are told in pieces."""
     column = table.declared_column(schema, name)
     if column.exact:
         raise UnsupportedError(
@@ -52,10 +57,16 @@ def coded(table: Table, schema: Schema, name: str, people: int, person: Ints | N
             hint="round them, or release them as they are (guard=None, --guard none)",
         )
     codes, counts = column.codes.astype(np.int64), column.value_counts
-    runs = None
+    runs, pieces = None, None
     if column.is_number:
         previous = EACH if person is None else previous_values(codes, person, column.n_values)
-        runs = runs_of(counts, people, unit_of(np.asarray(counts.values, np.float64), counts.counts, people), previous)
+        numbers = np.asarray(counts.values, np.float64)
+        unit = unit_of(numbers, counts.counts, people)
+        # nobody can tell from a value that is told exactly how many have it
+        more = None if key is None else uniforms(words_of(numbers.view(np.uint64), key, f"guard exact {name}"))
+        runs = runs_of(counts, people, unit, previous, more)
+        if key is not None and len(runs.values):
+            pieces = pieces_of(counts, runs, people, unit, previous, key)
         codes = runs.of_code[codes] if len(runs.values) else np.zeros_like(codes)
         values, cuts = runs.values.tolist(), runs.cuts
     else:
@@ -81,7 +92,7 @@ def coded(table: Table, schema: Schema, name: str, people: int, person: Ints | N
         order=tuple(column.values) if column.kind == "ordinal" else (), events=tuple(schema.events.get(name, ())),
         values=tuple(values), people=as_vector(counted), cuts=Vector("d", cuts), withheld=withheld,
     )  # fmt: skip
-    return CodedColumn(record, codes, runs)
+    return CodedColumn(record if pieces is None else pieces.in_record(record), codes, runs)
 
 
 def unit_of(values: Floats, counts: Ints, people: int) -> float:

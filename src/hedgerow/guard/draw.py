@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 from scipy.special import ndtri
 
-from ..backends.randomize import words_of
+from ..backends.randomize import uniforms, words_of
 from ..errors import InfeasibleError
 from ..kernels.even_draws import order_within
 from ..key import Key
@@ -17,7 +17,8 @@ from ..measures.guarantees import ColumnGuarantee, from_promise
 from ..plan import Guard, GuardedColumn, Plan, Vector
 from ..plan.records import AGAIN, dumps
 from .code import as_column, as_vector
-from .rule import ByMoments, ByShares, FittedGuard, ranges, uniforms
+from .pieces import as_told
+from .rule import ByMoments, ByShares, FittedGuard, ranges
 
 # runs on either side of a value from whose people its companion comes
 NEAR = 2
@@ -37,6 +38,7 @@ class Draws:
         self._guard, self._donors, self._key = guard, fitted.donors, key
         self.sizes = np.asarray(guard.sizes, np.int64)
         self.starts = np.append(0, np.cumsum(self.sizes))
+        self._labels = np.repeat(np.arange(len(self.sizes)), self.sizes)
         self._sizes = {"sensitive": self.sizes, "quasi": np.asarray(guard.cells, np.int64)}
         self._samplers: dict[str, ByMoments | ByShares] = {
             c.name: ByMoments(c, self._sizes[c.role])
@@ -95,6 +97,12 @@ class Draws:
         few = n < self._guard.people
         begin, n = np.where(few, 0, begin), np.where(few, len(donors.leader), n)
         return donors.follower[begin + np.minimum((uniform * n).astype(np.int64), n - 1)]
+
+    def told(
+        self, columns: Sequence[GuardedColumn], items: Mapping[str, Ints]
+    ) -> tuple[list[GuardedColumn], dict[str, Ints]]:
+        """Return the records and codes of some columns as readers see them."""
+        return as_told(self._guard, columns, items, self._labels, self._key)
 
     def reordered(self, items: Mapping[str, Ints]) -> dict[str, Ints]:
         """Put the items of each column into a random order inside groups, with the table's rank correlations.
@@ -189,7 +197,7 @@ def within_promises(draws: Draws, guard: Guard, plan: Plan) -> tuple[Guard, dict
     groups = Groups(np.repeat(every, draws.sizes).astype(np.uint32), draws.starts[:-1])
     while True:
         bad: dict[int, Ints] = {}  # groups to draw again, by where `again` starts to count them
-        for name, numbers in groups_that_break(plan, groups, guard.columns, items).items():
+        for name, numbers in groups_that_break(plan, groups, *draws.told(of_role["sensitive"], items)).items():
             first = place[head[name]].start
             bad[first] = np.union1d(bad.get(first, numbers[:0]), numbers)
         if not any(map(len, bad.values())):

@@ -76,9 +76,10 @@ def guarded(
     if options.form == RUNS:
         return _released_as_runs(people, table, schema, plan, groups)
     fitted = fit_guard(people, table, schema, plan, groups, options.key, in_rows=options.rows)
-    guard, items = redrawn(fitted, plan, options.key)
-    plan = replace(plan, guard=guard)
-    return plan, assigned_to_rows(plan, items, table, groups, unguarded_columns(plan, pseudonyms), options.key)
+    draws = Draws(fitted, key_of(options.key, plan, fitted.guard))
+    guard, items = redrawn(fitted, draws, plan, options.key)
+    plan, told = replace(plan, guard=guard), draws.told(guard.columns, items)
+    return plan, assigned_to_rows(plan, *told, table, groups, unguarded_columns(plan, pseudonyms), options.key)
 
 
 def _released_as_runs(
@@ -107,9 +108,8 @@ def _released_as_runs(
     return replace(plan, guard=guard), {c.name: as_released(c, codes[c.name], table) for c in records}
 
 
-def redrawn(fitted: FittedGuard, plan: Plan, key: Key) -> tuple[Guard, dict[str, Ints]]:
+def redrawn(fitted: FittedGuard, draws: Draws, plan: Plan, key: Key) -> tuple[Guard, dict[str, Ints]]:
     """Return the guard as it was drawn, and by column the codes of the items, group after group."""
-    draws = Draws(fitted, key_of(key, plan, fitted.guard))
     guard, items = within_promises(draws, fitted.guard, plan)
     if not guard.rows:
         return guard, draws.reordered(items)

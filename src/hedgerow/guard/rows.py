@@ -63,7 +63,13 @@ def decoded_cells(table: Table, name: str) -> pa.Array:
 
 
 def assigned_to_rows(
-    plan: Plan, items: Mapping[str, Ints], table: Table, groups: Groups, others: Sequence[str], key: Key
+    plan: Plan,
+    columns: Sequence[GuardedColumn],
+    items: Mapping[str, Ints],
+    table: Table,
+    groups: Groups,
+    others: Sequence[str],
+    key: Key,
 ) -> dict[str, ReleasedCodes]:
     """Return the released columns: the items of each group, given to its rows.
 
@@ -78,7 +84,7 @@ def assigned_to_rows(
     else:
         order = np.argsort(labels, kind="stable")
     released = {}
-    for column in guard.columns:
+    for column in columns:
         codes = np.empty(len(order), smallest(len(column.values) + 1))
         codes[order] = items[column.name]
         released[column.name] = as_released(column, codes, table)

@@ -6,11 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from ..backends.partitions import route
-from ..backends.randomize import words_of
+from ..backends.randomize import uniforms, words_of
 from ..columns.column import Column
 from ..columns.roles import check_weights
 from ..columns.table import Table
@@ -94,7 +93,7 @@ def fit_guard(
     roles = ("quasi", "sensitive") if in_rows else ("sensitive",)
     # whom others follow come before them
     names = [n for role in roles for n in sorted(plan.names(role), key=lambda n: len(schema.leaders(n)))]
-    columns = sorted_categories([coded(table, schema, name, people, person) for name in names])
+    columns = sorted_categories([coded(table, schema, name, people, person, key) for name in names])
     groups_of = {"sensitive": groups}
     if in_rows:
         groups_of["quasi"] = _joined_cells(plan, table, groups, person, people)
@@ -262,11 +261,6 @@ class ByShares:
         shares = Shares(np.append(0, np.cumsum(n)), self._shares.codes[at], self._shares.counts[at])
         expected = self._expected._replace(ratio=self._expected.ratio[groups])
         draw_by_shares(sizes, uniform, towards, shares, expected, self._smoothed, out)
-
-
-def uniforms(words: NDArray[np.uint64]) -> Floats:
-    """Convert 64-bit words to numbers in [0, 1)."""
-    return (words >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
 
 def ranges(starts: Ints, sizes: Ints) -> Ints:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..columns.column import ValueCounts
 from ..kernels.even_draws import close_runs
@@ -26,46 +27,56 @@ class Runs:
         Values below ``cuts[i]`` belong to run i or one before it.
     of_code : int64 array of shape (n_values + 1,)
         The run of each code of the column; a missing value has the code after the last run.
+    is_heap : bool array of shape (n_runs,)
+        Whether enough people share one value, which is told exactly.
     """
 
     values: Floats
     cuts: Floats
     of_code: Ints
+    is_heap: NDArray[np.bool_]
 
 
-def runs_of(column: ValueCounts, least: int, unit: float = 0.0, people: tuple[Ints, Ints] = EACH) -> Runs:
+def runs_of(
+    column: ValueCounts, least: int, unit: float = 0.0, people: tuple[Ints, Ints] = EACH, more: Floats | None = None
+) -> Runs:
     """Close runs of at least `least` people over the sorted values of a number.
 
-    A value that so many people share is told exactly; between such values a run is told as its mean,
-    rounded to a multiple inside it. The first and last runs are told as their medians, because a mean
-    would tell a dominant value; their steps follow from the nearer of their two ends. What is left over
-    joins the nearer neighbour, value by value.
+        A value that so many people share is told exactly; between such values a run is told as its mean,
+        rounded to a multiple inside it. The first and last runs are told as their medians, because a mean
+        would tell a dominant value; their steps follow from the nearer of their two ends. What is left over
+        joins the nearer neighbour, value by value.
 
-    Parameters
-    ----------
-    column : ValueCounts
-        A number or date.
-    least : int
-    unit : float
-        Released values are multiples of it: 1 for whole numbers, 0 for any number.
-    people : pair of int64 arrays
-        What `previous_values` returns, where a person may have several records.
+        Parameters
+        ----------
+        column : ValueCounts
+            A number or date.
+        least : int
+        unit : float
+            Released values are multiples of it: 1 for whole numbers, 0 for any number.
+        people : pair of int64 arrays
+            What `previous_values` returns, where a person may have several records.
+        more : float64 array of shape (n_values,), optional
+            By how many times `least` more people must share each value for it to be told exactly. Neighbours then
+            join such values only if there is no other run to join.
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> ages = ValueCounts("age", "numeric", "", np.array([18.0, 30, 31, 33, 40, 90]), np.array([2, 1, 1, 1, 3, 1]))
-    >>> runs_of(ages, 2, 1.0).values.tolist()
-    [18.0, 31.0, 40.0]
+        Examples
+        --------
+        >>> import numpy as np
+    from numpy.typing import NDArray
+        >>> ages = ValueCounts("age", "numeric", "", np.array([18.0, 30, 31, 33, 40, 90]), np.array([2, 1, 1, 1, 3, 1]))
+        >>> runs_of(ages, 2, 1.0).values.tolist()
+        [18.0, 31.0, 40.0]
     """
     values, counts = np.asarray(column.values, np.float64), column.counts
-    run, shared = close_runs(counts, *people, least)
+    enough = np.full(len(values), least) if more is None else np.ceil(least * (1 + more)).astype(np.int64)
+    run, shared = close_runs(counts, *people, least, enough)
     if not len(shared):
-        return Runs(np.zeros(0), np.zeros(0), np.zeros(len(values) + 1, np.int64))
+        return Runs(np.zeros(0), np.zeros(0), np.zeros(len(values) + 1, np.int64), shared)
     # the value of each run that enough people share by itself
     heap = np.full(len(shared), -1)
     heap[run[run >= 0]] = np.flatnonzero(run >= 0)
-    run = _joined(values, run)
+    run = _joined(values, run, shared if more is not None else np.zeros_like(shared))
     first = np.flatnonzero(np.diff(run, prepend=-1))
     last = np.append(first[1:], len(values)) - 1
     with np.errstate(over="ignore"):
@@ -81,7 +92,7 @@ def runs_of(column: ValueCounts, least: int, unit: float = 0.0, people: tuple[In
     released = _rounded(centre, low, high, span, unit)
     # whoever joined it
     released = np.where(shared, values[heap], released)
-    return Runs(released, _between(values[last[:-1]], values[first[1:]]), np.append(run, len(first)))
+    return Runs(released, _between(values[last[:-1]], values[first[1:]]), np.append(run, len(first)), shared)
 
 
 def previous_values(codes: Ints, person: Ints, n_values: int) -> tuple[Ints, Ints]:
@@ -101,14 +112,22 @@ def previous_values(codes: Ints, person: Ints, n_values: int) -> tuple[Ints, Int
     return starts, previous[np.argsort(code, kind="stable")]
 
 
-def _joined(values: Floats, run: Ints) -> Ints:
-    """Return the run of each value after those left over (-1) joined the nearer neighbour."""
+def people_between(start: int, stop: int, counts: Ints, starts: Ints, previous: Ints) -> int:
+    """Return how many people have some of the values from `start` to `stop`; the rest as `close_runs` takes it."""
+    if not len(starts):
+        return int(counts[start:stop].sum())
+    return int(np.count_nonzero(previous[starts[start] : starts[stop]] < start))
+
+
+def _joined(values: Floats, run: Ints, is_last: NDArray[np.bool_]) -> Ints:
+    """Return the run of each value after those left over (-1) joined the nearer neighbour, `is_last` if need be."""
     inside = np.flatnonzero(run >= 0)
     place = np.searchsorted(inside, np.arange(len(run)))
     below = inside[np.maximum(place - 1, 0)]
     above = inside[np.minimum(place, len(inside) - 1)]
     with np.errstate(over="ignore"):
         near = np.abs(values - values[below]) <= np.abs(values[above] - values)
+    near = np.where(is_last[run[below]] == is_last[run[above]], near, is_last[run[above]])
     near &= place > 0
     near |= place == len(inside)
     return np.where(run >= 0, run, run[np.where(near, below, above)])

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from ..backends.randomize import normal, words_of
+from ..backends.randomize import normal, uniforms, words_of
 from ..columns.arrays import slices
 from ..kernels.even_draws import MOMENT, PARTNER, SIDE, Moments, swap_impossible, swap_towards
 from ..key import Key
@@ -17,7 +17,6 @@ from ..measures import Ints
 from ..plan import Guard, GuardedColumn
 from .features import Feature, features_of
 from .moments import SCALE
-from .rule import uniforms
 
 # people who should have a pair of values that hardly anybody has, by the version of the plan
 EXPECTED = {1: 10, 2: 50}

@@ -63,10 +63,10 @@ class Expected(NamedTuple):
 
 
 @checked
-def close_runs(counts: Ints, starts: Ints, previous: Ints, least: int) -> tuple[Ints, Bools]:
+def close_runs(counts: Ints, starts: Ints, previous: Ints, least: int, enough: Ints) -> tuple[Ints, Bools]:
     """Number the runs of sorted values, each closed at `least` people; -1 marks what is left over.
 
-    A value that `least` people have is a run by itself. Without `starts` each record counts. With it
+    A value that ``enough[i]`` people have is a run by itself. Without `starts` each record counts. With it
     ``previous[starts[i] : starts[i + 1]]`` has, for each person with value i, the last smaller value
     that the person has as well, or -1: nobody counts twice in a run.
     """
@@ -82,7 +82,7 @@ def close_runs(counts: Ints, starts: Ints, previous: Ints, least: int) -> tuple[
             new = 0
             for j in range(starts[i], starts[i + 1]):
                 new += previous[j] < begin
-        if n_people >= least:
+        if n_people >= enough[i]:
             runs[i] = n_runs
             shared[n_runs] = True
             n_runs += 1

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 from os.path import isdir
 from pathlib import Path
 from typing import Any, ClassVar, Required, TypedDict, cast
@@ -297,6 +298,14 @@ class GuardedColumn(PlanColumn):
         the constants of all ruled codes, then their slopes, feature after feature.
     follows : str
         The column that this one is drawn from, where both belong together; empty if none.
+    begins : Vector of int
+        Where a drawn number is told as one of its own: the first record of each piece of the table's sorted numbers.
+    ends : Vector of float
+        The two numbers that those of each piece lie between.
+    steps : Vector of float
+        What these numbers are multiples of, the finest first; 0 for any number.
+    stepped : Vector of int
+        How many records of the table have numbers of each step, and of no coarser one.
     """
 
     relation: ClassVar[str] = RANDOM
@@ -323,6 +332,10 @@ class GuardedColumn(PlanColumn):
     follows: str = ""
     ruled: Vector = field(default=_NONE, metadata={**_WHOLE, "optional": True})
     rule: Vector = field(default=_NONE, metadata={**_WHOLE, "optional": True})
+    begins: Vector = field(default=_NONE, metadata={**_WHOLE, "optional": True})
+    ends: Vector = field(default=_NO_DOUBLES, metadata={**_DOUBLES, "optional": True})
+    steps: Vector = field(default=_NO_DOUBLES, metadata={**_DOUBLES, "optional": True})
+    stepped: Vector = field(default=_NONE, metadata={**_WHOLE, "optional": True})
 
     @property
     def by_moments(self) -> bool:
@@ -354,6 +367,14 @@ class GuardedColumn(PlanColumn):
             or not all(0 <= at < len(self.moments) // 2 + self.n_values for at in self.pair)
         ):
             raise Contradiction("the moments of a guarded number do not match its runs or groups")
+        if len(self.begins) and (
+            self.begins[0] != 0
+            or not all(a < b for a, b in pairwise([*self.begins, sum(self.people[: self.n_values])]))
+            or len(self.ends) != 2 * len(self.begins)
+            or not all(low <= high for low, high in zip(self.ends[::2], self.ends[1::2], strict=True))
+            or not 0 < len(self.steps) == len(self.stepped)
+        ):
+            raise Contradiction("the pieces of a guarded number do not match its records")
         n_ruled = len(self.ruled)
         if (
             (n_ruled > 0) != (len(self.rule) > n_ruled)
@@ -421,7 +442,7 @@ class Guard(Discreet):
     def version(self) -> int:
         """Return 2 if rows follow rules or moments of the table, or each column counts its own draws; otherwise 1."""
         again = len(self.again) > len(self.sizes)
-        return 2 if again or self.moments or any(len(column.ruled) for column in self.columns) else 1
+        return 2 if again or self.moments or any(len(c.ruled) or len(c.begins) for c in self.columns) else 1
 
     def bundles(self) -> dict[str, str]:
         """Return, for each column, the one that follows no other and that it is drawn with."""

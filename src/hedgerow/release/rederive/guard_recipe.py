@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -26,6 +27,7 @@ from ...plan import GuardedColumn, Partition, Plan
 from ...plan.records import AGAIN, RUNS
 from .expected_shares import expected_shares
 from .recipes import Categories, Made, Numbers, PartitionRecipe, counts_in_words
+from .told_numbers import told_numbers, wrong_pieces
 
 # for divisions by shares that may be 0
 _TINY = float(np.finfo(float).tiny)
@@ -59,7 +61,7 @@ class GuardRecipe:
         self._released_codes = {c.name: _visible(c, self._codes[c.name]) for c in plan.guard.columns}
         if key is not None and plan.guard.form != RUNS and self.sizes_hold:
             bound = key_of(key, plan, plan.guard)
-            items = self._items(bound)
+            items = self._told(self._items(bound), released.types, bound)
             by = [hashes(original, others, bound)[0]] if others else []
             order = np.lexsort([*by, self.labels])
             self._released_codes = self._swapped(released, rows, items) if plan.guard.rows else {}
@@ -124,15 +126,37 @@ class GuardRecipe:
                 matching |= {name: in_file[name] for name in names}
         return matching
 
+    def _told(self, items: dict[str, Ints], types: pa.Schema, key: Key) -> dict[str, Ints]:
+        """Give each drawn number a value of its own; return the codes of items among the values then released."""
+        group, bundles, told = np.sort(self.labels), self.guard.bundles(), dict(items)
+        for column in (c for c in self.guard.columns if len(c.begins)):
+            head = bundles[column.name]
+            together = [items[c.name] for c in self.guard.columns if bundles[c.name] == head]
+            order, drawn = np.lexsort([*reversed(together), group]), []
+            for purpose in ("guard place", "guard step"):
+                drawn.append(np.empty(len(group)))
+                drawn[-1][order] = _uniforms(np.arange(len(group)), key, f"{purpose} {head}")
+            numbers = told_numbers(column, items[column.name], *drawn)
+            distinct, codes = np.unique(numbers, return_inverse=True)
+            distinct = distinct[~np.isnan(distinct)]
+            missing = column.values[column.n_values :]
+            kind = types.field(column.name).type
+            values = entries_of(replace(column, values=(*distinct.tolist(), *missing)), kind)
+            self._values[column.name], self.classes[column.name] = values, value_class(values.type)
+            # numbers that a smaller type does not tell apart are one
+            told[column.name] = self._codes_of(values, column.name)[codes]
+        return told
+
     def codes_in(self, released: Table) -> dict[str, Ints]:
         """Return the code of each cell of the guarded columns of a table, one above that of missing if it has none."""
-        in_file = {}
-        for name, values in self._values.items():
-            cells = decoded_cells(released, name)
-            if pa.types.is_float16(values.type):  # which nothing looks up
-                cells, values = cells.cast(pa.float32()), values.cast(pa.float32())
-            in_file[name] = pc.index_in(cells, value_set=values).fill_null(len(values)).to_numpy().astype(np.int64)
-        return in_file
+        return {name: self._codes_of(decoded_cells(released, name), name) for name in self._values}
+
+    def _codes_of(self, cells: pa.Array, name: str) -> Ints:
+        """Return the code of each cell of a column."""
+        values = self._values[name]
+        if pa.types.is_float16(values.type):  # which nothing looks up
+            cells, values = cells.cast(pa.float32()), values.cast(pa.float32())
+        return np.asarray(pc.index_in(cells, value_set=values).fill_null(len(values)), np.int64)
 
     def _counted(self, names: Sequence[str], keys: Ints, codes: dict[str, Ints]) -> Ints:
         """Return how often each group, one a row in `keys`, has each combination of codes in some columns.
@@ -149,10 +173,11 @@ class GuardRecipe:
     def checks(self) -> list[Check]:
         """Return checks that enough people share each released number, and that groups have their moments."""
         person = self._persons()
-        few = {c.name: self._shared_by_few(c, person) for c in self.guard.columns}
+        pieces = {c.name: self._wrong_pieces(c, person) for c in self.guard.columns}
+        few = {c.name: self._shared_by_few(c, person) + pieces[c.name][0] for c in self.guard.columns}
         words = f"released values that fewer people have: {counts_in_words(few)}"
         checks = [Check.none(f"shared by {self.guard.people}", sum(few.values()), words)]
-        untrue = {c.name: self._untrue(c, person) for c in self.guard.columns}
+        untrue = {c.name: self._untrue(c, person) + pieces[c.name][1] for c in self.guard.columns}
         words = f"released values that are not their run's, or that the plan counts wrongly: {counts_in_words(untrue)}"
         checks.append(Check.none("runs", sum(untrue.values()), words))
         if self.guard.form != RUNS:
@@ -178,6 +203,14 @@ class GuardRecipe:
         same = np.array([some.min() == some.max() for some in of_group])
         is_near = np.abs(planned - means) <= (0.5 + _CLOSE) * unit
         return int(np.count_nonzero(~np.where(same, planned == means, is_near)))
+
+    def _wrong_pieces(self, column: GuardedColumn, person: Ints | None) -> tuple[int, int]:
+        """Return how many pieces of a column too few people have, and how many are not the original's."""
+        if not len(column.begins):
+            return 0, 0
+        values = Numbers(column, self._original).all()
+        known = np.flatnonzero(~np.isnan(values))
+        return wrong_pieces(column, values[known], known if person is None else person[known], self.guard.people)
 
     def _shared_by_few(self, column: GuardedColumn, person: Ints | None) -> int:
         """Count the released values, missing not counted, that fewer people of the original have than promised."""
@@ -207,7 +240,9 @@ class GuardRecipe:
                 at, codes = at[first], codes[first]
             run = np.zeros(len(distinct), np.int64)
             run[at] = codes
-            shared = np.bincount(at, minlength=len(distinct)) >= self.guard.people
+            # in pieces the key asks for more people
+            enough = (2 if len(column.begins) else 1) * self.guard.people
+            shared = np.bincount(at, minlength=len(distinct)) >= enough
             wrong[:n] |= ~((low <= visible) & (visible <= high))
             wrong[run[shared & (distinct != visible[run])]] = True
         return int(np.count_nonzero(wrong))

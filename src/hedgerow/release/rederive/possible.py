@@ -2,35 +2,71 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from ...columns.arrays import slices
 from ...columns.table import Table
 from ...kernels import Floats, Ints
 from ...plan import GuardedColumn, Plan
 from ...plan.records import AGAIN, RUNS
 from .guard_recipe import GuardRecipe, _bins, _chances
-from .recipes import counts_in_words
+from .recipes import Numbers, counts_in_words
 
 # a count is called impossible if draws give it less often than once in so many files
 ONCE_IN = 1e6
-# units whose chances are computed at once
-_UNITS = 4096
+# chances that are computed at once
+_CHANCES = 1 << 24
+
+
+@dataclass
+class Cells:
+    """The first and the last class that each cell of a column may be of; none if the plan never releases it."""
+
+    first: Ints
+    last: Ints
+
+    def of(self, rows: Ints, number: Ints) -> Cells:
+        """Return the cells of some rows, of classes that are counted from other numbers on."""
+        return Cells(number + self.first[rows], number + self.last[rows])
+
+
+@dataclass
+class Counted:
+    """How many records of each class a file has, at least and at most: a number may be of two pieces.
+
+    A class is a released value, or a piece of a column that is told in pieces; missing comes last.
+    """
+
+    least: Ints
+    most: Ints
+
+    @classmethod
+    def from_cells(cls, cells: Cells, n_classes: int) -> Counted:
+        """Count the cells of a column."""
+        only = np.bincount(cells.first[cells.first == cells.last], minlength=n_classes)
+        begun, ended = (np.bincount(at, minlength=n_classes + 1).cumsum() for at in (cells.first, cells.last + 1))
+        return cls(only, (begun - ended)[:n_classes])
+
+    def outside(self, low: Floats, high: Floats) -> Floats:
+        """Return by how many records each count lies outside two bounds, 0 if it does not."""
+        return np.maximum(np.maximum(low - self.most, self.least - high), 0.0)
 
 
 @dataclass
 class Bounds:
-    """Bounds on how often each released value of a column can stand in a file.
+    """Bounds on how often each class of a column can stand in a file.
 
     Draws are even inside a unit, a group or a cell: of n rows there, a value of chance p has n p rounded down or up.
 
     Parameters
     ----------
-    least, most : float arrays of shape (n_values + 1,)
-        If every unit is rounded in the same direction; missing comes last.
-    mean, variance : float arrays of shape (n_values + 1,)
+    least, most : float arrays of shape (n_classes,)
+        If every unit is rounded in the same direction.
+    mean, variance : float arrays of shape (n_classes,)
         Of the sum, for each unit is rounded by itself.
     """
 
@@ -39,16 +75,21 @@ class Bounds:
     mean: Floats
     variance: Floats
 
+    def __add__(self, units: Bounds) -> Bounds:
+        """Return the bounds with those of some more units, one a row."""
+        pairs = zip(vars(self).values(), vars(units).values(), strict=True)
+        return Bounds(*(total + of_units.sum(axis=0) for total, of_units in pairs))
+
     def reach(self, tests: int) -> Floats:
         """Return how far from its mean a count lies less often than once in `ONCE_IN` files (by Bernstein)."""
         log = np.log(2 * ONCE_IN * tests)
         return np.asarray(log / 3 + np.sqrt(log**2 / 9 + 2 * log * self.variance))
 
-    def wrong(self, counts: Ints, tests: int) -> Ints:
-        """Return, for each value, by how many records its count lies outside the bounds."""
+    def wrong(self, counts: Counted, tests: int) -> Ints:
+        """Return, for each class, by how many records its count lies outside the bounds."""
         reach = self.reach(tests)
         low, high = np.maximum(self.least, self.mean - reach), np.minimum(self.most, self.mean + reach)
-        return np.ceil(np.maximum(np.maximum(low - counts, counts - high), 0) - 1e-6).astype(np.int64)
+        return np.ceil(counts.outside(low, high) - 1e-6).astype(np.int64)
 
 
 def faults(plan: Plan, original: Table, released: Table, rows: Ints | None) -> list[str]:
@@ -70,51 +111,113 @@ def faults(plan: Plan, original: Table, released: Table, rows: Ints | None) -> l
     if not recipe.sizes_hold and plan.guard.form != RUNS:
         return [*wrong, "groups have other sizes than the plan says"]
     in_file = recipe.codes_in(released)
-    strange = {c.name: _strange(c, in_file[c.name]) for c in plan.guard.columns}
+    cells = {c.name: _cells(c, in_file[c.name], released) for c in plan.guard.columns}
+    strange = {name: int(np.count_nonzero(each.last < each.first)) for name, each in cells.items()}
     if any(strange.values()):
         wrong.append(f"cells with a value that the plan never releases: {counts_in_words(strange)}")
     elif plan.guard.form != RUNS and not wrong:
         tests = sum(c.n_values + 1 for c in plan.guard.columns)
-        off = {c.name: _miscounted(recipe, c, in_file, rows, tests) for c in plan.guard.columns}
+        off = {c.name: _miscounted(recipe, c, cells, rows, tests) for c in plan.guard.columns}
         if any(off.values()):
             wrong.append(f"records of values that occur too often or too rarely: {counts_in_words(off)}")
     return wrong
 
 
-def _strange(column: GuardedColumn, codes: Ints) -> int:
-    """Count the cells whose value is not one that the plan releases."""
-    n = column.n_values
-    may_lack = column.has_missing or column.withheld > 0
-    return int(np.count_nonzero((codes > n) | ((codes == n) & (not may_lack))))
+def _cells(column: GuardedColumn, codes: Ints, released: Table) -> Cells:
+    """Return the classes of a column's cells, given their codes where values are told as they are."""
+    n, may_lack = column.n_values, column.has_missing or column.withheld > 0
+    if not len(column.begins):
+        is_known = (codes < n) | ((codes == n) & may_lack)
+        return Cells(np.minimum(codes, n), np.where(is_known, codes, -1))
+    values, unit = Numbers(column, released).all(), column.steps[0]
+    low, high = np.asarray(column.ends).reshape(-1, 2).T
+    first, last = np.searchsorted(high, values), np.searchsorted(low, values, side="right") - 1
+    # a piece may have no multiple of the unit inside, and small types round
+    near = np.flatnonzero(last < first)
+    by = np.maximum(unit, 1e-6 * np.abs(values[near]))
+    first[near] = np.searchsorted(high, values[near] - by)
+    last[near] = np.searchsorted(low, values[near] + by, side="right") - 1
+    times = values / unit if unit else np.zeros(len(values))
+    piece = np.minimum(first, len(low) - 1)
+    is_odd = (low[piece] < high[piece]) & (np.abs(times - np.rint(times)) > 1e-6 * np.maximum(np.abs(times), 1))
+    last[is_odd] = -1
+    missing = np.isnan(values)
+    first[missing], last[missing] = len(low), len(low) if may_lack else -1
+    return Cells(first, last)
+
+
+def _parts(column: GuardedColumn) -> Any:
+    """Return what part of the records of each value is in each piece, shape (n_values + 1, n_pieces + 1)."""
+    from scipy.sparse import coo_array  # takes longer to load than a small table
+
+    if not len(column.begins):
+        return None
+    reached = np.append(0, np.cumsum(column.people[: column.n_values]))
+    ends = np.append(np.asarray(column.begins), reached[-1])
+    cuts = np.union1d(reached, ends)  # in between all records are of one code and one piece
+    code, piece = (np.searchsorted(at, cuts[:-1], side="right") - 1 for at in (reached, ends))
+    part = np.diff(cuts) / np.diff(reached)[code]
+    code, piece, part = np.append(code, column.n_values), np.append(piece, len(column.begins)), np.append(part, 1.0)
+    return coo_array((part, (code, piece))).tocsr()
 
 
 def _miscounted(
-    recipe: GuardRecipe, column: GuardedColumn, in_file: dict[str, Ints], rows: Ints | None, tests: int
+    recipe: GuardRecipe, column: GuardedColumn, cells: Mapping[str, Cells], rows: Ints | None, tests: int
 ) -> int:
-    """Return by how many records the counts of a column's values lie outside what draws can give."""
-    counts = np.bincount(in_file[column.name], minlength=column.n_values + 1)
+    """Return by how many records the counts of a column's classes lie outside what draws can give."""
+    parts, here = _parts(column), cells[column.name]
+    n_classes = column.n_values + 1 if parts is None else parts.shape[1]
+    counted = Counted.from_cells(here, n_classes)
     if column.follows:
-        bounds = _followed(recipe, column, in_file[column.follows])
-        return int(bounds.wrong(counts, tests).max())
-    sizes = recipe.units(column)[1]
-    again = recipe.times_drawn(column)
-    width, off = column.n_values + 1, 0
-    total = Bounds(*np.zeros((4, width)))
+        return int(_in_classes(_followed(recipe, column, cells), parts).wrong(counted, tests).max())
+    total, off = Bounds(*np.zeros((4, n_classes))), 0
     unit_of = None if rows is None else recipe.units(column)[0][rows]
-    for units, chances in _chances_by_unit(recipe, column, np.minimum(again / AGAIN, 1.0)):
-        wanted = chances * sizes[units][:, None]
-        low, high = np.floor(wanted + 1e-9), np.ceil(wanted - 1e-9)
-        part = wanted - low
-        total.least += low.sum(0)
-        total.most += high.sum(0)
-        total.mean += wanted.sum(0)
-        total.variance += (part * (1 - part)).clip(0).sum(0)
+    for units, wanted in _wanted_by_unit(recipe, column):
+        bounds = _rounded(wanted, parts)
+        total = total + bounds
         if unit_of is not None:
-            here = (unit_of >= units.start) & (unit_of < units.stop)
-            key = (unit_of[here] - units.start) * width + in_file[column.name][here]
-            counted = np.bincount(key, minlength=low.size).reshape(low.shape)
-            off += int(np.maximum(np.maximum(low - counted, counted - high), 0).sum())
-    return off or int(_moved(recipe, column, total).wrong(counts, tests).max())
+            is_here = np.flatnonzero((unit_of >= units.start) & (unit_of < units.stop))
+            first = (unit_of[is_here] - units.start) * n_classes
+            in_unit = Counted.from_cells(here.of(is_here, first), bounds.least.size)
+            off += int(in_unit.outside(bounds.least.ravel(), bounds.most.ravel()).sum())
+    return off or int(_moved(recipe, column, total, parts).wrong(counted, tests).max())
+
+
+def _wanted_by_unit(recipe: GuardRecipe, column: GuardedColumn) -> Iterator[tuple[slice, Floats]]:
+    """Yield units and how many records of each value are wanted in each of them; shape (units, n_values + 1)."""
+    sizes, again = recipe.units(column)[1], recipe.times_drawn(column)
+    for units, chances in _chances_by_unit(recipe, column, np.minimum(again / AGAIN, 1.0)):
+        yield units, chances * sizes[units][:, None]
+
+
+def _rounded(wanted: Floats, parts: Any) -> Bounds:
+    """Return the bounds of each unit, shape (units, n_classes), from how many records of each value are wanted."""
+    whole = some = mean = wanted
+    split: Floats = np.zeros(1)
+    if parts is not None:
+        part, odd = parts.data, wanted % 1
+        whole, some, mean = wanted @ _like(parts, part == 1), wanted @ _like(parts, part > 0), wanted @ parts
+        # of a value that two pieces share each record is of one or the other by chance
+        split = wanted @ _like(parts, part - part**2)
+        split += 2 * (odd * (1 - odd)) @ _like(parts, part**2 * (part < 1))
+    low, high = np.floor(whole + 1e-9), np.ceil(some - 1e-9)
+    odd = whole - low
+    return Bounds(low, high, mean, (np.sqrt((odd * (1 - odd)).clip(0)) + np.sqrt(np.maximum(split, 0))) ** 2)
+
+
+def _in_classes(bounds: Bounds, parts: Any) -> Bounds:
+    """Return bounds on classes from those on values."""
+    if parts is None:
+        return bounds
+    part = parts.data
+    least, most = bounds.least @ _like(parts, part == 1), bounds.most @ _like(parts, part > 0)
+    variance = bounds.mean @ _like(parts, part - part**2) + (np.sqrt(bounds.variance) @ parts) ** 2
+    return Bounds(least, most, bounds.mean @ parts, variance)
+
+
+def _like(parts: Any, data: NDArray[Any]) -> Any:
+    """Return a sparse array with other entries in the same places."""
+    return type(parts)((data.astype(np.float64), parts.indices, parts.indptr), parts.shape)
 
 
 def _chances_by_unit(recipe: GuardRecipe, column: GuardedColumn, towards: Floats) -> Iterator[tuple[slice, Floats]]:
@@ -124,8 +227,8 @@ def _chances_by_unit(recipe: GuardRecipe, column: GuardedColumn, towards: Floats
     public = np.zeros(n + 1)
     public[: len(people)] = people / max(people.sum(), 1.0)
     public[n] += not people.any()  # of which no value is released
-    for first in range(0, len(sizes), _UNITS):
-        units = slice(first, min(first + _UNITS, len(sizes)))
+    for units in slices(len(sizes), max(1, _CHANCES // (n + 1))):
+        first = units.start
         part = towards[units][:, None]
         if expected is None:
             yield units, _by_moments(column, sizes, units, part, public)
@@ -154,24 +257,43 @@ def _by_moments(column: GuardedColumn, sizes: Ints, units: slice, part: Floats, 
     return np.concatenate([runs * (1 - missing), missing], axis=1)
 
 
-def _moved(recipe: GuardRecipe, column: GuardedColumn, bounds: Bounds) -> Bounds:
+def _moved(recipe: GuardRecipe, column: GuardedColumn, bounds: Bounds, parts: Any) -> Bounds:
     """Return bounds widened for numbers that are moved out of bins which hardly go with a category of their cell."""
     if column.role != "quasi" or not column.by_moments:
         return bounds
-    bins, is_rare = _bins(column), np.zeros(len(bounds.most), np.bool_)
+    bins, is_rare = _bins(column), np.zeros(column.n_values + 1, np.bool_)
     for other in recipe.guard.columns:
         if other.role == "quasi" and not other.by_moments:
             rare = np.atleast_1d(recipe.rare(column, other).any(axis=1))
             is_rare[: column.n_values] |= rare[np.minimum(bins[: column.n_values], len(rare) - 1)]
+    if parts is not None:
+        is_rare = np.asarray(is_rare @ _like(parts, parts.data > 0)) > 0
     more = bounds.most[is_rare].sum()
     return Bounds(np.where(is_rare, 0.0, bounds.least), bounds.most + more, bounds.mean, bounds.variance + more**2)
 
 
-def _followed(recipe: GuardRecipe, column: GuardedColumn, leaders: Ints) -> Bounds:
-    """Return bounds for a column that is drawn from people with nearly the same value of another."""
-    present, rows = np.unique(leaders, return_counts=True)
+def _followed(recipe: GuardRecipe, column: GuardedColumn, cells: Mapping[str, Cells]) -> Bounds:
+    """Return bounds on the values of a column that is drawn from people with nearly the same value of another."""
+    leader = next(c for c in recipe.guard.columns if c.name == column.follows)
+    if len(leader.begins):  # the file does not show its runs
+        leaders = _values(recipe, leader, cells)
+    else:
+        rows = np.bincount(cells[leader.name].first, minlength=leader.n_values + 1).astype(float)
+        leaders = Bounds(rows, rows, rows, np.zeros(len(rows)))
+    present = np.flatnonzero(leaders.most)
     second, begin, end = recipe.donors(column, present)
     width = column.n_values + 1
     chances = np.array([np.bincount(second[a:b], minlength=width) / (b - a) for a, b in zip(begin, end, strict=True)])
-    mean, variance = rows @ chances, rows @ (chances * (1 - chances))
-    return Bounds(np.zeros(width), rows @ (chances > 0).astype(float), mean, variance)
+    mean, each = leaders.mean[present] @ chances, leaders.mean[present] @ (chances * (1 - chances))
+    spread = np.sqrt(leaders.variance[present]) @ chances
+    return Bounds(np.zeros(width), leaders.most[present] @ (chances > 0).astype(float), mean, each + spread**2)
+
+
+def _values(recipe: GuardRecipe, column: GuardedColumn, cells: Mapping[str, Cells]) -> Bounds:
+    """Return bounds on the values of a column, also where the file shows pieces."""
+    if column.follows:
+        return _followed(recipe, column, cells)
+    total = Bounds(*np.zeros((4, column.n_values + 1)))
+    for _, wanted in _wanted_by_unit(recipe, column):
+        total = total + _rounded(wanted, None)
+    return _moved(recipe, column, total, None)

@@ -1,0 +1,222 @@
+"""Pieces: neighbouring people of a number, among whom each drawn number is told as one of its own.
+
+One number for each run of k people would tell where runs begin and end, and with it who is in the table. So only every
+third cut tells, and the key moves it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..backends.randomize import uniforms, words_of
+from ..columns.column import ValueCounts
+from ..key import Key
+from ..measures import Floats, Ints
+from ..plan import Guard, GuardedColumn, Vector
+from .runs import Runs, people_between
+
+# runs of fewest people in a piece; by which part of a piece a cut is moved to another run, and by which part of
+# those people it is moved then
+RUNS_EACH, MOVED, FURTHER = 3, 0.4, 0.8
+# a step is drawn if so many times the people who share a released value need it
+STEP = 2
+# steps of times: a microsecond, millisecond, second, minute, hour and day
+_OF_TIME = (1.0, 1e3, 1e6, 6e7, 3.6e9, 8.64e10)
+# numbers without a unit are rounded to about this part of their piece
+_PART = 1e-3
+# multiples beyond are not exact in doubles
+_EXACT = 2.0**52
+
+
+@dataclass(frozen=True)
+class Pieces:
+    """The stretches of a column's sorted records in which numbers are told; what many people share is one by itself.
+
+    Parameters
+    ----------
+    begins : int64 array of shape (n_pieces,)
+        The first record of each, counted from the smallest number.
+    ends : float64 array of shape (n_pieces, 2)
+        Between which numbers those of each lie.
+    steps : float64 array of shape (n_steps,)
+        What numbers are multiples of, the finest first; 0 for any number.
+    stepped : int64 array of shape (n_steps,)
+        How many records have a number of each step and of no coarser one.
+    """
+
+    begins: Ints
+    ends: Floats
+    steps: Floats
+    stepped: Ints
+
+    def in_record(self, record: GuardedColumn) -> GuardedColumn:
+        """Return the record of the column with its pieces."""
+        begins, stepped = (Vector("i", numbers.astype(np.int32)) for numbers in (self.begins, self.stepped))
+        ends, steps = Vector("d", self.ends.ravel()), Vector("d", self.steps)
+        return replace(record, begins=begins, ends=ends, steps=steps, stepped=stepped)
+
+
+def pieces_of(column: ValueCounts, runs: Runs, least: int, unit: float, people: tuple[Ints, Ints], key: Key) -> Pieces:
+    """Cut the sorted records of a number into pieces of about three times `least` people.
+
+    What many people share, and the first and the last run, are told as they are. Between these the key moves each cut
+    to a run nearby, and from there by up to 0.8 times `least` people; each piece keeps at least `least`.
+
+    Parameters
+    ----------
+    column, least, unit, people
+        As `runs_of` takes them.
+    runs : Runs
+    key : Key
+        Of the table: many cuts of one table would show in the mean where they were before they were moved.
+    """
+    values, counts = np.asarray(column.values, np.float64), column.counts
+    # where each run begins, by value and by record
+    first = np.append(np.flatnonzero(np.diff(runs.of_code[:-1], prepend=-1)), len(values))
+    reached = np.append(0, np.cumsum(counts))
+    start = reached[first]
+    number = np.arange(len(first), dtype=np.uint64)
+    to_run, further = (2 * uniforms(words_of(number, key, f"guard {w} {column.name}")) - 1 for w in ("piece", "cut"))
+    is_exact = runs.is_heap.copy()
+    is_exact[[0, -1]] = True
+    begins, low, high = [start[:-1][is_exact]], [runs.values[is_exact]], [runs.values[is_exact]]
+    for a, b in np.flatnonzero(np.diff(is_exact, prepend=True, append=True)).reshape(-1, 2).tolist():
+        run = _runs_at_cuts(a, b, start, least, to_run)
+        held = np.array([people_between(*ends, counts, *people) for ends in pairwise(first[run])])
+        room = np.minimum(FURTHER * least, (np.minimum(held[:-1], held[1:]) - least) / 2)
+        at = start[run]
+        at[1:-1] += np.rint(room * further[run[1:-1]]).astype(np.int64)
+        cut = _number_at(at[1:-1], values, reached, unit)
+        begins.append(at[:-1])
+        low.append(np.append(values[first[a]] - unit / 2, cut))
+        high.append(np.append(cut, values[first[b] - 1] + unit / 2))
+    order = np.argsort(np.concatenate(begins))
+    ends = np.stack([np.concatenate(low), np.concatenate(high)], axis=1)
+    is_told = ~is_exact[runs.of_code[:-1]]
+    return Pieces(np.concatenate(begins)[order], ends[order], *_steps(column, is_told, least, unit))
+
+
+def _runs_at_cuts(a: int, b: int, start: Ints, least: int, moved: Floats) -> Ints:
+    """Return the runs from a to b that pieces begin with, and b; `start` has the first record of each run."""
+    total = int(start[b] - start[a])
+    n = max(1, round(total / (RUNS_EACH * least)))
+    inner = np.arange(1, n)
+    wanted = start[a] + (inner + MOVED * moved[a + inner]) * total / n
+    above = np.clip(np.searchsorted(start, wanted), a + 1, b)
+    near = above - (wanted - start[above - 1] < start[above] - wanted)
+    return np.unique(np.concatenate([[a], near, [b]]))
+
+
+def _number_at(at: Ints, values: Floats, reached: Ints, unit: float) -> Floats:
+    """Return the number at cuts between two records: between theirs, or inside the unit around one that both have."""
+    below, above = (np.searchsorted(reached, place, side="right") - 1 for place in (at - 1, at))
+    part = (at - reached[below]) / (reached[below + 1] - reached[below])
+    return np.where(below == above, values[below] + unit * (part - 0.5), values[below] / 2 + values[above] / 2)
+
+
+def _steps(column: ValueCounts, is_told: NDArray[np.bool_], least: int, unit: float) -> tuple[Floats, Ints]:
+    """Return the steps of numbers that enough people need, the finest first, and how many records have each."""
+    values, counts = np.asarray(column.values, np.float64)[is_told], column.counts[is_told]
+    if column.unit == "day" or not unit or not len(values):
+        return np.array([unit]), counts.sum(keepdims=True)
+    powers = range(int(np.log10(max(float(np.abs(values).max()) / unit, 1.0))) + 1)
+    steps = [s for s in _OF_TIME if s >= unit] if column.unit else [unit * 10.0**p for p in powers]
+    having = np.array([counts.sum(), *(counts[np.rint(values / s) * s == values].sum() for s in steps[1:]), 0])
+    stepped = having[:-1] - having[1:]  # those who have a coarser one have the finer ones as well
+    kept = [0, *(i for i in range(1, len(steps)) if stepped[i] >= STEP * least)]
+    return np.array(steps)[kept], np.add.reduceat(stepped, kept)
+
+
+def as_told(
+    guard: Guard, columns: Sequence[GuardedColumn], codes: Mapping[str, Ints], groups: Ints, key: Key
+) -> tuple[list[GuardedColumn], dict[str, Ints]]:
+    """Return the records and codes of drawn columns as readers see them: each with the numbers that are told of it.
+
+    Numbers follow from what a group drew, whatever its order: they are drawn in the order of the codes, for the columns
+    of a bundle together.
+
+    Parameters
+    ----------
+    guard : Guard
+    columns : sequence of GuardedColumn
+        Whole bundles of it.
+    codes : mapping of str to int64 array of shape (n_rows,)
+        By column, what was drawn.
+    groups : int64 array of shape (n_rows,)
+    key : Key
+        Of the draws.
+    """
+    seen, told_as, bundles = {c.name: c for c in columns}, dict(codes), guard.bundles()
+    at = np.arange(len(groups), dtype=np.uint64)
+    for head in dict.fromkeys(bundles[name] for name in seen):
+        names = [name for name in seen if bundles[name] == head]
+        if not any(len(seen[name].begins) for name in names):
+            continue
+        order = np.lexsort([*(codes[name] for name in reversed(names)), groups])
+        place, step = np.empty((2, len(order)))
+        place[order], step[order] = (uniforms(words_of(at, key, f"guard {what} {head}")) for what in ("place", "step"))
+        for name in names:
+            if len(seen[name].begins):
+                numbers = told(seen[name], codes[name], place, step)
+                values, told_as[name] = np.unique(numbers, return_inverse=True)  # NaN is the last
+                n_values = len(values) - bool(np.isnan(values[-1:]).any())
+                values_and_missing = (*values[:n_values].tolist(), *seen[name].values[seen[name].n_values :])
+                seen[name] = replace(seen[name], values=values_and_missing)
+    return list(seen.values()), told_as
+
+
+def told(column: GuardedColumn, codes: Ints, place: Floats, step: Floats) -> Floats:
+    """Return a number for each drawn run of a column with pieces; NaN for a missing value.
+
+    Parameters
+    ----------
+    column : GuardedColumn
+    codes : int64 array of shape (n,)
+        The run of each, or from the number of runs on a missing value.
+    place, step : float64 arrays of shape (n,)
+        In [0, 1): where each lies among the people of its run, and which step it is a multiple of.
+    """
+    people = np.asarray(column.people, np.int64)[: column.n_values]
+    start, code = np.append(0, np.cumsum(people)), np.minimum(codes, len(people) - 1)
+    at = start[code] + place * people[code]
+    begins, ends = np.asarray(column.begins), np.asarray(column.ends).reshape(-1, 2)
+    piece = np.searchsorted(begins, at, side="right") - 1
+    part = (at - begins[piece]) / np.diff(begins, append=start[-1])[piece]
+    low, high = ends[piece].T
+    exact = np.where(low < high, low * (1 - part) + high * part, low)
+    steps, reached = np.asarray(column.steps), np.cumsum(np.asarray(column.stepped))
+    wanted = np.searchsorted(reached, step * reached[-1], side="right")
+    numbers = _finest(exact, low, high, float(steps[0]))
+    for i in range(1, len(steps)):
+        tried = _multiple(exact, float(steps[i]))
+        numbers = np.where((wanted >= i) & (low <= tried) & (tried <= high) & (low < high), tried, numbers)
+    return np.where(codes < len(people), numbers, np.nan)
+
+
+def _finest(exact: Floats, low: Floats, high: Floats, unit: float) -> Floats:
+    """Round numbers to multiples of the unit between two ends; without a unit to a thousandth of the ends' distance."""
+    if unit:
+        near = _multiple(exact, unit)
+        near += unit * (np.less(near, low).astype(float) - np.greater(near, high))
+        return np.where(low < high, _multiple(near, unit), exact)
+    with np.errstate(divide="ignore"):
+        digits = -np.floor(np.log10(np.maximum((high / 2 - low / 2) * 2 * _PART, 1e-300)))
+    near = exact.copy()
+    for n in np.unique(digits).tolist():
+        here = digits == n
+        near[here] = _multiple(exact[here], float(f"1e{-int(n)}"))
+    return np.where((low < high) & (low <= near) & (near <= high), near, exact)
+
+
+def _multiple(numbers: Floats, step: float) -> Floats:
+    """Return the nearest multiple of a step to each number, as decimals such as .3 instead of .30000000000000004."""
+    with np.errstate(over="ignore"):
+        times = np.rint(numbers / step)
+        digits = max(0, -int(np.floor(np.log10(step))))
+        near = np.round(times * step, digits) + 0.0 if digits < 300 else numbers  # no -0
+    return np.where(np.abs(times) < _EXACT, near, numbers)

@@ -1,0 +1,110 @@
+"""Derive a second time, plainly, the numbers that drawn runs are told as, and check the pieces that they come from."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...kernels import Floats, Ints
+from ...plan import GuardedColumn
+
+
+def told_numbers(column: GuardedColumn, codes: Ints, place: Floats, step: Floats) -> Floats:
+    """Return the number of each drawn run, NaN where a value is missing.
+
+    Parameters
+    ----------
+    column : GuardedColumn
+    codes : int64 array of shape (n,)
+    place, step : float64 arrays of shape (n,)
+        Where each lies among the people of its run, and which step it gets, both in [0, 1).
+    """
+    n, numbers = column.n_values, np.full(len(codes), np.nan)
+    present = np.flatnonzero(codes < n)
+    people = np.array(column.people[:n])
+    before = np.cumsum(people) - people
+    at = before[codes[present]] + place[present] * people[codes[present]]
+    begins, (low, high) = np.array(column.begins), np.asarray(column.ends).reshape(-1, 2).T
+    piece = np.digitize(at, begins) - 1
+    size = np.append(begins[1:], people.sum()) - begins
+    part = (at - begins[piece]) / size[piece]
+    low, high = low[piece], high[piece]
+    is_exact = low == high
+    value = np.where(is_exact, low, low * (1 - part) + high * part)
+    result = np.where(is_exact, value, np.nan)
+    shares = np.cumsum(np.asarray(column.stepped))
+    for i in reversed(range(len(column.steps))):
+        # the coarsest first that was drawn and has a multiple there
+        is_open = np.isnan(result) & (step[present] * shares[-1] >= (shares[i - 1] if i else 0))
+        tried = _multiples(value, column.steps[i]) if column.steps[i] else _fine(value, low, high)
+        if i == 0 and column.steps[0]:
+            tried = _multiples(tried + column.steps[0] * (1.0 * (tried < low) - (tried > high)), column.steps[0])
+            result[is_open] = tried[is_open]
+        inside = is_open & (low <= tried) & (tried <= high)
+        result[inside] = tried[inside]
+    result[np.isnan(result)] = value[np.isnan(result)]
+    numbers[present] = result
+    return numbers
+
+
+def _multiples(numbers: Floats, step: float) -> Floats:
+    """Return the multiples of a step next to numbers, where doubles hold them."""
+    times = np.rint(numbers / step)
+    power = int(np.floor(np.log10(step)))
+    if power <= -300:
+        return numbers
+    return np.where(np.abs(times) < 2.0**52, np.round(times * step, max(0, -power)) + 0.0, numbers)
+
+
+def _fine(numbers: Floats, low: Floats, high: Floats) -> Floats:
+    """Return numbers to about a thousandth of the distance of their ends."""
+    tenth = np.floor(np.log10(np.maximum((high / 2 - low / 2) * 2 * 1e-3, 1e-300)))
+    result = np.empty_like(numbers)
+    for power in np.unique(tenth):
+        here = tenth == power
+        result[here] = _multiples(numbers[here], float(f"1e{int(power)}"))
+    return result
+
+
+def wrong_pieces(column: GuardedColumn, values: Floats, person: Ints, people: int) -> tuple[int, int]:
+    """Return how many pieces fewer people have, and how many pieces or steps are not those of the original.
+
+    Parameters
+    ----------
+    column : GuardedColumn
+        With pieces.
+    values : float64 array of shape (n,)
+        The original's numbers, missing ones left out.
+    person : int64 array of shape (n,)
+        Who has each.
+    people : int
+        Fewest people of a piece.
+    """
+    order = np.argsort(values, kind="stable")
+    values, person = values[order], person[order]
+    begins, (low, high) = np.array(column.begins), np.asarray(column.ends).reshape(-1, 2).T
+    if begins[-1] >= len(values):
+        return 0, len(begins)
+    piece = np.digitize(np.arange(len(values)), begins) - 1
+    pairs = np.unique(np.stack([piece, person]), axis=1)
+    few = np.bincount(pairs[0], minlength=len(begins)) < people
+    unit = column.steps[0]
+    last = np.append(begins[1:], len(values))
+    wrong = (low < np.append(-np.inf, values[begins[1:] - 1]) - unit) | (low > values[last - 1] + unit)
+    wrong |= (high > np.append(values[begins[1:]], np.inf) + unit) | (high < values[begins] - unit)
+    is_exact = low == high
+    common = _shared(values, person) >= 2 * people
+    wrong[piece[common & ~(is_exact[piece] & (low[piece] == values))]] = True
+    told = values[~is_exact[piece]]
+    having = np.cumsum(column.stepped[::-1])[::-1]
+    off = sum(
+        int(np.count_nonzero(np.rint(told / s) * s == told)) != n
+        for s, n in zip(column.steps[1:], having[1:], strict=True)
+    )
+    return int(few.sum()), int(wrong.sum() + off)
+
+
+def _shared(values: Floats, person: Ints) -> Ints:
+    """Return, for each record, how many people have its value."""
+    distinct, at = np.unique(values, return_inverse=True)
+    people = np.unique(np.stack([at, person]), axis=1)[0]
+    return np.asarray(np.bincount(people, minlength=len(distinct))[at], np.int64)
