@@ -76,6 +76,8 @@ def pieces_of(column: ValueCounts, runs: Runs, least: int, unit: float, people: 
         Of the table: many cuts of one table would show in the mean where they were before they were moved.
     """
     values, counts = np.asarray(column.values, np.float64), column.counts
+    if max(abs(values[0]), abs(values[-1])) >= _EXACT * unit:  # of giants every double is a multiple
+        unit = 0.0
     # where each run begins, by value and by record
     first = np.append(np.flatnonzero(np.diff(runs.of_code[:-1], prepend=-1)), len(values))
     reached = np.append(0, np.cumsum(counts))
