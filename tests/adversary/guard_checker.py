@@ -38,6 +38,40 @@ def runs(values: pd.Series, people: int, whole: bool) -> list[tuple[float, float
     return [(min(run), max(run), value) for run, value in zip(closed, shared, strict=True)]
 
 
+def wrong_numbers(before: pd.Series, told: np.ndarray[Any, Any], pieces: Any, people: int) -> list[str]:
+    """Return what is wrong with drawn numbers, given where the pieces of the sorted originals begin and their ends."""
+    values = np.sort(before.dropna().to_numpy(float))
+    begins, ends = list(pieces[0]), np.reshape(pieces[1], (-1, 2))
+    if not len(told):
+        return []
+    if begins != sorted(set(begins)) or begins[0] != 0 or begins[-1] >= len(values):
+        return ["pieces of no people"]
+    unit = next((10.0**-d for d in range(7) if (np.round(values, d) == values).all()), 0.0)
+    wrong = []
+    for a, b, (low, high) in zip(begins, [*begins[1:], len(values)], ends, strict=True):
+        if b - a < people:
+            wrong.append("a piece of few")
+        below, above = values[a - 1] if a else values[0], values[b] if b < len(values) else values[-1]
+        if not below - unit <= low <= high <= above + unit:
+            wrong.append("a piece whose numbers are others'")
+    # a piece may have no multiple of the unit inside
+    reach = np.where(ends[:, 0] < ends[:, 1], unit, 0.0) + 1e-12 * np.abs(ends).max()
+    if not ((ends[:, 0] - reach <= told[:, None]) & (ends[:, 1] + reach >= told[:, None])).any(axis=1).all():
+        wrong.append("a value of no piece")
+    distinct, counts = np.unique(values, return_counts=True)
+    for i in np.flatnonzero(counts >= 2 * people):
+        first, stop = int(counts[:i].sum()), int(counts[: i + 1].sum())
+        piece = int(np.searchsorted(begins, first, side="right")) - 1
+        if [*begins, len(values)][piece + 1] < stop or (ends[piece] != distinct[i]).any():
+            wrong.append("a shared value that is not told")
+        # unless somebody who was left over joined it, nothing lies between it and its neighbours
+        if {first, stop} <= {*begins, len(values)}:
+            low, high = distinct[max(i - 1, 0)], distinct[min(i + 1, len(distinct) - 1)]
+            if ((told > low) & (told < high) & (told != distinct[i])).any():
+                wrong.append("a value next to one that many share")
+    return wrong
+
+
 def cuts(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """Return the cut points of a number: sixteenths, and around values that more than a sixteenth has."""
     ordered = np.sort(values)
@@ -84,7 +118,7 @@ def disclosure(group: np.ndarray[Any, Any], values: pd.Series, is_number: bool) 
 
 def faults(
     original: pd.DataFrame, released: pd.DataFrame, group: np.ndarray[Any, Any], origin: np.ndarray[Any, Any],
-    *, quasi: list[str], sensitive: list[str], k: int, people: int, cap: float | None, rows: bool,
+    *, quasi: list[str], sensitive: list[str], k: int, people: int, cap: float | None, rows: bool, pieces: Any = None,
 ) -> list[str]:  # fmt: skip
     """Return what is wrong with a written release.
 
@@ -102,6 +136,8 @@ def faults(
         Largest disclosure.
     rows : bool
         Whether quasi-identifiers were drawn as well.
+    pieces : mapping of str to pair of sequences, optional
+        Where pieces begin and their ends, of the numbers that were drawn.
     """
     wrong = []
     if len(original) != len(released) or not np.array_equal(np.sort(origin), np.arange(len(original))):
@@ -121,6 +157,9 @@ def faults(
             told = np.sort(after.dropna().unique().astype(float))
             if whole and (told % 1 != 0).any():
                 wrong.append(f"{name}: a broken number")
+            if pieces and name in pieces:
+                wrong += [f"{name}: {fault}" for fault in wrong_numbers(before, told, pieces[name], people)]
+                wanted = told = ()
             at = [[i for i, (low, high, _) in enumerate(wanted) if low <= value <= high] for value in told]
             if any(len(found) != 1 for found in at) or len({found[0] for found in at}) != len(told):
                 wrong.append(f"{name}: a value of no run")

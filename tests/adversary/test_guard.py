@@ -96,8 +96,11 @@ def check(seed: int, folder: Path) -> str:
     promised = next((p for p in release.plan.promises if "disclosure" in p["kind"]), {})
     cap = getattr(method, "max_disclosure", None) if promised else None
     m = people or method.k
+    guarded = release.plan.guard.columns if release.plan.guard else ()
+    pieces = {c.name: (list(c.begins), list(c.ends)) for c in guarded if len(c.begins)}
+    assert guard == "runs" or {c.name for c in guarded if c.kind == "numeric" and c.n_values} == set(pieces)
     found = faults(
-        table, told, group, origin, **roles, k=method.k, people=m, cap=cap, rows=is_rows,
+        table, told, group, origin, **roles, k=method.k, people=m, cap=cap, rows=is_rows, pieces=pieces,
     )  # fmt: skip
     assert not found, (seed, method, guard, m, found)
     return "held"
@@ -150,6 +153,8 @@ def test_the_checker_finds_what_is_wrong(change: Any) -> None:
     release = hr.protect(table, schema, hr.Hedge(10, max_disclosure=0.5, cells="means"), guard="redraw", random_state=1)
     told = release.table.astype({"q": str})
     asked = {"quasi": ["q"], "sensitive": ["s", "c"], "k": 10, "people": 10, "cap": 0.5, "rows": False}
+    pay_record = next(c for c in release.plan.guard.columns if c.name == "s")
+    asked["pieces"] = {"s": (list(pay_record.begins), list(pay_record.ends))}
     group = told.groupby("q").ngroup().to_numpy()
     assert not faults(table, told, group, release.rows, **asked)
     rows = release.rows

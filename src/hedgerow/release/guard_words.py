@@ -53,7 +53,8 @@ def in_words(plan: Plan, guard: Guard) -> str:
         again = sum(n > 0 for n in guard.again)
         lines.append(_say("groups", groups=len(guard.sizes), again=again, people=guard.people))
     for column in guard.columns:
-        name, values = column.name, column.n_values
+        name, pieces = column.name, len(column.begins)
+        values = _say("pieces", pieces=pieces) if pieces else _say("values", values=column.n_values)
         if guard.form == RUNS:
             line = _say("told", name=name, values=values)
         elif column.follows:
@@ -244,5 +245,6 @@ def promises(plan: Plan) -> list[str]:
     guard, sentences = plan.guard, [promise_in_words(plan, from_promise(promise)) for promise in plan.promises]
     if guard is not None:
         names = ", ".join(column.name for column in guard.columns)
-        sentences.append(_say("promise", names=names, people=guard.people))
+        key = "promise" if guard.form == RUNS else "promise_drawn"
+        sentences.append(_say(key, names=names, people=guard.people))
     return sentences

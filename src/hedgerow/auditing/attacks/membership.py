@@ -37,6 +37,8 @@ BESIDE = ((0.9, 1), (0.1, 3))
 EXACT = "exact value"
 # records that the neighbourhood of a person holds, by which distances are scaled
 NEIGHBOURS = 20
+# how many people on either side of a person have numbers near by
+NEAR = (4, 8, 20, 40)
 # least variance of the numbers near a person, in squared standard deviations
 LEAST = 0.05
 STRONGEST = "strongest"
@@ -73,9 +75,11 @@ def membership(
     - ``pull``: whether the mean and variance of the numbers near the person differ from those of the
       neighbourhood in the direction of the person's number;
     - ``density``: the density of the person's number by the mean and variance near the person, divided by
-      the density by those of the neighbourhood.
+      the density by those of the neighbourhood;
+    - ``numbers``: how many released numbers lie near the person's, column by column, divided by how many of
+      the people who are asked have one there; in several widths, multiplied over all columns.
 
-    From ``values in groups`` on, records are weighted by a normal kernel on the distance of the
+    From ``values in groups`` to ``density``, records are weighted by a normal kernel on the distance of the
     quasi-identifiers, in several widths; knowing the method is not needed. All attacks by sensitive values
     are also tried on the 5% of people with the most extreme sensitive numbers.
 
@@ -191,6 +195,8 @@ def attack_scores(
     out = release.scores(*people_pairs[0])
     if sensitive:
         out |= _Release([*quasi, *sensitive], others).scores(*people_pairs[0], KNOWS[1])
+        if any(column.is_number for column in (*quasi, *sensitive)):
+            out[KNOWS[1], "numbers"] = _by_numbers([*quasi, *sensitive], *people_pairs[0])
         if all(map(len, people_pairs[1])):
             by_extremes = release.scores(*people_pairs[1])
             out |= {(KNOWS[2], a[1]): scores for a, scores in by_extremes.items() if a[0] == KNOWS[1]}
@@ -219,6 +225,26 @@ def _agreements(
         means["runs in groups"] = [(weight, wide * RUN / n_rows) for weight, wide in BESIDE]
     for learner, shares in {"values in groups": [(1.0, 0.0)], **means}.items() if sensitive else ():
         yield (KNOWS[1], learner), [factor(columns, shares) for columns in several]
+
+
+def _by_numbers(columns: Sequence[ReleasedColumn], members: Known, strangers: Known) -> MemberScores:
+    """Return scores by how many released numbers lie near a person's, for how many people who are asked."""
+    asked = Known.joined(members, strangers)
+    scores = np.zeros(len(asked))
+    for column, values in zip(columns, asked.columns, strict=True):
+        if not column.is_number:
+            continue
+        cells = np.where(column.anything, np.nan, column.lo / 2 + column.hi / 2)[column.codes]
+        released, known = (np.sort(each[np.isfinite(each)]) for each in (cells, values))
+        at = np.searchsorted(known, values)
+        for near in NEAR if len(known) else ():
+            low, high = known[np.maximum(at - near, 0)], known[np.minimum(at + near, len(known) - 1)]
+            here, there = (
+                np.searchsorted(each, high, "right") - np.searchsorted(each, low, "left") for each in (released, known)
+            )
+            chance = np.log((here + 1) / (there * len(released) / len(known) + 1))
+            scores += np.where(np.isfinite(values), chance, 0.0)
+    return MemberScores(*np.split(scores.round(9), [len(members)]))
 
 
 class _Release:
