@@ -575,7 +575,7 @@ MUTANTS = (
       "for check in capped]", "for check in ()]",
       f"{TAMPERED}test_a_cap_holds_of_the_originals_as_well"),
     M("a value one person short is released exactly", "kernels/even_draws.py",
-      "if n_people >= least:", "if n_people >= least - 1:", RUNS),
+      "if n_people >= enough[i]:", "if n_people >= enough[i] - 1:", RUNS),
     M("a run is closed one person short", "kernels/even_draws.py",
       "if reached >= least:", "if reached >= least - 1:", RUNS),
     M("a person counts twice in a run", "kernels/even_draws.py",

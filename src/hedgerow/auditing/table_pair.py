@@ -223,10 +223,18 @@ class TablePair:
         return self.guard is not None and self.guard.form == REDRAW
 
     def as_shown(self, people: People) -> People:
-        """Return people with their sensitive values as the release tells them: guarded ones by their runs."""
-        guarded = {} if self.guard is None else {column.name: column for column in self.guard.columns}
-        sensitive = (as_runs(c, guarded[c.name]) if c.name in guarded else c for c in people.sensitive)
+        """Return people with their sensitive values as the release tells them: guarded ones by their runs.
+
+        A number that is drawn in pieces is told as one of its own, so it stays as it is.
+        """
+        in_runs = {name: column for name, column in self.guarded.items() if not len(column.begins)}
+        sensitive = (as_runs(c, in_runs[c.name]) if c.name in in_runs else c for c in people.sensitive)
         return People(people.quasi, tuple(sensitive))
+
+    @property
+    def guarded(self) -> dict[str, GuardedColumn]:
+        """Return the record of each guarded column."""
+        return {} if self.guard is None else {column.name: column for column in self.guard.columns}
 
     @property
     def people(self) -> tuple[People, ...]:

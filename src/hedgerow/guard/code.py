@@ -105,8 +105,12 @@ def unit_of(values: Floats, counts: Ints, people: int) -> float:
     >>> unit_of(np.array([75.9, 80.0]), np.array([2, 7]), 2), unit_of(np.array([1 / 3, 80.0]), np.array([1, 7]), 2)
     (0.1, 1.0)
     """
-    finer = (int(counts[np.round(values, digits) != values].sum()) for digits in range(7))
-    return next((float(f"1e-{digits}") for digits, n in enumerate(finer) if n < people), 0.0)
+    for digits in range(7):
+        with np.errstate(over="ignore"):
+            is_finer = np.round(values, digits) != values
+        if counts[is_finer].sum() < people:
+            return float(f"1e-{digits}")
+    return 0.0
 
 
 def persons_of(table: Table, schema: Schema) -> Ints | None:

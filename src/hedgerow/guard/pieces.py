@@ -190,7 +190,7 @@ def told(column: GuardedColumn, codes: Ints, place: Floats, step: Floats) -> Flo
     piece = np.searchsorted(begins, at, side="right") - 1
     part = (at - begins[piece]) / np.diff(begins, append=start[-1])[piece]
     low, high = ends[piece].T
-    exact = np.where(low < high, low * (1 - part) + high * part, low)
+    exact = np.where(low < high, low * (1 - part) + high * part, low) + 0.0  # no -0
     steps, reached = np.asarray(column.steps), np.cumsum(np.asarray(column.stepped))
     wanted = np.searchsorted(reached, step * reached[-1], side="right")
     numbers = _finest(exact, low, high, float(steps[0]))
@@ -206,7 +206,7 @@ def _finest(exact: Floats, low: Floats, high: Floats, unit: float) -> Floats:
         near = _multiple(exact, unit)
         near += unit * (np.less(near, low).astype(float) - np.greater(near, high))
         return np.where(low < high, _multiple(near, unit), exact)
-    with np.errstate(divide="ignore"):
+    with np.errstate(over="ignore"):
         digits = -np.floor(np.log10(np.maximum((high / 2 - low / 2) * 2 * _PART, 1e-300)))
     near = exact.copy()
     for n in np.unique(digits).tolist():
@@ -220,5 +220,5 @@ def _multiple(numbers: Floats, step: float) -> Floats:
     with np.errstate(over="ignore"):
         times = np.rint(numbers / step)
         digits = max(0, -int(np.floor(np.log10(step))))
-        near = np.round(times * step, digits) + 0.0 if digits < 300 else numbers  # no -0
+        near = np.round(times * step, digits) + 0.0 if digits < 300 else numbers
     return np.where(np.abs(times) < _EXACT, near, numbers)

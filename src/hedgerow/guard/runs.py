@@ -42,31 +42,30 @@ def runs_of(
 ) -> Runs:
     """Close runs of at least `least` people over the sorted values of a number.
 
-        A value that so many people share is told exactly; between such values a run is told as its mean,
-        rounded to a multiple inside it. The first and last runs are told as their medians, because a mean
-        would tell a dominant value; their steps follow from the nearer of their two ends. What is left over
-        joins the nearer neighbour, value by value.
+    A value that so many people share is told exactly; between such values a run is told as its mean,
+    rounded to a multiple inside it. The first and last runs are told as their medians, because a mean
+    would tell a dominant value; their steps follow from the nearer of their two ends. What is left over
+    joins the nearer neighbour, value by value.
 
-        Parameters
-        ----------
-        column : ValueCounts
-            A number or date.
-        least : int
-        unit : float
-            Released values are multiples of it: 1 for whole numbers, 0 for any number.
-        people : pair of int64 arrays
-            What `previous_values` returns, where a person may have several records.
-        more : float64 array of shape (n_values,), optional
-            By how many times `least` more people must share each value for it to be told exactly. Neighbours then
-            join such values only if there is no other run to join.
+    Parameters
+    ----------
+    column : ValueCounts
+        A number or date.
+    least : int
+    unit : float
+        Released values are multiples of it: 1 for whole numbers, 0 for any number.
+    people : pair of int64 arrays
+        What `previous_values` returns, where a person may have several records.
+    more : float64 array of shape (n_values,), optional
+        By how many times `least` more people must share each value for it to be told exactly. Neighbours then
+        join such values only if there is no other run to join.
 
-        Examples
-        --------
-        >>> import numpy as np
-    from numpy.typing import NDArray
-        >>> ages = ValueCounts("age", "numeric", "", np.array([18.0, 30, 31, 33, 40, 90]), np.array([2, 1, 1, 1, 3, 1]))
-        >>> runs_of(ages, 2, 1.0).values.tolist()
-        [18.0, 31.0, 40.0]
+    Examples
+    --------
+    >>> import numpy as np
+    >>> ages = ValueCounts("age", "numeric", "", np.array([18.0, 30, 31, 33, 40, 90]), np.array([2, 1, 1, 1, 3, 1]))
+    >>> runs_of(ages, 2, 1.0).values.tolist()
+    [18.0, 31.0, 40.0]
     """
     values, counts = np.asarray(column.values, np.float64), column.counts
     enough = np.full(len(values), least) if more is None else np.ceil(least * (1 + more)).astype(np.int64)

@@ -18,7 +18,7 @@ from ...json_types import OrNull, Share
 from ...measures import Floats
 from ..figure import Figure
 from ..released_values import ReleasedColumn
-from ..table_pair import TablePair
+from ..table_pair import TablePair, as_runs
 
 # largest contingency table that is counted; beyond it a pair of columns is left out
 _TABLE = 1 << 22
@@ -295,12 +295,10 @@ def distribution_summary(pair: TablePair) -> Distributions:
     """Return each measured column's distances from the whole original, and the pairwise dependences."""
     columns = {e.name: column_distances(e) for e in pair.released_quasi}
     whole = pair.unchanged
-    for a, b, released_codes in zip(
-        whole.sensitive, pair.released_sensitive, pair.as_shown(whole.members).sensitive, strict=True
-    ):
+    for a, b in zip(whole.sensitive, pair.released_sensitive, strict=True):
         columns[a.name] = sensitive_distances(a, b)
-        if pair.guard is not None:  # which tells hardly any number by its own value: records move between runs
-            runs = sensitive_distances(released_codes, b)
+        if a.name in pair.guarded:  # which tells hardly any number by its own value: records move between runs
+            runs = sensitive_distances(*(as_runs(column, pair.guarded[a.name]) for column in (a, b)))
             columns[a.name]["total_variation_of_runs"] = runs["total_variation"]
     return {"columns": columns, "dependence": dependences(*variables(pair))}
 

@@ -29,7 +29,7 @@ def told_numbers(column: GuardedColumn, codes: Ints, place: Floats, step: Floats
     part = (at - begins[piece]) / size[piece]
     low, high = low[piece], high[piece]
     is_exact = low == high
-    value = np.where(is_exact, low, low * (1 - part) + high * part)
+    value = np.where(is_exact, low, low * (1 - part) + high * part) + 0.0
     result = np.where(is_exact, value, np.nan)
     shares = np.cumsum(np.asarray(column.stepped))
     for i in reversed(range(len(column.steps))):
@@ -48,16 +48,18 @@ def told_numbers(column: GuardedColumn, codes: Ints, place: Floats, step: Floats
 
 def _multiples(numbers: Floats, step: float) -> Floats:
     """Return the multiples of a step next to numbers, where doubles hold them."""
-    times = np.rint(numbers / step)
     power = int(np.floor(np.log10(step)))
     if power <= -300:
         return numbers
-    return np.where(np.abs(times) < 2.0**52, np.round(times * step, max(0, -power)) + 0.0, numbers)
+    with np.errstate(over="ignore"):
+        times = np.rint(numbers / step)
+        return np.where(np.abs(times) < 2.0**52, np.round(times * step, max(0, -power)) + 0.0, numbers)
 
 
 def _fine(numbers: Floats, low: Floats, high: Floats) -> Floats:
     """Return numbers to about a thousandth of the distance of their ends."""
-    tenth = np.floor(np.log10(np.maximum((high / 2 - low / 2) * 2 * 1e-3, 1e-300)))
+    with np.errstate(over="ignore"):
+        tenth = np.floor(np.log10(np.maximum((high / 2 - low / 2) * 2 * 1e-3, 1e-300)))
     result = np.empty_like(numbers)
     for power in np.unique(tenth):
         here = tenth == power

@@ -1,0 +1,200 @@
+"""Pieces of numbers beside what they promise, and beside the second derivation."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+import hedgerow as hr
+from hedgerow.columns.table import Table
+from hedgerow.guard.code import CodedColumn, coded
+from hedgerow.guard.pieces import told
+from hedgerow.key import Key
+from hedgerow.plan import GuardedColumn, Vector
+from hedgerow.release.rederive.possible import faults
+from hedgerow.release.rederive.told_numbers import told_numbers, wrong_pieces
+
+from .test_runs import odd_columns, records
+
+Array = np.ndarray[Any, Any]
+KEY = Key(b"a key of the tests, of 32 bytes.")
+
+
+def column_of(values: Any, least: int, person: Any = None, key: Key = KEY) -> CodedColumn:
+    cells = values if isinstance(values, pa.Array) else pa.array(values, from_pandas=True)
+    who = None if person is None else np.unique(person, return_inverse=True)[1]
+    return coded(Table(pa.table({"x": cells})), hr.Schema(sensitive=["x"]), "x", least, who, key)
+
+
+def drawn(record: GuardedColumn, n: int, seed: int = 0) -> tuple[Array, Array, Array]:
+    """Return codes and places, spread over all records of the table."""
+    draws = np.random.default_rng(seed)
+    codes = draws.integers(0, record.n_values + 1, n)
+    return codes, draws.random(n), draws.random(n)
+
+
+@settings(max_examples=80)
+@given(rows=records, least=st.integers(2, 4), each=st.booleans())
+@example(rows=[(0.0, i) for i in range(8)] + [(float(i), i) for i in range(1, 9)], least=2, each=True)
+def test_every_piece_is_of_enough_people_and_holds_its_numbers(
+    rows: list[tuple[float, int]], least: int, each: bool
+) -> None:
+    values = np.array([value + 0.0 for value, _ in rows])
+    person = np.arange(len(rows)) if each else np.array([who for _, who in rows])
+    record = column_of(values, least, None if each else person).record
+    if not record.n_values:
+        return
+    record.check()
+    assert wrong_pieces(record, values, person, least) == (0, 0)
+    codes, place, step = drawn(record, 300)
+    numbers = told(record, codes, place, step)
+    np.testing.assert_array_equal(numbers, told_numbers(record, codes, place, step))
+    np.testing.assert_array_equal(np.isnan(numbers), codes == record.n_values)
+    low, high = np.asarray(record.ends).reshape(-1, 2).T
+    unit, known = record.steps[0], numbers[~np.isnan(numbers)]
+    inside = (low[:, None] - unit <= known) & (known <= high[:, None] + unit)
+    assert inside.any(axis=0).all()
+    assert values.min() <= known.min()
+    assert known.max() <= values.max()
+    assert not np.signbit(known[known == 0]).any()
+
+
+def test_a_number_lies_as_far_up_as_its_place_among_the_people() -> None:
+    values = np.random.default_rng(1).lognormal(8, 1, 3_000).round()
+    record = column_of(values, 10).record
+    people = np.asarray(record.people)
+    codes = np.repeat(np.arange(len(people)), people)
+    numbers = told(record, codes, np.random.default_rng(2).random(3_000), np.zeros(3_000))
+    above = np.abs(np.sort(numbers) - np.sort(values)) / values.std()
+    assert np.quantile(above, 0.95) < 0.05
+    # a third as many cuts as runs, not one for each
+    assert 2.5 * len(record.begins) < len(record.values) < 4 * len(record.begins)
+
+
+@pytest.mark.parametrize("shared", [5, 15, 20])
+def test_the_key_decides_whether_some_people_share_a_value_that_is_told_exactly(shared: int) -> None:
+    values = np.append(np.arange(1000.0, 1300.0) * 3, np.full(shared, 3301.0))
+    exact = []
+    for i in range(60):
+        record = column_of(values, 10, key=Key(i.to_bytes(31, "big") + b"1")).record
+        low, high = np.asarray(record.ends).reshape(-1, 2).T
+        exact.append(bool(((low == high) & (low == 3301)).any()))
+    assert (sum(exact) == 0) == (shared == 5)
+    assert (sum(exact) == 60) == (shared == 20)
+
+
+def test_who_is_left_over_before_a_shared_value_does_not_join_it() -> None:
+    values = np.concatenate([np.zeros(30), np.arange(100.0, 110.0), [197.0, 198.0, 199.0], np.full(30, 200.0)])
+    column = column_of(values, 10)
+    assert column.record.n_values == 3
+    assert column.codes[values == 199] == column.codes[values == 109]
+    # where there is nobody else to join, they do
+    alone = column_of(np.concatenate([np.zeros(30), [197.0, 198.0, 199.0], np.full(30, 200.0)]), 10)
+    assert alone.record.n_values == 2
+    assert alone.record.people[1] == 33
+
+
+def test_nothing_is_told_in_the_void_beside_a_shared_value() -> None:
+    values = np.concatenate([np.zeros(50), np.arange(1000.0, 1200.0), np.full(40, 99999.0)])
+    record = column_of(values, 10).record
+    numbers = told(record, *drawn(record, 5_000))
+    numbers = numbers[~np.isnan(numbers)]
+    assert set(numbers[(numbers < 1000) | (numbers > 1199)]) == {0.0, 99999.0}
+
+
+def test_numbers_are_as_round_as_those_of_the_table() -> None:
+    draws = np.random.default_rng(3)
+    values = draws.lognormal(10, 1, 4_000)
+    values = np.where(draws.random(4_000) < 0.6, values.round(-3), values.round())
+    record = column_of(values, 10).record
+    people = np.asarray(record.people)
+    codes = np.repeat(np.arange(len(people)), people)
+    numbers = told(record, codes, draws.random(4_000), draws.random(4_000))
+    for step in (10, 1000):
+        assert np.mean(numbers % step == 0) == pytest.approx(np.mean(values % step == 0), abs=0.08)
+    assert set(record.steps) == {1.0, 10.0, 1000.0, 10_000.0}  # fewer than 20 need hundreds
+
+
+@pytest.mark.parametrize("kind", ["date", "time", "float32", "decimal", "tiny", "huge", "missing"])
+def test_columns_of_every_type_are_told_alike_by_both_paths(kind: str) -> None:
+    record = column_of(odd_columns()[kind], 5).record
+    codes, place, step = drawn(record, 2_000)
+    numbers = told(record, codes, place, step)
+    np.testing.assert_array_equal(numbers, told_numbers(record, codes, place, step))
+    if kind == "date":
+        assert (numbers[codes < record.n_values] % 1 == 0).all()
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_cuts_follow_from_the_key_of_the_table_and_not_from_its_release() -> None:
+    table = hr.datasets.make_people(600, seed=1).to_pandas()
+    begins = []
+    for quasi, key in ((["age", "sex"], 1), (["age", "job"], 1), (["age", "sex"], 2)):
+        guard = hr.protect(table, hr.Schema(quasi=quasi, sensitive=["income"]), random_state=key).plan.guard
+        begins.append(list(next(c for c in guard.columns if c.name == "income").begins))
+    assert begins[0] == begins[1] != begins[2]
+
+
+@pytest.mark.parametrize("change", ["begins", "few", "ends", "stepped", "shared"])
+def test_pieces_that_are_not_those_of_the_table_are_found(change: str) -> None:
+    draws = np.random.default_rng(5)
+    values = np.concatenate([np.zeros(60), draws.lognormal(9, 1, 900).round(-1)])
+    record = column_of(values, 10).record
+    begins, ends, stepped = (np.asarray(v).copy() for v in (record.begins, record.ends, record.stepped))
+    if change == "begins":  # a cut far away keeps its numbers
+        begins[5] = begins[4] + 10
+        begins[4] = begins[3] + 10
+    elif change == "few":
+        begins[5] = begins[4] + 3
+    elif change == "ends":
+        ends[11] = 10 * ends[11]
+    elif change == "stepped":
+        stepped[:] = stepped[::-1] + np.arange(len(stepped))
+    else:
+        ends[:2] = -5, 5
+    wrong = replace(record, begins=Vector("i", begins), ends=Vector("d", ends), stepped=Vector("i", stepped))
+    few, untrue = wrong_pieces(wrong, values, np.arange(len(values)), 10)
+    assert few if change == "few" else untrue
+
+
+@pytest.fixture(scope="module")
+def release() -> hr.Release:
+    table = hr.datasets.make_people(1_500, seed=2).to_pandas()[["age", "sex", "income", "assets"]]
+    return hr.protect(table, hr.Schema(quasi=["age", "sex"], sensitive=["income", "assets"]), random_state=1)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("change", [None, "no unit", "of nobody", "too often", "low half"])
+def test_a_file_whose_numbers_its_plan_does_not_make_is_found_without_the_key(
+    release: hr.Release, change: str | None
+) -> None:
+    table = release.table.copy()
+    pay = table["income"].astype(float)
+    if change == "no unit":
+        pay[0] += 0.5
+    elif change == "of nobody":
+        pay[0] = pay.max() + 1_000
+    elif change == "too often":
+        pay[:300] = pay.sort_values().iloc[700]
+    elif change == "low half":
+        pay = pay.where(
+            pay < pay.median(), pay.sort_values().iloc[:750].sample(1500, replace=True, random_state=1).to_numpy()
+        )
+    table["income"] = pay
+    found = faults(release.plan, release.original, Table(pa.Table.from_pandas(table)), None)
+    assert bool(found) == (change is not None)
+
+
+def test_the_same_people_in_another_order_get_the_same_cuts() -> None:
+    values = np.random.default_rng(4).lognormal(9, 1, 700).round(2)
+    person = np.random.default_rng(5).integers(0, 300, 700)
+    one = column_of(values, 10, person).record
+    order = np.random.default_rng(6).permutation(700)
+    assert column_of(pd.Series(values[order]), 10, person[order]).record == one
