@@ -14,7 +14,7 @@ import hedgerow as hr
 from hedgerow.columns.table import Table
 from hedgerow.datasets import load_casc
 from hedgerow.guard.code import coded
-from hedgerow.guard.pieces import told
+from hedgerow.guard.pieces import numbers_of_runs
 from hedgerow.key import Key
 
 from .hedge import Case
@@ -47,7 +47,7 @@ def simulated(values: Array, least: int, draws: np.random.Generator) -> Array:
     record = coded(Table(pa.table({"x": values})), hr.Schema(sensitive=["x"]), "x", least, None, key).record
     reached = np.cumsum(np.asarray(record.people)[: record.n_values])
     codes = np.searchsorted(reached, np.floor(np.arange(n) + draws.random(n)), side="right")
-    return told(record, np.minimum(codes, record.n_values - 1), draws.random(n), draws.random(n))
+    return numbers_of_runs(record, np.minimum(codes, record.n_values - 1), draws.random(n), draws.random(n))
 
 
 def linear(known: Array, shown: Array, least: int, draws: np.random.Generator) -> Array:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import hedgerow as hr
 from hedgerow.columns.table import Table
 from hedgerow.guard.code import CodedColumn, coded
-from hedgerow.guard.pieces import told
+from hedgerow.guard.pieces import numbers_of_runs
 from hedgerow.key import Key
 from hedgerow.plan import GuardedColumn, Vector
 from hedgerow.release.rederive.possible import faults
@@ -54,7 +54,7 @@ def test_every_piece_is_of_enough_people_and_holds_its_numbers(
     record.check()
     assert wrong_pieces(record, values, person, least) == (0, 0)
     codes, place, step = drawn(record, 300)
-    numbers = told(record, codes, place, step)
+    numbers = numbers_of_runs(record, codes, place, step)
     np.testing.assert_array_equal(numbers, told_numbers(record, codes, place, step))
     np.testing.assert_array_equal(np.isnan(numbers), codes == record.n_values)
     low, high = np.asarray(record.ends).reshape(-1, 2).T
@@ -66,12 +66,19 @@ def test_every_piece_is_of_enough_people_and_holds_its_numbers(
     assert not np.signbit(known[known == 0]).any()
 
 
+def test_no_key_moves_a_cut_so_far_that_a_piece_is_of_few() -> None:
+    values = np.random.default_rng(7).lognormal(8, 1, 110).round()
+    for i in range(150):
+        record = column_of(values, 10, key=Key(i.to_bytes(31, "big") + b"1")).record
+        assert wrong_pieces(record, values, np.arange(110), 10) == (0, 0)
+
+
 def test_a_number_lies_as_far_up_as_its_place_among_the_people() -> None:
     values = np.random.default_rng(1).lognormal(8, 1, 3_000).round()
     record = column_of(values, 10).record
     people = np.asarray(record.people)
     codes = np.repeat(np.arange(len(people)), people)
-    numbers = told(record, codes, np.random.default_rng(2).random(3_000), np.zeros(3_000))
+    numbers = numbers_of_runs(record, codes, np.random.default_rng(2).random(3_000), np.zeros(3_000))
     above = np.abs(np.sort(numbers) - np.sort(values)) / values.std()
     assert np.quantile(above, 0.95) < 0.05
     # a third as many cuts as runs, not one for each
@@ -104,7 +111,7 @@ def test_who_is_left_over_before_a_shared_value_does_not_join_it() -> None:
 def test_nothing_is_told_in_the_void_beside_a_shared_value() -> None:
     values = np.concatenate([np.zeros(50), np.arange(1000.0, 1200.0), np.full(40, 99999.0)])
     record = column_of(values, 10).record
-    numbers = told(record, *drawn(record, 5_000))
+    numbers = numbers_of_runs(record, *drawn(record, 5_000))
     numbers = numbers[~np.isnan(numbers)]
     assert set(numbers[(numbers < 1000) | (numbers > 1199)]) == {0.0, 99999.0}
 
@@ -116,7 +123,7 @@ def test_numbers_are_as_round_as_those_of_the_table() -> None:
     record = column_of(values, 10).record
     people = np.asarray(record.people)
     codes = np.repeat(np.arange(len(people)), people)
-    numbers = told(record, codes, draws.random(4_000), draws.random(4_000))
+    numbers = numbers_of_runs(record, codes, draws.random(4_000), draws.random(4_000))
     for step in (10, 1000):
         assert np.mean(numbers % step == 0) == pytest.approx(np.mean(values % step == 0), abs=0.08)
     assert set(record.steps) == {1.0, 10.0, 1000.0, 10_000.0}  # fewer than 20 need hundreds
@@ -126,7 +133,7 @@ def test_numbers_are_as_round_as_those_of_the_table() -> None:
 def test_columns_of_every_type_are_told_alike_by_both_paths(kind: str) -> None:
     record = column_of(odd_columns()[kind], 5).record
     codes, place, step = drawn(record, 2_000)
-    numbers = told(record, codes, place, step)
+    numbers = numbers_of_runs(record, codes, place, step)
     np.testing.assert_array_equal(numbers, told_numbers(record, codes, place, step))
     if kind == "date":
         assert (numbers[codes < record.n_values] % 1 == 0).all()
@@ -140,6 +147,18 @@ def test_cuts_follow_from_the_key_of_the_table_and_not_from_its_release() -> Non
         guard = hr.protect(table, hr.Schema(quasi=quasi, sensitive=["income"]), random_state=key).plan.guard
         begins.append(list(next(c for c in guard.columns if c.name == "income").begins))
     assert begins[0] == begins[1] != begins[2]
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_columns_that_are_equal_are_cut_and_told_alike() -> None:
+    table = hr.datasets.make_people(800, seed=3).to_pandas()[["age", "sex", "income"]]
+    table["wage"] = table["income"]
+    release = hr.protect(table, hr.Schema(quasi=["age", "sex"], sensitive=["income", "wage"]), random_state=1)
+    one, two = (c for c in release.plan.guard.columns if c.role == "sensitive")
+    assert two.follows == one.name
+    assert (one.begins, one.ends) == (two.begins, two.ends)
+    equal = (release.table["income"] == release.table["wage"]).mean()
+    assert equal > 0.15  # a companion is from one of five runs
 
 
 @pytest.mark.parametrize("change", ["begins", "few", "ends", "stepped", "shared"])

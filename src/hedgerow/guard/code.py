@@ -63,7 +63,7 @@ def coded(
         numbers = np.asarray(counts.values, np.float64)
         unit = unit_of(numbers, counts.counts, people)
         # nobody can tell from a value that is told exactly how many have it
-        more = None if key is None else uniforms(words_of(numbers.view(np.uint64), key, f"guard exact {name}"))
+        more = None if key is None else uniforms(words_of(numbers.view(np.uint64), key, "guard exact"))
         runs = runs_of(counts, people, unit, previous, more)
         if key is not None and len(runs.values):
             pieces = pieces_of(counts, runs, people, unit, previous, key)

@@ -98,7 +98,7 @@ class Draws:
         begin, n = np.where(few, 0, begin), np.where(few, len(donors.leader), n)
         return donors.follower[begin + np.minimum((uniform * n).astype(np.int64), n - 1)]
 
-    def told(
+    def as_told(
         self, columns: Sequence[GuardedColumn], items: Mapping[str, Ints]
     ) -> tuple[list[GuardedColumn], dict[str, Ints]]:
         """Return the records and codes of some columns as readers see them."""
@@ -197,7 +197,7 @@ def within_promises(draws: Draws, guard: Guard, plan: Plan) -> tuple[Guard, dict
     groups = Groups(np.repeat(every, draws.sizes).astype(np.uint32), draws.starts[:-1])
     while True:
         bad: dict[int, Ints] = {}  # groups to draw again, by where `again` starts to count them
-        for name, numbers in groups_that_break(plan, groups, *draws.told(of_role["sensitive"], items)).items():
+        for name, numbers in groups_that_break(plan, groups, *draws.as_told(of_role["sensitive"], items)).items():
             first = place[head[name]].start
             bad[first] = np.union1d(bad.get(first, numbers[:0]), numbers)
         if not any(map(len, bad.values())):

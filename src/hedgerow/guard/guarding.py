@@ -78,8 +78,8 @@ def guarded(
     fitted = fit_guard(people, table, schema, plan, groups, options.key, in_rows=options.rows)
     draws = Draws(fitted, key_of(options.key, plan, fitted.guard))
     guard, items = redrawn(fitted, draws, plan, options.key)
-    plan, told = replace(plan, guard=guard), draws.told(guard.columns, items)
-    return plan, assigned_to_rows(plan, *told, table, groups, unguarded_columns(plan, pseudonyms), options.key)
+    plan, as_read = replace(plan, guard=guard), draws.as_told(guard.columns, items)
+    return plan, assigned_to_rows(plan, *as_read, table, groups, unguarded_columns(plan, pseudonyms), options.key)
 
 
 def _released_as_runs(

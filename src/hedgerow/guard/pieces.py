@@ -73,7 +73,8 @@ def pieces_of(column: ValueCounts, runs: Runs, least: int, unit: float, people: 
         As `runs_of` takes them.
     runs : Runs
     key : Key
-        Of the table: many cuts of one table would show in the mean where they were before they were moved.
+        Of the table: many cuts of the same numbers, in a column like this one or under other keys, would show in the
+        mean where they were before they were moved.
     """
     values, counts = np.asarray(column.values, np.float64), column.counts
     if max(abs(values[0]), abs(values[-1])) >= _EXACT * unit:  # of giants every double is a multiple
@@ -83,16 +84,16 @@ def pieces_of(column: ValueCounts, runs: Runs, least: int, unit: float, people: 
     reached = np.append(0, np.cumsum(counts))
     start = reached[first]
     number = np.arange(len(first), dtype=np.uint64)
-    to_run, further = (2 * uniforms(words_of(number, key, f"guard {w} {column.name}")) - 1 for w in ("piece", "cut"))
+    to_run, further = (2 * uniforms(words_of(number, key, f"guard {w}")) - 1 for w in ("piece", "cut"))
     is_exact = runs.is_heap.copy()
     is_exact[[0, -1]] = True
     begins, low, high = [start[:-1][is_exact]], [runs.values[is_exact]], [runs.values[is_exact]]
     for a, b in np.flatnonzero(np.diff(is_exact, prepend=True, append=True)).reshape(-1, 2).tolist():
         run = _runs_at_cuts(a, b, start, least, to_run)
-        held = np.array([people_between(*ends, counts, *people) for ends in pairwise(first[run])])
-        room = np.minimum(FURTHER * least, (np.minimum(held[:-1], held[1:]) - least) / 2)
+        n_people = np.array([people_between(*ends, counts, *people) for ends in pairwise(first[run])])
+        farthest = np.minimum(FURTHER * least, (np.minimum(n_people[:-1], n_people[1:]) - least) / 2)
         at = start[run]
-        at[1:-1] += np.rint(room * further[run[1:-1]]).astype(np.int64)
+        at[1:-1] += np.rint(farthest * further[run[1:-1]]).astype(np.int64)
         cut = _number_at(at[1:-1], values, reached, unit)
         begins.append(at[:-1])
         low.append(np.append(values[first[a]] - unit / 2, cut))
@@ -130,8 +131,8 @@ def _steps(column: ValueCounts, is_told: NDArray[np.bool_], least: int, unit: fl
     steps = [s for s in _OF_TIME if s >= unit] if column.unit else [unit * 10.0**p for p in powers]
     having = np.array([counts.sum(), *(counts[np.rint(values / s) * s == values].sum() for s in steps[1:]), 0])
     stepped = having[:-1] - having[1:]  # those who have a coarser one have the finer ones as well
-    kept = [0, *(i for i in range(1, len(steps)) if stepped[i] >= STEP * least)]
-    return np.array(steps)[kept], np.add.reduceat(stepped, kept)
+    needed = [0, *(i for i in range(1, len(steps)) if stepped[i] >= STEP * least)]
+    return np.array(steps)[needed], np.add.reduceat(stepped, needed)
 
 
 def as_told(
@@ -153,26 +154,26 @@ def as_told(
     key : Key
         Of the draws.
     """
-    seen, told_as, bundles = {c.name: c for c in columns}, dict(codes), guard.bundles()
+    records, told_as, bundles = {c.name: c for c in columns}, dict(codes), guard.bundles()
     at = np.arange(len(groups), dtype=np.uint64)
-    for head in dict.fromkeys(bundles[name] for name in seen):
-        names = [name for name in seen if bundles[name] == head]
-        if not any(len(seen[name].begins) for name in names):
+    for head in dict.fromkeys(bundles[name] for name in records):
+        names = [name for name in records if bundles[name] == head]
+        if not any(len(records[name].begins) for name in names):
             continue
         order = np.lexsort([*(codes[name] for name in reversed(names)), groups])
         place, step = np.empty((2, len(order)))
         place[order], step[order] = (uniforms(words_of(at, key, f"guard {what} {head}")) for what in ("place", "step"))
         for name in names:
-            if len(seen[name].begins):
-                numbers = told(seen[name], codes[name], place, step)
+            if len(records[name].begins):
+                numbers = numbers_of_runs(records[name], codes[name], place, step)
                 values, told_as[name] = np.unique(numbers, return_inverse=True)  # NaN is the last
                 n_values = len(values) - bool(np.isnan(values[-1:]).any())
-                values_and_missing = (*values[:n_values].tolist(), *seen[name].values[seen[name].n_values :])
-                seen[name] = replace(seen[name], values=values_and_missing)
-    return list(seen.values()), told_as
+                values_and_missing = (*values[:n_values].tolist(), *records[name].values[records[name].n_values :])
+                records[name] = replace(records[name], values=values_and_missing)
+    return list(records.values()), told_as
 
 
-def told(column: GuardedColumn, codes: Ints, place: Floats, step: Floats) -> Floats:
+def numbers_of_runs(column: GuardedColumn, codes: Ints, place: Floats, step: Floats) -> Floats:
     """Return a number for each drawn run of a column with pieces; NaN for a missing value.
 
     Parameters

@@ -229,20 +229,20 @@ def _agreements(
 
 def _by_numbers(columns: Sequence[ReleasedColumn], members: Known, strangers: Known) -> MemberScores:
     """Return scores by how many released numbers lie near a person's, for how many people who are asked."""
-    asked = Known.joined(members, strangers)
-    scores = np.zeros(len(asked))
-    for column, values in zip(columns, asked.columns, strict=True):
+    people = Known.joined(members, strangers)
+    scores = np.zeros(len(people))
+    for column, values in zip(columns, people.columns, strict=True):
         if not column.is_number:
             continue
         cells = np.where(column.anything, np.nan, column.lo / 2 + column.hi / 2)[column.codes]
-        released, known = (np.sort(each[np.isfinite(each)]) for each in (cells, values))
-        at = np.searchsorted(known, values)
-        for near in NEAR if len(known) else ():
-            low, high = known[np.maximum(at - near, 0)], known[np.minimum(at + near, len(known) - 1)]
+        released, theirs = (np.sort(each[np.isfinite(each)]) for each in (cells, values))
+        at = np.searchsorted(theirs, values)
+        for near in NEAR if len(theirs) else ():
+            low, high = theirs[np.maximum(at - near, 0)], theirs[np.minimum(at + near, len(theirs) - 1)]
             here, there = (
-                np.searchsorted(each, high, "right") - np.searchsorted(each, low, "left") for each in (released, known)
+                np.searchsorted(each, high, "right") - np.searchsorted(each, low, "left") for each in (released, theirs)
             )
-            chance = np.log((here + 1) / (there * len(released) / len(known) + 1))
+            chance = np.log((here + 1) / (there * len(released) / len(theirs) + 1))
             scores += np.where(np.isfinite(values), chance, 0.0)
     return MemberScores(*np.split(scores.round(9), [len(members)]))
 

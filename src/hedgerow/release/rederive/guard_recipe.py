@@ -61,7 +61,7 @@ class GuardRecipe:
         self._released_codes = {c.name: _visible(c, self._codes[c.name]) for c in plan.guard.columns}
         if key is not None and plan.guard.form != RUNS and self.sizes_hold:
             bound = key_of(key, plan, plan.guard)
-            items = self._told(self._items(bound), released.types, bound)
+            items = self._told_numbers(self._items(bound), released.types, bound)
             by = [hashes(original, others, bound)[0]] if others else []
             order = np.lexsort([*by, self.labels])
             self._released_codes = self._swapped(released, rows, items) if plan.guard.rows else {}
@@ -126,17 +126,17 @@ class GuardRecipe:
                 matching |= {name: in_file[name] for name in names}
         return matching
 
-    def _told(self, items: dict[str, Ints], types: pa.Schema, key: Key) -> dict[str, Ints]:
+    def _told_numbers(self, items: dict[str, Ints], types: pa.Schema, key: Key) -> dict[str, Ints]:
         """Give each drawn number a value of its own; return the codes of items among the values then released."""
-        group, bundles, told = np.sort(self.labels), self.guard.bundles(), dict(items)
+        group, bundles, moved = np.sort(self.labels), self.guard.bundles(), dict(items)
         for column in (c for c in self.guard.columns if len(c.begins)):
             head = bundles[column.name]
             together = [items[c.name] for c in self.guard.columns if bundles[c.name] == head]
-            order, drawn = np.lexsort([*reversed(together), group]), []
+            order, uniforms = np.lexsort([*reversed(together), group]), []
             for purpose in ("guard place", "guard step"):
-                drawn.append(np.empty(len(group)))
-                drawn[-1][order] = _uniforms(np.arange(len(group)), key, f"{purpose} {head}")
-            numbers = told_numbers(column, items[column.name], *drawn)
+                uniforms.append(np.empty(len(group)))
+                uniforms[-1][order] = _uniforms(np.arange(len(group)), key, f"{purpose} {head}")
+            numbers = told_numbers(column, items[column.name], *uniforms)
             distinct, codes = np.unique(numbers, return_inverse=True)
             distinct = distinct[~np.isnan(distinct)]
             missing = column.values[column.n_values :]
@@ -144,8 +144,8 @@ class GuardRecipe:
             values = entries_of(replace(column, values=(*distinct.tolist(), *missing)), kind)
             self._values[column.name], self.classes[column.name] = values, value_class(values.type)
             # numbers that a smaller type does not tell apart are one
-            told[column.name] = self._codes_of(values, column.name)[codes]
-        return told
+            moved[column.name] = self._codes_of(values, column.name)[codes]
+        return moved
 
     def codes_in(self, released: Table) -> dict[str, Ints]:
         """Return the code of each cell of the guarded columns of a table, one above that of missing if it has none."""
@@ -209,8 +209,8 @@ class GuardRecipe:
         if not len(column.begins):
             return 0, 0
         values = Numbers(column, self._original).all()
-        known = np.flatnonzero(~np.isnan(values))
-        return wrong_pieces(column, values[known], known if person is None else person[known], self.guard.people)
+        present = np.flatnonzero(~np.isnan(values))
+        return wrong_pieces(column, values[present], present if person is None else person[present], self.guard.people)
 
     def _shared_by_few(self, column: GuardedColumn, person: Ints | None) -> int:
         """Count the released values, missing not counted, that fewer people of the original have than promised."""

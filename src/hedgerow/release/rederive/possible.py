@@ -24,20 +24,20 @@ _CHANCES = 1 << 24
 
 
 @dataclass
-class Cells:
+class PossibleClasses:
     """The first and the last class that each cell of a column may be of; none if the plan never releases it."""
 
     first: Ints
     last: Ints
 
-    def of(self, rows: Ints, number: Ints) -> Cells:
+    def of(self, rows: Ints, number: Ints) -> PossibleClasses:
         """Return the cells of some rows, of classes that are counted from other numbers on."""
-        return Cells(number + self.first[rows], number + self.last[rows])
+        return PossibleClasses(number + self.first[rows], number + self.last[rows])
 
 
 @dataclass
-class Counted:
-    """How many records of each class a file has, at least and at most: a number may be of two pieces.
+class CountRange:
+    """The fewest and the most records of each class that a file can have: a number may be of two pieces.
 
     A class is a released value, or a piece of a column that is told in pieces; missing comes last.
     """
@@ -46,7 +46,7 @@ class Counted:
     most: Ints
 
     @classmethod
-    def from_cells(cls, cells: Cells, n_classes: int) -> Counted:
+    def from_cells(cls, cells: PossibleClasses, n_classes: int) -> CountRange:
         """Count the cells of a column."""
         only = np.bincount(cells.first[cells.first == cells.last], minlength=n_classes)
         begun, ended = (np.bincount(at, minlength=n_classes + 1).cumsum() for at in (cells.first, cells.last + 1))
@@ -86,7 +86,7 @@ class Bounds:
         log = np.log(2 * ONCE_IN * tests)
         return np.asarray(log / 3 + np.sqrt(log**2 / 9 + 2 * log * self.variance))
 
-    def wrong(self, counts: Counted, tests: int) -> Ints:
+    def wrong(self, counts: CountRange, tests: int) -> Ints:
         """Return, for each class, by how many records its count lies outside the bounds."""
         reach = self.reach(tests)
         low, high = np.maximum(self.least, self.mean - reach), np.minimum(self.most, self.mean + reach)
@@ -124,12 +124,12 @@ def faults(plan: Plan, original: Table, released: Table, rows: Ints | None) -> l
     return wrong
 
 
-def _cells(column: GuardedColumn, codes: Ints, released: Table) -> Cells:
+def _cells(column: GuardedColumn, codes: Ints, released: Table) -> PossibleClasses:
     """Return the classes of a column's cells, given their codes where values are told as they are."""
     n, may_lack = column.n_values, column.has_missing or column.withheld > 0
     if not len(column.begins):
         is_known = (codes < n) | ((codes == n) & may_lack)
-        return Cells(np.minimum(codes, n), np.where(is_known, codes, -1))
+        return PossibleClasses(np.minimum(codes, n), np.where(is_known, codes, -1))
     values, unit = Numbers(column, released).all(), column.steps[0]
     low, high = np.asarray(column.ends).reshape(-1, 2).T
     first, last = np.searchsorted(high, values), np.searchsorted(low, values, side="right") - 1
@@ -144,7 +144,7 @@ def _cells(column: GuardedColumn, codes: Ints, released: Table) -> Cells:
     last[is_odd] = -1
     missing = np.isnan(values)
     first[missing], last[missing] = len(low), len(low) if may_lack else -1
-    return Cells(first, last)
+    return PossibleClasses(first, last)
 
 
 def _parts(column: GuardedColumn) -> Any:
@@ -163,12 +163,12 @@ def _parts(column: GuardedColumn) -> Any:
 
 
 def _miscounted(
-    recipe: GuardRecipe, column: GuardedColumn, cells: Mapping[str, Cells], rows: Ints | None, tests: int
+    recipe: GuardRecipe, column: GuardedColumn, cells: Mapping[str, PossibleClasses], rows: Ints | None, tests: int
 ) -> int:
     """Return by how many records the counts of a column's classes lie outside what draws can give."""
     parts, here = _parts(column), cells[column.name]
     n_classes = column.n_values + 1 if parts is None else parts.shape[1]
-    counted = Counted.from_cells(here, n_classes)
+    counted = CountRange.from_cells(here, n_classes)
     if column.follows:
         return int(_in_classes(_followed(recipe, column, cells), parts).wrong(counted, tests).max())
     total, off = Bounds(*np.zeros((4, n_classes))), 0
@@ -179,7 +179,7 @@ def _miscounted(
         if unit_of is not None:
             is_here = np.flatnonzero((unit_of >= units.start) & (unit_of < units.stop))
             first = (unit_of[is_here] - units.start) * n_classes
-            in_unit = Counted.from_cells(here.of(is_here, first), bounds.least.size)
+            in_unit = CountRange.from_cells(here.of(is_here, first), bounds.least.size)
             off += int(in_unit.outside(bounds.least.ravel(), bounds.most.ravel()).sum())
     return off or int(_moved(recipe, column, total, parts).wrong(counted, tests).max())
 
@@ -196,14 +196,14 @@ def _rounded(wanted: Floats, parts: Any) -> Bounds:
     whole = some = mean = wanted
     split: Floats = np.zeros(1)
     if parts is not None:
-        part, odd = parts.data, wanted % 1
+        part, fraction = parts.data, wanted % 1
         whole, some, mean = wanted @ _like(parts, part == 1), wanted @ _like(parts, part > 0), wanted @ parts
         # of a value that two pieces share each record is of one or the other by chance
         split = wanted @ _like(parts, part - part**2)
-        split += 2 * (odd * (1 - odd)) @ _like(parts, part**2 * (part < 1))
+        split += 2 * (fraction * (1 - fraction)) @ _like(parts, part**2 * (part < 1))
     low, high = np.floor(whole + 1e-9), np.ceil(some - 1e-9)
-    odd = whole - low
-    return Bounds(low, high, mean, (np.sqrt((odd * (1 - odd)).clip(0)) + np.sqrt(np.maximum(split, 0))) ** 2)
+    fraction = whole - low
+    return Bounds(low, high, mean, (np.sqrt((fraction * (1 - fraction)).clip(0)) + np.sqrt(np.maximum(split, 0))) ** 2)
 
 
 def _in_classes(bounds: Bounds, parts: Any) -> Bounds:
@@ -273,7 +273,7 @@ def _moved(recipe: GuardRecipe, column: GuardedColumn, bounds: Bounds, parts: An
     return Bounds(np.where(is_rare, 0.0, bounds.least), bounds.most + more, bounds.mean, bounds.variance + more**2)
 
 
-def _followed(recipe: GuardRecipe, column: GuardedColumn, cells: Mapping[str, Cells]) -> Bounds:
+def _followed(recipe: GuardRecipe, column: GuardedColumn, cells: Mapping[str, PossibleClasses]) -> Bounds:
     """Return bounds on the values of a column that is drawn from people with nearly the same value of another."""
     leader = next(c for c in recipe.guard.columns if c.name == column.follows)
     if len(leader.begins):  # the file does not show its runs
@@ -290,7 +290,7 @@ def _followed(recipe: GuardRecipe, column: GuardedColumn, cells: Mapping[str, Ce
     return Bounds(np.zeros(width), leaders.most[present] @ (chances > 0).astype(float), mean, each + spread**2)
 
 
-def _values(recipe: GuardRecipe, column: GuardedColumn, cells: Mapping[str, Cells]) -> Bounds:
+def _values(recipe: GuardRecipe, column: GuardedColumn, cells: Mapping[str, PossibleClasses]) -> Bounds:
     """Return bounds on the values of a column, also where the file shows pieces."""
     if column.follows:
         return _followed(recipe, column, cells)

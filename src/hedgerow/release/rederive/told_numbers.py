@@ -96,10 +96,10 @@ def wrong_pieces(column: GuardedColumn, values: Floats, person: Ints, people: in
     is_exact = low == high
     common = _shared(values, person) >= 2 * people
     wrong[piece[common & ~(is_exact[piece] & (low[piece] == values))]] = True
-    told = values[~is_exact[piece]]
+    in_pieces = values[~is_exact[piece]]
     having = np.cumsum(column.stepped[::-1])[::-1]
     off = sum(
-        int(np.count_nonzero(np.rint(told / s) * s == told)) != n
+        int(np.count_nonzero(np.rint(in_pieces / s) * s == in_pieces)) != n
         for s, n in zip(column.steps[1:], having[1:], strict=True)
     )
     return int(few.sum()), int(wrong.sum() + off)
