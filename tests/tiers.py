@@ -70,6 +70,7 @@ KEPT = {
     "adversary/test_promise.py::test_declared_events_are_told_no_more_than_the_cap": 0,
     "adversary/test_promise.py::test_a_rare_flag_does_not_make_the_table_fall_apart": 0,
     "adversary/test_shadows.py": 0,
+    "adversary/test_numbers.py": 0,
     "adversary/test_grid.py::test_only_public_points_are_told": 4,
     "adversary/test_households.py::test_hundreds_of_random_releases": 0,
     "adversary/test_anatomy.py::test_the_published_files_tell_no_more_than_one_in_l": 4,

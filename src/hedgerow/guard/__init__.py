@@ -14,6 +14,8 @@
                │    swap.py ──> the same, with the products of features as in the table
                │                and no pair that nobody has: where rows are drawn
                │                  │
+               │    pieces.py ──> a number of its own for each drawn run
+               │                  │
                └─── rows.py ──────┴──> the released rows, in the table's types
 
 `guarding.py` goes these steps; what they hand on is in the docstrings of `CodedColumn`, `FittedGuard` and `RarePairs`.
