@@ -130,7 +130,7 @@ def test_the_page_for_a_board_tells_what_its_code_gives() -> None:
         f"({figure(learners['worst_tenth']['explained'])} of the tenth",
         f"and {inferred['strangers']} of people who are not",
         f"{len(unique):,} of the {len(names['people']):,} incomes are unique",
-        f"the table has {len(released)} different ones",
+        f"the table has {len(released):,} different ones",
         f"{figure(learners['advantage']['explained'])} (95% interval {low} to {high})",
     ):
         assert said in words

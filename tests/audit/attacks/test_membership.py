@@ -279,7 +279,7 @@ def test_an_audit_of_a_release_says_who_is_found(tmp_path):
     assert [a["target"] for a in found.attacks if a["attack"] == "membership"] == [
         *["quasi-identifiers"] * 3,
         *["whole record, most extreme 5%"] * 6,
-        *["whole record"] * 8,
+        *["whole record"] * 9,
     ]
     assert "Membership: shown one person" in str(found)
     assert not any(line.startswith("membership") for line in found.to_dict()["not_measured"])
