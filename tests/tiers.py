@@ -126,7 +126,8 @@ NIGHTLY = {
     # arguments x wrong values, of which a third stays for each argument
     "test_arguments.py::test_every_public_function_tells_what_is_of_a_wrong_type": 1000,  # 122
     # the same with other seeds, or more of them
-    "adversary/test_guard.py::test_a_thousand_written_releases": 10,  # 280
+    "adversary/test_guard.py::test_a_thousand_written_releases": 0,  # 280; thirty are fast
+    "adversary/test_numbers.py::test_nor_does_a_rule": 0,  # 40
     "adversary/test_households.py::test_hundreds_of_random_releases": 4,  # 28
     "audit/attacks/test_membership.py::test_groups_that_keep_only_a_mean_show_hardly_who_is_in_them": 0,  # 38
     "audit/attacks/test_most_exposed.py::test_releases_of_other_people_give_chance": 0,  # 13
@@ -155,7 +156,15 @@ NIGHTLY = {
     "backends/test_spark.py::test_little_memory_of_tasks_and_driver_changes_nothing": 0,  # 40
     "backends/test_spark_audit.py::test_pairs_are_counted": 4,  # 110
     "backends/test_spark_methods.py::test_the_contract": 3,  # 80
+    "backends/test_spark_methods.py::test_a_release_is_checked_in_sql": 0,  # 77
+    "backends/test_spark_audit.py::test_another_table": 0,  # 27
+    "backends/test_spark_audit.py::test_what_memory_takes_as_well": 0,  # 13
+    # how many files a first contribution has to change, and an old page of the studio
+    "test_first_changes.py": 0,  # 80
+    "studio/test_walk.py::test_what_was_typed_on_an_outdated_page": 0,  # 16
     # commands of every method that are run again
+    "workflow/test_repeat.py::test_what_flags_cannot_say_stands_in_a_schema_file": 0,  # 27
+    "audit/test_frontier_methods.py::test_the_same_bytes_in_any_row_order": 0,  # 14
     "workflow/test_repeat.py::test_the_command_makes_the_same_files_and_the_code_the_same_release": 4,  # 100
     # the same with other seeds
     "audit/attacks/test_membership.py::test_choosing_the_strongest_of_many_finds_nobody_where_nothing_leaks": 0,  # 40
