@@ -114,7 +114,7 @@ def test_the_recipient_reads_what_values_are_and_nothing_of_the_original(made: t
     for text in (words, report):
         assert "rarest of all" not in text
         assert "654321987" not in text.replace(",", "")
-    assert "Every released value of a hidden column stands for people" in report
+    assert "Every released value of a hidden column comes from people" in report
     if form == "rows":
         assert "every combination of released quasi-identifier" not in (words + report).lower()
 
