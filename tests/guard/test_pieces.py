@@ -129,6 +129,13 @@ def test_numbers_are_as_round_as_those_of_the_table() -> None:
     assert set(record.steps) == {1.0, 10.0, 1000.0, 10_000.0}  # fewer than 20 need hundreds
 
 
+def test_tenths_among_hundredths_are_counted_though_doubles_hold_none() -> None:
+    tenths, hundredths = np.arange(1, 1_000) / 10, np.arange(1, 1_000) / 100
+    values = np.concatenate([tenths[tenths % 1 > 0], hundredths[hundredths * 10 % 1 > 1e-9]])
+    record = column_of(values, 5).record
+    assert dict(zip(record.steps, record.stepped, strict=True))[0.1] == 900 - 5  # the last five are told as one number
+
+
 @pytest.mark.parametrize("kind", ["date", "time", "float32", "decimal", "tiny", "huge", "missing"])
 def test_columns_of_every_type_are_told_alike_by_both_paths(kind: str) -> None:
     record = column_of(odd_columns()[kind], 5).record

@@ -129,7 +129,7 @@ def _steps(column: ValueCounts, is_told: NDArray[np.bool_], least: int, unit: fl
         return np.array([unit]), counts.sum(keepdims=True)
     powers = range(int(np.log10(max(float(np.abs(values).max()) / unit, 1.0))) + 1)
     steps = [s for s in _OF_TIME if s >= unit] if column.unit else [unit * 10.0**p for p in powers]
-    having = np.array([counts.sum(), *(counts[np.rint(values / s) * s == values].sum() for s in steps[1:]), 0])
+    having = np.array([counts.sum(), *(counts[_multiple(values, s) == values].sum() for s in steps[1:]), 0])
     stepped = having[:-1] - having[1:]  # those who have a coarser one have the finer ones as well
     needed = [0, *(i for i in range(1, len(steps)) if stepped[i] >= STEP * least)]
     return np.array(steps)[needed], np.add.reduceat(stepped, needed)

@@ -99,7 +99,7 @@ def wrong_pieces(column: GuardedColumn, values: Floats, person: Ints, people: in
     in_pieces = values[~is_exact[piece]]
     having = np.cumsum(column.stepped[::-1])[::-1]
     off = sum(
-        int(np.count_nonzero(np.rint(in_pieces / s) * s == in_pieces)) != n
+        int(np.count_nonzero(_multiples(in_pieces, s) == in_pieces)) != n
         for s, n in zip(column.steps[1:], having[1:], strict=True)
     )
     return int(few.sum()), int(wrong.sum() + off)
