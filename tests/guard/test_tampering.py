@@ -243,6 +243,23 @@ def test_what_a_plan_says_of_groups_is_derived_again(what: str) -> None:
         assert {check.name: check.holds for check in recipe.checks()}["drawn from their groups"] == holds
 
 
+@pytest.mark.parametrize("what", ["constant", "slope", "all"])
+def test_a_rule_is_that_of_the_table(what: str) -> None:
+    """A rule of somebody's choice would put into each group the values that it wants to show of its people."""
+    release = original_release("redraw", "rows")[1]
+
+    def another(rule: Any) -> Vector:
+        changed = np.asarray(rule).copy()
+        of = {"constant": slice(0, 1), "slope": slice(len(changed) - 1, None), "all": slice(None)}[what]
+        changed[of] += 1_000  # a quarter
+        return Vector("i", changed)
+
+    plan = altered(release.plan, "ill", rule=another)
+    for each, holds in ((release.plan, True), (plan, False)):
+        recipe = GuardRecipe(each, release.original, release.released, release.rows, None, ["note"])
+        assert {check.name: check.holds for check in recipe.checks()}["drawn from their groups"] == holds
+
+
 def test_cells_are_derived_again() -> None:
     release = original_release("redraw", "rows")[1]
     guard = release.plan.guard

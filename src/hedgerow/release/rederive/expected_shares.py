@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -16,10 +17,36 @@ _ENDS, _HEAP, _FULL = (0.005, 0.995), (0.05, 0.1), 100
 _AT_ONCE = 1 << 16
 
 
-def expected_shares(
-    guard: Guard, column: GuardedColumn, codes: Mapping[str, Ints], labels: Ints
-) -> Callable[[slice], Floats]:
-    """Return a function from some groups to the shares of a column's codes that people like theirs have.
+@dataclass(frozen=True)
+class ExpectedShares:
+    """The shares of a column's codes that people like those of each group have, by the rule of a plan.
+
+    Parameters
+    ----------
+    ratio : float64 array of shape (n_groups, n_classes)
+        How much larger the share of a class of codes is in a group than in the table.
+    class_of : int64 array of shape (n_codes,)
+    public : float64 array of shape (n_codes,)
+        The shares of the table.
+    off : float
+        By how much of a person for each person the rule misses what it should have of a feature, at most.
+    """
+
+    ratio: Floats
+    class_of: Ints
+    public: Floats
+    off: float
+
+    def of(self, groups: slice) -> Floats:
+        """Return the shares in some groups, shape (n_groups, n_codes); those of all may not fit memory."""
+        return np.asarray(self.ratio[groups][:, self.class_of] * self.public)
+
+
+def expected_shares(guard: Guard, column: GuardedColumn, codes: Mapping[str, Ints], labels: Ints) -> ExpectedShares:
+    """Derive the shares from the rule of a column, and how well that rule fits the table.
+
+    The slope of the likelihood, less the penalty of one person, is 0 at the fitted rule: of each feature the people
+    with a value have as much as the rule expects.
 
     Parameters
     ----------
@@ -30,34 +57,35 @@ def expected_shares(
         Of the original.
     labels : int64 array of shape (n_rows,)
         The group of each row.
-
-    Returns
-    -------
-    callable
-        Its result has the shape (n_groups, n_codes), which for all groups may not fit memory.
     """
     people, sizes = np.asarray(column.people, np.float64), np.asarray(guard.sizes)
     public, ruled = people / people.sum(), list(column.ruled)
+    class_of = np.full(len(public), len(ruled))
+    class_of[ruled] = np.arange(len(ruled))
     coefficients = np.asarray(column.rule, np.float64).reshape(-1, len(ruled)) / 4096
     quasi = [c for c in guard.columns if c.role == "quasi"]
     features = [(of, c.name, of_code) for c in quasi for of, of_code in _features(c, guard.people)]
     features.sort(key=lambda feature: -feature[0])
-    classes = np.zeros((len(sizes), len(ruled) + 1))
+    classes, slope = np.zeros((len(sizes), len(ruled) + 1)), -coefficients
+    slope[0] = 0
     for start in range(0, len(labels), _AT_ONCE):
         rows = slice(start, start + _AT_ONCE)
-        powers = np.zeros((len(labels[rows]), len(ruled) + 1))
-        powers[:, :-1] = coefficients[0]
-        for slope, (_, name, of_code) in zip(coefficients[1:], features, strict=False):
-            powers[:, :-1] += np.outer(np.append(of_code, 0)[codes[name][rows]] / 32, slope)
+        x = np.ones((len(labels[rows]), len(coefficients)))
+        for i, (_, name, of_code) in enumerate(features[: len(coefficients) - 1], start=1):
+            x[:, i] = np.append(of_code, 0)[codes[name][rows]] / 32
+        powers = np.column_stack([x @ coefficients, np.zeros(len(x))])
         shares = np.exp(powers - powers.max(axis=1)[:, None])
+        shares /= shares.sum(axis=1)[:, None]
         # in whole numbers of 2^-20, whose sums are exact
-        np.add.at(classes, labels[rows], np.rint(shares / shares.sum(axis=1)[:, None] * 2**20))
+        np.add.at(classes, labels[rows], np.rint(shares * 2**20))
+        code = codes[column.name][rows]
+        has = class_of[code][:, None] == np.arange(len(ruled))
+        slope += x.T @ np.where(code[:, None] >= 0, has - shares[:, :-1], 0)
     classes /= sizes[:, None] * 2.0**20
-    class_of = np.full(len(public), len(ruled))
-    class_of[ruled] = np.arange(len(ruled))
     whole = np.maximum(np.bincount(class_of, public, len(ruled) + 1), 2.0**-53)
-    ratio = np.rint(classes / whole * 2**30) / 2**30
-    return lambda groups: ratio[groups][:, class_of] * public
+    return ExpectedShares(
+        np.rint(classes / whole * 2**30) / 2**30, class_of, public, float(np.abs(slope).max() / people.sum())
+    )
 
 
 def _features(column: GuardedColumn, least: int) -> list[tuple[float, Ints]]:
