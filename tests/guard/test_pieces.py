@@ -136,6 +136,46 @@ def test_tenths_among_hundredths_are_counted_though_doubles_hold_none() -> None:
     assert dict(zip(record.steps, record.stepped, strict=True))[0.1] == 900 - 5  # the last five are told as one number
 
 
+@pytest.mark.parametrize("kind", ["cents", "noon", "giant"])
+@pytest.mark.filterwarnings("ignore")
+def test_one_person_does_not_decide_how_fine_numbers_are(kind: str) -> None:
+    draws = np.random.default_rng(1)
+    days = pd.Timestamp("2020-01-01") + pd.to_timedelta(draws.integers(0, 900, 600), unit="D")
+    table = pd.DataFrame({"age": draws.integers(18, 80, 600), "income": draws.integers(50, 900, 600) * 100.0})
+    table["day"] = days.astype("datetime64[us]")
+    if kind == "noon":
+        table.loc[7, "day"] += pd.Timedelta(hours=12)
+    else:
+        table.loc[7, "income"] = 12345.67 if kind == "cents" else 3e300
+    for key in range(5):
+        released = hr.protect(table, hr.Schema(quasi=["age"], sensitive=["income", "day"]), random_state=key).table
+        assert (released["income"] % 100 == 0).all()
+        assert (released["day"] == released["day"].dt.normalize()).all()
+
+
+@pytest.mark.parametrize("least", [2, 5])
+def test_the_key_decides_how_many_people_make_a_step_finer(least: int) -> None:
+    """It asks for `least` to twice as many, the same number for columns that are equal."""
+    needed = set()
+    for number in range(12):
+        key = Key(bytes([number]) * 32)
+        steps = []
+        for finer in range(3 * least):
+            values = np.append(np.arange(300.0), np.arange(finer) + 0.5)
+            steps.append(column_of(values, least, key=key).record.steps[0])
+        needed.add(steps.index(0.1))
+        assert steps == [1.0] * steps.index(0.1) + [0.1] * (3 * least - steps.index(0.1))
+    assert min(needed) >= least
+    assert max(needed) <= 2 * least
+    assert len(needed) > 1
+
+
+def test_records_of_one_person_do_not_make_a_step_finer() -> None:
+    values = np.append(np.arange(300.0), np.arange(40) + 0.5)
+    assert column_of(values, 5, np.append(np.arange(300), np.full(40, 300))).record.steps[0] == 1
+    assert column_of(values, 5).record.steps[0] == 0.1
+
+
 @pytest.mark.parametrize("kind", ["date", "time", "float32", "decimal", "tiny", "huge", "missing"])
 def test_columns_of_every_type_are_told_alike_by_both_paths(kind: str) -> None:
     record = column_of(odd_columns()[kind], 5).record
@@ -168,7 +208,7 @@ def test_columns_that_are_equal_are_cut_and_told_alike() -> None:
     assert equal > 0.15  # a companion is from one of five runs
 
 
-@pytest.mark.parametrize("change", ["begins", "few", "ends", "stepped", "shared"])
+@pytest.mark.parametrize("change", ["begins", "few", "ends", "stepped", "shared", "coarse"])
 def test_pieces_that_are_not_those_of_the_table_are_found(change: str) -> None:
     draws = np.random.default_rng(5)
     values = np.concatenate([np.zeros(60), draws.lognormal(9, 1, 900).round(-1)])
@@ -183,9 +223,11 @@ def test_pieces_that_are_not_those_of_the_table_are_found(change: str) -> None:
         ends[11] = 10 * ends[11]
     elif change == "stepped":
         stepped[:] = stepped[::-1] + np.arange(len(stepped))
-    else:
+    elif change == "shared":
         ends[:2] = -5, 5
     wrong = replace(record, begins=Vector("i", begins), ends=Vector("d", ends), stepped=Vector("i", stepped))
+    if change == "coarse":  # fewer have hundreds
+        wrong = replace(record, steps=Vector("d", np.append(100, record.steps[1:])))
     few, untrue = wrong_pieces(wrong, values, np.arange(len(values)), 10)
     assert few if change == "few" else untrue
 

@@ -14,11 +14,11 @@ from ..columns.column import Column
 from ..columns.table import Table
 from ..errors import UnsupportedError
 from ..key import Key
-from ..measures import Floats, Ints, Persons
+from ..measures import Ints, Persons
 from ..plan import GuardedColumn, Vector
 from ..schema import Kind, Schema
 from .moments import scores_of
-from .pieces import pieces_of
+from .pieces import Steps, pieces_of
 from .runs import EACH, Runs, previous_values, runs_of
 
 
@@ -61,12 +61,12 @@ def coded(
     if column.is_number:
         previous = EACH if person is None else previous_values(codes, person, column.n_values)
         numbers = np.asarray(counts.values, np.float64)
-        unit = unit_of(numbers, counts.counts, people)
+        steps = Steps.from_column(counts, people, None if person is None else (codes, person), key)
         # nobody can tell from a value that is told exactly how many have it
         more = None if key is None else uniforms(words_of(numbers.view(np.uint64), key, "guard exact"))
-        runs = runs_of(counts, people, unit, previous, more)
+        runs = runs_of(counts, people, float(steps.sizes[steps.unit]), previous, more)
         if key is not None and len(runs.values):
-            pieces = pieces_of(counts, runs, people, unit, previous, key)
+            pieces = pieces_of(counts, runs, people, steps, previous, key)
         codes = runs.of_code[codes] if len(runs.values) else np.zeros_like(codes)
         values, cuts = runs.values.tolist(), runs.cuts
     else:
@@ -93,24 +93,6 @@ def coded(
         values=tuple(values), people=as_vector(counted), cuts=Vector("d", cuts), withheld=withheld,
     )  # fmt: skip
     return CodedColumn(record if pieces is None else pieces.in_record(record), codes, runs)
-
-
-def unit_of(values: Floats, counts: Ints, people: int) -> float:
-    """Return the largest of 1, .1, .01 ... that the values of all but fewer than `people` people are multiples of.
-
-    A millionth is the least; 0 if so many have finer values.
-
-    Examples
-    --------
-    >>> unit_of(np.array([75.9, 80.0]), np.array([2, 7]), 2), unit_of(np.array([1 / 3, 80.0]), np.array([1, 7]), 2)
-    (0.1, 1.0)
-    """
-    for digits in range(7):
-        with np.errstate(over="ignore"):
-            is_finer = np.round(values, digits) != values
-        if counts[is_finer].sum() < people:
-            return float(f"1e-{digits}")
-    return 0.0
 
 
 def persons_of(table: Table, schema: Schema) -> Ints | None:

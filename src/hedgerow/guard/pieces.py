@@ -61,7 +61,70 @@ class Pieces:
         return replace(record, begins=begins, ends=ends, steps=steps, stepped=stepped)
 
 
-def pieces_of(column: ValueCounts, runs: Runs, least: int, unit: float, people: tuple[Ints, Ints], key: Key) -> Pieces:
+@dataclass(frozen=True)
+class Steps:
+    """What the numbers of a column are multiples of.
+
+    Parameters
+    ----------
+    sizes : float64 array of shape (n_steps,)
+        0 for any number, a millionth, ... one, ten and so on; of times a microsecond to a day.
+    of_value : int64 array of shape (n_values,)
+        The place of the largest that each value is a multiple of.
+    unit : int
+        The place of the largest that nearly all people's values are multiples of.
+    more : float64 array of shape (n_steps,)
+        By how many times more people than share a released value are needed to be noticed.
+    """
+
+    sizes: Floats
+    of_value: Ints
+    unit: int
+    more: Floats
+
+    @classmethod
+    def from_column(
+        cls, column: ValueCounts, least: int, person: tuple[Ints, Ints] | None = None, key: Key | None = None
+    ) -> Steps:
+        """Find the steps of a column; without a key `least` people are noticed, with one up to twice as many.
+
+        Parameters
+        ----------
+        column : ValueCounts
+        least : int
+        person : pair of int64 arrays of shape (n_rows,), optional
+            The code and the person of each record; by default every record is somebody.
+        key : Key, optional
+
+        Examples
+        --------
+        >>> prices = ValueCounts("price", "numeric", "", np.array([75.95, 80.1, 90.5]), np.array([2, 7, 7]))
+        >>> steps = Steps.from_column(prices, 3)
+        >>> float(steps.sizes[steps.unit])
+        0.1
+        """
+        values = np.asarray(column.values, np.float64)
+        height = np.abs(values)
+        powers = range(-6, int(np.log10(np.clip(height.max(initial=0), 1, _EXACT))) + 1)
+        of_numbers = (1.0,) if column.unit == "day" else _OF_TIME if column.unit else [float(f"1e{p}") for p in powers]
+        sizes = np.array([0.0, *of_numbers])
+        of_value = np.zeros(len(values), np.int64)
+        for i, size in enumerate(of_numbers, start=1):
+            of_value[(height < _EXACT * min(size, 1)) & (_multiple(values, size) == values)] = i
+        if person is None:
+            having = np.bincount(of_value, column.counts, len(sizes))
+        else:  # everybody once, by the finest
+            code, who = person
+            finest = np.full(int(who.max(initial=-1)) + 1, len(sizes))
+            np.minimum.at(finest, who[code < len(values)], of_value[code[code < len(values)]])
+            having = np.bincount(finest, minlength=len(sizes))[: len(sizes)]
+        number = np.arange(len(sizes), dtype=np.uint64)
+        more = np.zeros(len(sizes)) if key is None else uniforms(words_of(number, key, "guard step of a column"))
+        finer = np.append(0, np.cumsum(having)[:-1])
+        return cls(sizes, of_value, int(np.flatnonzero(finer < least * (1 + more))[-1]), more)
+
+
+def pieces_of(column: ValueCounts, runs: Runs, least: int, steps: Steps, people: tuple[Ints, Ints], key: Key) -> Pieces:
     """Cut the sorted records of a number into pieces of about three times `least` people.
 
     What many people share, and the first and the last run, are told as they are. Between these the key moves each cut
@@ -69,16 +132,16 @@ def pieces_of(column: ValueCounts, runs: Runs, least: int, unit: float, people: 
 
     Parameters
     ----------
-    column, least, unit, people
+    column, least, people
         As `runs_of` takes them.
     runs : Runs
+    steps : Steps
     key : Key
         Of the table: many cuts of the same numbers, in a column like this one or under other keys, would show in the
         mean where they were before they were moved.
     """
     values, counts = np.asarray(column.values, np.float64), column.counts
-    if max(abs(values[0]), abs(values[-1])) >= _EXACT * unit:  # of giants every double is a multiple
-        unit = 0.0
+    unit = float(steps.sizes[steps.unit])
     # where each run begins, by value and by record
     first = np.append(np.flatnonzero(np.diff(runs.of_code[:-1], prepend=-1)), len(values))
     reached = np.append(0, np.cumsum(counts))
@@ -101,7 +164,7 @@ def pieces_of(column: ValueCounts, runs: Runs, least: int, unit: float, people: 
     order = np.argsort(np.concatenate(begins))
     ends = np.stack([np.concatenate(low), np.concatenate(high)], axis=1)
     is_told = ~is_exact[runs.of_code[:-1]]
-    return Pieces(np.concatenate(begins)[order], ends[order], *_steps(column, is_told, least, unit))
+    return Pieces(np.concatenate(begins)[order], ends[order], *_counted_steps(column, steps, is_told, least))
 
 
 def _runs_at_cuts(a: int, b: int, start: Ints, least: int, moved: Floats) -> Ints:
@@ -122,17 +185,13 @@ def _number_at(at: Ints, values: Floats, reached: Ints, unit: float) -> Floats:
     return np.where(below == above, values[below] + unit * (part - 0.5), values[below] / 2 + values[above] / 2)
 
 
-def _steps(column: ValueCounts, is_told: NDArray[np.bool_], least: int, unit: float) -> tuple[Floats, Ints]:
-    """Return the steps of numbers that enough people need, the finest first, and how many records have each."""
-    values, counts = np.asarray(column.values, np.float64)[is_told], column.counts[is_told]
-    if column.unit == "day" or not unit or not len(values):
-        return np.array([unit]), counts.sum(keepdims=True)
-    powers = range(int(np.log10(max(float(np.abs(values).max()) / unit, 1.0))) + 1)
-    steps = [s for s in _OF_TIME if s >= unit] if column.unit else [unit * 10.0**p for p in powers]
-    having = np.array([counts.sum(), *(counts[_multiple(values, s) == values].sum() for s in steps[1:]), 0])
-    stepped = having[:-1] - having[1:]  # those who have a coarser one have the finer ones as well
-    needed = [0, *(i for i in range(1, len(steps)) if stepped[i] >= STEP * least)]
-    return np.array(steps)[needed], np.add.reduceat(stepped, needed)
+def _counted_steps(column: ValueCounts, steps: Steps, is_told: NDArray[np.bool_], least: int) -> tuple[Floats, Ints]:
+    """Return the steps that enough people need, the finest first, and how many records have each and no coarser one."""
+    place = np.maximum(steps.of_value[is_told], steps.unit)
+    stepped = np.bincount(place, column.counts[is_told], len(steps.sizes)).astype(np.int64)[steps.unit :]
+    sizes, more = steps.sizes[steps.unit :], steps.more[steps.unit :]
+    needed = [0, *(i for i in range(1, len(sizes)) if stepped[i] >= STEP * least * (1 + more[i]))]
+    return sizes[needed], np.add.reduceat(stepped, needed)
 
 
 def as_told(

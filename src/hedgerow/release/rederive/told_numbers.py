@@ -102,6 +102,9 @@ def wrong_pieces(column: GuardedColumn, values: Floats, person: Ints, people: in
         int(np.count_nonzero(_multiples(in_pieces, s) == in_pieces)) != n
         for s, n in zip(column.steps[1:], having[1:], strict=True)
     )
+    if unit:  # the key asks for up to twice as many to show something finer
+        finer = _multiples(values, unit) != values
+        off += len(np.unique(person[finer])) >= 2 * people
     return int(few.sum()), int(wrong.sum() + off)
 
 
