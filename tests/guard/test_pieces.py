@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -151,6 +152,23 @@ def test_one_person_does_not_decide_how_fine_numbers_are(kind: str) -> None:
         released = hr.protect(table, hr.Schema(quasi=["age"], sensitive=["income", "day"]), random_state=key).table
         assert (released["income"] % 100 == 0).all()
         assert (released["day"] == released["day"].dt.normalize()).all()
+
+
+@pytest.mark.parametrize("change", [30.5, 44.125, None])
+@pytest.mark.filterwarnings("ignore")
+def test_one_person_does_not_decide_how_numbers_are_spelled(change: float | None, tmp_path: Path) -> None:
+    draws = np.random.default_rng(2)
+    table = pd.DataFrame({"age": draws.integers(18, 80, 400), "pay": draws.integers(100, 999, 400) / 10})
+    if change is not None:
+        table["age"] = table["age"].astype(float)
+        table.loc[3, ["age", "pay"]] = change
+    table.to_csv(tmp_path / "people.csv", index=False)
+    hr.protect(tmp_path / "people.csv", hr.Schema(quasi=["age"], sensitive=["pay"]), random_state=1).write(
+        tmp_path / "release"
+    )
+    released = pd.read_csv(tmp_path / "release" / "release.csv", dtype=str)
+    assert released["age"].str.fullmatch(r"\d\d").all()
+    assert released["pay"].str.fullmatch(r"\d\d\.\d").all()
 
 
 @pytest.mark.parametrize("least", [2, 5])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,10 +16,11 @@ from ..columns.arrays import WINDOW, decoded, slices, value_type
 from ..columns.column import smallest
 from ..columns.order import ranks_of
 from ..columns.table import Table
+from ..io.file_format import FileFormat
 from ..key import Key
 from ..measures import Groups, Ints, group
 from ..notation import moment
-from ..plan import GuardedColumn, Plan
+from ..plan import Guard, GuardedColumn, Plan
 from .draw import key_of
 
 # bytes that draws take for a cell, at most
@@ -131,3 +133,15 @@ def released_values(column: GuardedColumn, wanted: pa.DataType) -> pa.Array:
         return entries.cast(wanted)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         return entries
+
+
+def with_drawn_places(layout: FileFormat, guard: Guard | None) -> FileFormat:
+    """Return the format of a file with the decimals that drawn numbers have.
+
+    As many as the input's cells have all would tell of one person with fewer or more.
+    """
+    columns = guard.columns if guard is not None else ()
+    units = {c.name: c.steps[0] for c in columns if len(c.steps) and c.kind == "numeric"}
+    drawn = {name: max(0, round(-np.log10(unit))) if unit else 0 for name, unit in units.items()}
+    places = tuple((dict(layout.dialect.places) | drawn).items())
+    return replace(layout, dialect=replace(layout.dialect, places=places))

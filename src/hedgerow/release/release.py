@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -20,6 +21,7 @@ from ..display import arguments, notebook_html
 from ..errors import PromiseError, UnsupportedError
 from ..files import write_private
 from ..guard.guarding import GuardOptions
+from ..guard.rows import with_drawn_places
 from ..io.read import read
 from ..io.write import columns_to_escape, write_table
 from ..kernels import Ints
@@ -494,7 +496,9 @@ class Release:
         step("writing")
         give_back()
         file = folder / self.file_name
-        engine(self.original.engine).write(self.released, file, like=self.original, escape=escape, parts=self.parts)
+        like = copy(self.original)
+        like.layout = with_drawn_places(like.layout, self.plan.guard)
+        engine(self.original.engine).write(self.released, file, like=like, escape=escape, parts=self.parts)
         step("reading back")
         second = self._check_written(file, escape, step)
         return self._write_records(file, second, escape=escape, measured=measured, mapping=mapping)
