@@ -41,7 +41,9 @@ class Draws:
         self._labels = np.repeat(np.arange(len(self.sizes)), self.sizes)
         self._sizes = {"sensitive": self.sizes, "quasi": np.asarray(guard.cells, np.int64)}
         self._samplers: dict[str, ByClasses | ByMoments | ByShares] = {
-            c.name: sampler_of(c, fitted.shares.get(c.name), self._sizes[c.role]) for c in guard.columns if not c.follows
+            c.name: sampler_of(c, fitted.shares.get(c.name), self._sizes[c.role])
+            for c in guard.columns
+            if not c.follows
         }
 
     def items(self, columns: Sequence[GuardedColumn], groups: Ints, again: Ints) -> dict[str, Ints]:

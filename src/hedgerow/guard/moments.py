@@ -109,9 +109,11 @@ def tilts_of(levels: Floats, weights: Floats, mean: Floats, variance: Floats) ->
         down = np.stack([c * off[:, 0] - b * off[:, 1], a * off[:, 1] - b * off[:, 0]], axis=1)
         down /= np.maximum(a * c - b * b, 1e-14)[:, None]
         length, before, slope = np.ones(len(unsolved)), dual(theta[unsolved], unsolved), (down * off).sum(axis=1)
+        # what rounding may move it by, which is more where a tilt is steep
+        rounding = 1e-13 + 1e-15 * np.abs(theta[unsolved]).sum(axis=1)
         for _ in range(_HALVINGS):
             tried = theta[unsolved] - length[:, None] * down
-            worse = dual(tried, unsolved) > before - 1e-4 * length * slope + 1e-13
+            worse = dual(tried, unsolved) > before - 1e-4 * length * slope + rounding
             if not worse.any():
                 break
             length[worse] /= 2

@@ -20,7 +20,7 @@ from ..plan import Guard, GuardedColumn, Partition, Plan, Vector
 from ..plan.records import REDRAW
 from ..schema import Schema
 from .code import CodedColumn, as_vector, coded, persons_of, sorted_categories
-from .features import features_of
+from .features import HEAP, features_of
 from .logit import COEFFICIENTS, FeatureRows, Rule, fit_rule
 from .moments import SCALE, SHRINK, group_tilts, scores_of, tilted
 
@@ -30,14 +30,10 @@ FEW = 25
 SMOOTHED, ALIKE = 5, 20
 # people that a value needs for its share to follow a rule; the key asks for up to twice as many
 RULED = 50
-# the part of the table that has a value, from which on it is a class by itself; the key asks for up to twice as much
-HEAP = 0.05
 # columns whose rank correlation inside groups is above this are drawn together
 TOGETHER = 0.8
 # normal scores are rounded to whole numbers of 1024ths, so that their sums are exact
 _EXACT = 1024
-# the fields of a record that count what occurs in each group, and what `Counts` calls them
-_COUNTED = {"starts": "starts", "codes": "values", "counts": "counts"}
 
 
 @dataclass(frozen=True)
@@ -171,14 +167,14 @@ def _correlation_within(columns: Sequence[CodedColumn], group: Ints, sizes: Ints
 
 
 def _classes_of(column: CodedColumn, key: Key) -> Ints:
-    """Return the class of each code of a number: those that many people have, and missing, from 1 on; 0 for the rest."""
+    """Return the class of each code of a number: what many people have, and missing, from 1 on; 0 for the rest."""
     record, runs = column.record, column.runs
     assert runs is not None
     people, classes = np.asarray(record.people, np.int64), np.zeros(len(record.values), np.int64)
     # nobody can tell from a class how many people have its value
     enough = 1 + uniforms(words_of(runs.values.view(np.uint64), key, "guard class"))
     heaps = np.flatnonzero(runs.is_heap)
-    heaps = heaps[people[heaps] >= enough[heaps] * max(RULED, HEAP * people.sum())]
+    heaps = heaps[people[heaps] >= enough[heaps] * max(RULED, HEAP[0] * people.sum())]
     heaps = heaps[np.argsort(-people[heaps], kind="stable")]
     # the rest is a class as well, and not one of fewer people
     heaps = heaps[people[: record.n_values].sum() - np.cumsum(people[heaps]) >= enough[heaps] * RULED]
@@ -187,11 +183,12 @@ def _classes_of(column: CodedColumn, key: Key) -> Ints:
     return classes
 
 
-def _counted(groups: Groups, codes: Ints, n_codes: int) -> dict[str, Vector]:
-    """Return the fields of a record that count the codes of each group; those below 0 do not count."""
+def _with_counts(record: GuardedColumn, groups: Groups, codes: Ints, n_codes: int) -> GuardedColumn:
+    """Return the record with how often each group has each code; those below 0 do not count."""
     visible = Groups(groups.labels[codes >= 0].astype(np.uint32), np.arange(len(groups.sizes)))
     counts = Counts.from_codes(visible, codes[codes >= 0], n_codes)
-    return {name: as_vector(getattr(counts, of)) for name, of in _COUNTED.items()}
+    starts, values, times = map(as_vector, (counts.starts, counts.values, counts.counts))
+    return replace(record, starts=starts, codes=values, counts=times)
 
 
 def _with_draws(column: CodedColumn, groups: Groups, key: Key) -> GuardedColumn:
@@ -208,7 +205,7 @@ def _with_draws(column: CodedColumn, groups: Groups, key: Key) -> GuardedColumn:
             rest = np.flatnonzero(classes[:n] == 0)
         scores = scores_of(column.runs.values[rest], people[rest])
     if scores is None or not scores.spread:
-        return replace(record, **_counted(groups, codes, len(record.values)), smoothed=smoothed)
+        return replace(_with_counts(record, groups, codes, len(record.values)), smoothed=smoothed)
     # what is missing, withheld or of another class is not of the rest
     run = np.full(len(record.values) + 1, -1)
     run[rest] = np.arange(len(rest))
@@ -216,8 +213,8 @@ def _with_draws(column: CodedColumn, groups: Groups, key: Key) -> GuardedColumn:
     present = np.bincount(labels[run >= 0], minlength=len(sizes))
     tilts = group_tilts(scores, people[rest], run[run >= 0], labels[run >= 0], present, shrink)
     if classes.any():
-        by_class = _counted(groups, np.append(classes, -1)[codes], int(classes.max()) + 1)
-        record = replace(record, classes=as_vector(classes), **by_class)
+        record = replace(record, classes=as_vector(classes))
+        record = _with_counts(record, groups, np.append(classes, -1)[codes], int(classes.max()) + 1)
     return replace(
         record, scores=as_vector(scores.of_run), centre=scores.centre, spread=scores.spread, step=scores.step,
         weights=Vector("d", tilts.weights), moments=as_vector(tilts.moments.view(np.int64)),
@@ -253,24 +250,29 @@ def mean_weights(column: Column, labels: Ints, sizes: Ints) -> list[float]:
 
 
 class ByMoments:
-    """A column of numbers whose groups have the table's runs, tilted to their mean and spread."""
+    """A column of numbers whose groups have the table's runs, tilted to their mean and spread.
 
-    def __init__(self, column: GuardedColumn, sizes: Ints) -> None:
+    Parameters
+    ----------
+    column : GuardedColumn
+    missing : float64 array of shape (n_groups,)
+        The share of each group's items that have no run, and come last.
+    public : float
+        That share in the whole table.
+    """
+
+    def __init__(self, column: GuardedColumn, missing: Floats, public: float = 0.0) -> None:
         scores, people = np.asarray(column.scores), np.asarray(column.people, np.float64)
         levels, first = np.unique(scores, return_index=True)
         chances = tilted(levels / SCALE, np.asarray(column.weights), np.asarray(column.tilts).reshape(-1, 2))
         reached, n_people = np.cumsum(chances, axis=1), np.append(0.0, np.cumsum(people[: len(scores)]))
         self._levels = Levels(reached, np.append(first, len(scores)), n_people)
         self._pair, self._whole = np.asarray(column.pair, np.int64), column.whole
-        self.missing = np.zeros(len(sizes))
-        self.public = float(people[-1] / people.sum()) if column.has_missing else 0.0
-        if column.has_missing:
-            absent = np.asarray(column.missing) + column.smoothed * self.public
-            self.missing = absent / (sizes + column.smoothed)
+        self._missing, self._public = missing, public
 
     def fill(self, groups: Ints, sizes: Ints, uniform: Floats, towards: Floats, out: Ints) -> None:
         """Write the codes of the items of some groups; `towards` is the part drawn from the whole table."""
-        missing = self.missing[groups] * (1 - towards) + self.public * towards
+        missing = self._missing[groups] * (1 - towards) + self._public * towards
         draw_by_moments(sizes, uniform, towards, missing, self._pair[groups], self._whole, self._levels, out)
 
 
@@ -280,7 +282,7 @@ class ByShares:
     def __init__(self, column: GuardedColumn, shares: Floats | None, sizes: Ints) -> None:
         people = np.asarray(column.people, np.float64)
         public, self._smoothed = people / max(people.sum(), 1.0), float(column.smoothed)
-        self._shares = Shares(*(np.asarray(getattr(column, name), np.int64) for name in _COUNTED))
+        self._shares = Shares(*(np.asarray(part, np.int64) for part in (column.starts, column.codes, column.counts)))
         self._expected = Expected(public, np.zeros(len(people), np.int64), np.ones((len(sizes), 1)))
         if shares is not None:
             class_of = Rule.from_column(column).class_of(len(people))
@@ -312,8 +314,8 @@ class ByClasses:
 
     def __init__(self, column: GuardedColumn, shares: Floats | None, sizes: Ints) -> None:
         by_class, rest = column.parts()
-        self._classes, self._rest = ByShares(by_class, shares, sizes), ByMoments(rest, sizes)
-        self._rest.missing, self._rest.public = self._classes.others()
+        self._classes = ByShares(by_class, shares, sizes)
+        self._rest = ByMoments(rest, *self._classes.others())
         self._n_rest = len(rest.values)
         # codes of the rest, then of the other classes
         self._codes = np.argsort(np.asarray(column.classes), kind="stable")
@@ -333,7 +335,9 @@ def sampler_of(column: GuardedColumn, shares: Floats | None, sizes: Ints) -> ByC
     """Return what draws a column in groups of these sizes, given the shares that its rule expects there."""
     if len(column.classes):
         return ByClasses(column, shares, sizes)
-    return ByMoments(column, sizes) if column.by_moments else ByShares(column, shares, sizes)
+    if column.by_moments:  # what is missing of a sensitive column is a class
+        return ByMoments(column, column.has_missing * np.asarray(column.missing) / sizes)
+    return ByShares(column, shares, sizes)
 
 
 def ranges(starts: Ints, sizes: Ints) -> Ints:

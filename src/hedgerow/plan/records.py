@@ -373,13 +373,13 @@ class GuardedColumn(PlanColumn):
             raise Contradiction("the values of a guarded column and their people differ in number")
         if self.kind in ("numeric", "date") and len(self.cuts) != max(self.n_values - 1, 0):
             raise Contradiction("a guarded number has one run more than it has cuts")
-        classes = [number for number in self.classes if number]
+        classes = sorted(number for number in self.classes if number)
+        n_codes = len(classes) + 1 if classes else len(self.values)
         if len(self.classes) and (
             len(self.classes) != len(self.values)
-            or sorted(classes) != list(range(1, len(classes) + 1))
-            or not self.by_moments
-            or not len(self.starts)
-            or (self.has_missing and self.classes[-1] != len(classes))
+            or classes != list(range(1, n_codes))
+            or not (self.by_moments and len(self.starts))
+            or (self.has_missing and self.classes[-1] != n_codes - 1)
         ):
             raise Contradiction("the classes of a guarded number do not match its values")
         if self.by_moments and (
@@ -403,13 +403,13 @@ class GuardedColumn(PlanColumn):
         if (
             (n_ruled > 0) != (len(self.rule) > n_ruled)
             or len(self.rule) % max(n_ruled, 1)
-            or not all(0 <= code < len(self.values) for code in self.ruled)
+            or not all(0 <= code < n_codes for code in self.ruled)
         ):
             raise Contradiction("the rule of a guarded column does not match the values that it is of")
         if len(self.starts) and (
             self.starts[-1] != len(self.codes)
             or len(self.codes) != len(self.counts)
-            or not all(0 <= code < len(self.values) for code in self.codes)
+            or not all(0 <= code < n_codes for code in self.codes)
         ):
             raise Contradiction("the shares of a guarded column do not match its groups")
 

@@ -251,18 +251,15 @@ class GuardRecipe:
         """Count the groups whose record does not follow from their originals."""
         if column.follows:
             return 0
-        codes = self._codes[column.name]
-        labels, sizes = self.units(column)
-        n_groups = len(sizes)
-        if len(column.classes):
-            classes, people = np.asarray(column.classes), np.asarray(column.people)
-            is_heap = classes[: column.n_values] > 0
-            if (people[: column.n_values][is_heap] < max(50, people.sum() / 20)).any():
-                return n_groups
-            by_class, rest = column.parts()
-            in_rest = np.append(np.where(classes == 0, np.cumsum(classes == 0) - 1, -1), -1)[codes]
-            return self._off_shares(by_class, np.append(classes, -1)[codes]) + self._off_moments(rest, in_rest)
-        return self._off_moments(column, codes) if column.by_moments else self._off_shares(column, codes)
+        codes, n = self._codes[column.name], column.n_values
+        if not len(column.classes):
+            return self._off_moments(column, codes) if column.by_moments else self._off_shares(column, codes)
+        classes, people = np.asarray(column.classes), np.asarray(column.people)
+        if (people[:n][classes[:n] > 0] < max(50, people.sum() / 20)).any():  # a class of too few people
+            return len(self.guard.sizes)
+        by_class, rest = column.parts()
+        in_rest = np.append(np.where(classes == 0, np.cumsum(classes == 0) - 1, -1), -1)[codes]
+        return self._off_shares(by_class, np.append(classes, -1)[codes]) + self._off_moments(rest, in_rest)
 
     def _off_shares(self, column: GuardedColumn, codes: Ints) -> int:
         """Return the number of groups if the counts of codes in any of them are not those of the originals."""
@@ -315,7 +312,7 @@ class GuardRecipe:
         planned[:, 1] **= 2
         # plans of version 1 kept spreads farther from the least that is possible
         least = 0.006 if self._plan.version > 1 else 0.02
-        nearest = np.array([_nearest_moments(levels, *both, least) for both in planned])
+        nearest = np.array([_nearest_moments(levels, mean, variance, least) for mean, variance in planned])
         off = np.abs(np.stack([mean, variance], axis=1) - nearest).max(axis=1) > _CLOSE
         moved = ~np.isclose(nearest, planned).all(axis=1)
         pair = np.asarray(column.pair)
@@ -606,11 +603,12 @@ def _places(start: Floats, sizes: Ints) -> Floats:
 
 
 def shares_in(column: GuardedColumn, units: slice, expected: Floats, towards: Floats) -> Floats:
-    """Return the smoothed shares of all codes in some units, given those expected there and the parts of the table's."""
+    """Return the smoothed shares of all codes in some units, from those expected and the part drawn from the table."""
     people, starts = np.asarray(column.people, np.float64), np.asarray(column.starts)
     listed, n = slice(starts[units.start], starts[units.stop]), units.stop - units.start
     unit = np.repeat(np.arange(n), np.diff(starts[units.start : units.stop + 1]))
-    counts, shares, public = np.asarray(column.counts)[listed], column.smoothed * expected, people / max(people.sum(), 1)
+    counts, public = np.asarray(column.counts)[listed], people / max(people.sum(), 1)
+    shares = column.smoothed * expected
     shares[unit, np.asarray(column.codes)[listed]] += counts
     # by the counts: rounded shares add up to 1 but for their last digits
     total, part = column.smoothed + np.bincount(unit, counts, n)[:, None], towards[:, None]
