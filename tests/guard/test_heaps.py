@@ -15,8 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import hedgerow as hr
+from hedgerow.errors import PromiseError
+from hedgerow.guard import rule
 from hedgerow.guard.features import HEAP
-from hedgerow.guard.moments import LEAST, reachable, tilted
+from hedgerow.guard.moments import LEAST, reachable, tilted, tilts_of
 from hedgerow.guard.rule import ALIKE, RULED, SMOOTHED, sampler_of
 from hedgerow.io.read import read
 from hedgerow.plan import GuardedColumn, Plan, Vector
@@ -184,24 +186,37 @@ def test_a_plan_whose_classes_are_not_those_of_its_values_is_refused() -> None:
     column = cost_of(release_of()[1].plan)
     n = len(column.values)
     for classes in ([0] * n, [1] * n, [2, *[0] * (n - 1)], [0] * (n - 1) + [1], list(column.classes)[:-1]):
-        with pytest.raises(Contradiction, match="classes|moments"):
+        with pytest.raises(Contradiction, match=r"classes|moments"):
             replace(column, classes=Vector("i", classes), scores=Vector("i", column.scores[:3])).check()
     with pytest.raises(Contradiction, match="shares"):
         replace(column, codes=Vector("i", [7] * len(column.codes))).check()
 
 
-def test_a_plan_that_makes_a_class_of_few_people_is_found() -> None:
-    """Whoever holds the plan could otherwise learn the share of each group at a value that ten people have."""
-    table, release = release_of()
-    guard, column = release.plan.guard, cost_of(release.plan)
-    assert guard is not None
-    other = 1 + int(np.argmax(np.asarray(column.people)[1:]))
-    classes = [0] * len(column.values)
-    classes[other] = 1
-    columns = tuple(replace(c, classes=Vector("i", classes)) if c.name == "cost" else c for c in guard.columns)
-    plan = replace(release.plan, guard=replace(guard, columns=columns))
-    wrong = faults(plan, read(table, schema=SCHEMA), read(release.table, schema=SCHEMA), None)
-    assert any("other means, spreads or shares" in each for each in wrong)
+def test_a_class_of_few_people_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever reads a release could otherwise learn the share that each group has at a value of few people."""
+    table = costs()
+    table.loc[table.index[table["cost"] > 0][:60], "cost"] = 1.255
+    assert max(cost_of(hr.protect(table, SCHEMA, hr.MART(10), guard="redraw", random_state=1).plan).classes) == 1
+    monkeypatch.setattr(rule, "RULED", 20)
+    monkeypatch.setattr(rule, "HEAP", (0.01, 0.02))
+    with pytest.raises(PromiseError, match="other means, spreads or shares"):
+        hr.protect(table, SCHEMA, hr.MART(10), guard="redraw", random_state=1)
+
+
+@given(
+    levels=st.sets(st.integers(-60, 75), min_size=3, max_size=60),
+    weights=st.lists(st.integers(1, 400), min_size=60, max_size=60),
+    at=st.lists(st.floats(0, 1), min_size=1, max_size=20),
+)
+def test_the_narrowest_spreads_have_tilts(levels: Any, weights: Any, at: Any) -> None:
+    """Where tilts are steep, rounding moves their loss by more than the last steps do."""
+    z = np.array(sorted(levels)) / 32
+    mean, variance = reachable(z, z[0] + np.array(at) * (z[-1] - z[0]), np.zeros(len(at)))
+    chances = tilted(
+        z, np.array(weights[: len(z)], float), tilts_of(z, np.array(weights[: len(z)], float), mean, variance)
+    )
+    assert np.allclose(chances @ z, mean, atol=1e-7)
+    assert np.allclose(chances @ z**2 - (chances @ z) ** 2, variance, atol=1e-7)
 
 
 def test_spreads_stay_away_from_the_least_that_is_possible() -> None:
