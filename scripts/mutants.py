@@ -107,6 +107,7 @@ LAST = "        return 4 * self.n * gain * cap.denominator > cap.numerator * los
 REACHED = LAST.replace(" > ", " >= ")
 
 TAMPERED, DRAWN = "guard/test_tampering.py::", "guard/test_draws.py::"
+HEAPS = "guard/test_heaps.py::"
 RUNS = "guard/test_runs.py::test_runs_are_those_of_the_definition"
 DERIVED = f"{TAMPERED}test_what_a_plan_says_of_groups_is_derived_again"
 SQL = "backends/test_check_sql.py::test_whatever_was_done_verify_says_the_same"
@@ -612,6 +613,15 @@ MUTANTS = (
       "SLACK, NOISE = 0.1, 8", "SLACK, NOISE = 0.1, 0", f"{DRAWN}test_one_person_decides_no_count_of_pairs"),
     M("shares are smoothed towards everybody", "guard/rule.py", "if rule is None:", "if True:",
       f"{DRAWN}test_few_people_in_two_columns_are_not_told"),
+    M("what many people have is tilted as well", "guard/rule.py",
+      "heaps = np.flatnonzero(runs.is_heap)", "heaps = np.zeros(0, np.int64)", f"{HEAPS}test_no_key_turns_a_sign"),
+    M("a class shows that its value has so many people", "guard/rule.py",
+      'enough = 1 + uniforms(words_of(runs.values.view(np.uint64), key, "guard class"))',
+      "enough = np.ones(len(runs.values))", f"{HEAPS}test_the_key_decides_whether_a_value_is_a_class"),
+    M("a class follows no rule", "guard/rule.py", "(record.by_moments and not len(record.classes))",
+      "record.by_moments", f"{HEAPS}test_who_is_of_a_class_follows_a_rule_and_the_rest_is_tilted"),
+    M("a class may be of few people", "release/rederive/guard_recipe.py",
+      "< max(50, people.sum() / 20)).any():", "< 1).any():", f"{HEAPS}test_a_class_of_few_people_is_found"),
     M("few people carry a tie", "guard/swap.py", "for m in few:", "for m in ():",
       f"{DRAWN}test_a_few_people_do_not_carry_what_only_they_have"),
     M("a column that breaks no promise is drawn again", "guard/draw.py",

@@ -18,7 +18,7 @@ from ..plan import Guard, GuardedColumn, Plan, Vector
 from ..plan.records import AGAIN, dumps
 from .code import as_column, as_vector
 from .pieces import as_told
-from .rule import ByMoments, ByShares, FittedGuard, ranges
+from .rule import ByClasses, ByMoments, ByShares, FittedGuard, ranges, sampler_of
 
 # runs on either side of a value from whose people its companion comes
 NEAR = 2
@@ -40,10 +40,8 @@ class Draws:
         self.starts = np.append(0, np.cumsum(self.sizes))
         self._labels = np.repeat(np.arange(len(self.sizes)), self.sizes)
         self._sizes = {"sensitive": self.sizes, "quasi": np.asarray(guard.cells, np.int64)}
-        self._samplers: dict[str, ByMoments | ByShares] = {
-            c.name: ByMoments(c, self._sizes[c.role])
-            if c.by_moments
-            else ByShares(c, fitted.shares.get(c.name), self._sizes[c.role])
+        self._samplers: dict[str, ByClasses | ByMoments | ByShares] = {
+            c.name: sampler_of(c, fitted.shares.get(c.name), self._sizes[c.role])
             for c in guard.columns
             if not c.follows
         }

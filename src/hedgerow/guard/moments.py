@@ -19,6 +19,8 @@ SCALE = 32
 STEPS = 8
 # people with the pooled spread who are added to each group's own
 SHRINK = 10
+# by which part of what a mean allows a spread stays away from the least and from the largest
+LEAST, MOST = 0.006, 0.98
 # how often the weights of the runs are corrected towards the table's own distribution
 ROUNDS = 4
 _TRIES, _HALVINGS, _CLOSE = 200, 40, 1e-9
@@ -107,9 +109,11 @@ def tilts_of(levels: Floats, weights: Floats, mean: Floats, variance: Floats) ->
         down = np.stack([c * off[:, 0] - b * off[:, 1], a * off[:, 1] - b * off[:, 0]], axis=1)
         down /= np.maximum(a * c - b * b, 1e-14)[:, None]
         length, before, slope = np.ones(len(unsolved)), dual(theta[unsolved], unsolved), (down * off).sum(axis=1)
+        # what rounding may move it by, which is more where a tilt is steep
+        rounding = 1e-13 + 1e-15 * np.abs(theta[unsolved]).sum(axis=1)
         for _ in range(_HALVINGS):
             tried = theta[unsolved] - length[:, None] * down
-            worse = dual(tried, unsolved) > before - 1e-4 * length * slope + 1e-13
+            worse = dual(tried, unsolved) > before - 1e-4 * length * slope + rounding
             if not worse.any():
                 break
             length[worse] /= 2
@@ -124,14 +128,14 @@ def reachable(levels: Floats, mean: Floats, variance: Floats) -> tuple[Floats, F
     """Move moments that no distribution over the levels has to near ones that one has.
 
     The mean goes inside the levels by a thousandth of their span; the variance lies between the least
-    and the largest that this mean allows, by a fiftieth of the difference.
+    and the largest that this mean allows, a little inside.
     """
     span = levels[-1] - levels[0]
     mean = np.clip(mean, levels[0] + 1e-3 * span, levels[-1] - 1e-3 * span)
     at = np.clip(np.searchsorted(levels, mean, side="right") - 1, 0, len(levels) - 2)
     least = (mean - levels[at]) * (levels[at + 1] - mean)
     between = (mean - levels[0]) * (levels[-1] - mean) - least
-    return mean, np.clip(variance, least + 0.02 * between + 1e-9, least + 0.98 * between)
+    return mean, np.clip(variance, least + LEAST * between + 1e-9, least + MOST * between)
 
 
 @dataclass(frozen=True)

@@ -13,14 +13,14 @@ from ..backends.randomize import uniforms, words_of
 from ..columns.column import Column
 from ..columns.roles import check_weights
 from ..columns.table import Table
-from ..kernels.even_draws import Expected, Levels, Shares, draw_by_moments, draw_by_shares
+from ..kernels.even_draws import Expected, Levels, Shares, draw_by_moments, draw_by_shares, order_within
 from ..key import Key
 from ..measures import Counts, Floats, Groups, Ints, group
 from ..plan import Guard, GuardedColumn, Partition, Plan, Vector
 from ..plan.records import REDRAW
 from ..schema import Schema
 from .code import CodedColumn, as_vector, coded, persons_of, sorted_categories
-from .features import features_of
+from .features import HEAP, features_of
 from .logit import COEFFICIENTS, FeatureRows, Rule, fit_rule
 from .moments import SCALE, SHRINK, group_tilts, scores_of, tilted
 
@@ -110,7 +110,7 @@ def fit_guard(
         leader = names.index(declared) if declared is not None else near[-1] if near else None
         if leader is None:
             heads.append(i)
-            record = _with_draws(column, groups_of[record.role])
+            record = _with_draws(column, groups_of[record.role], key)
             records.append(_with_rule(record, rows, column.codes, key))
         else:
             records.append(replace(record, follows=columns[leader].record.name))
@@ -166,25 +166,55 @@ def _correlation_within(columns: Sequence[CodedColumn], group: Ints, sizes: Ints
     return np.asarray(rounded, np.float64)
 
 
-def _with_draws(column: CodedColumn, groups: Groups) -> GuardedColumn:
+def _classes_of(column: CodedColumn, key: Key) -> Ints:
+    """Return the class of each code of a number: what many people have, and missing, from 1 on; 0 for the rest."""
+    record, runs = column.record, column.runs
+    assert runs is not None
+    people, classes = np.asarray(record.people, np.int64), np.zeros(len(record.values), np.int64)
+    # nobody can tell from a class how many people have its value
+    enough = 1 + uniforms(words_of(runs.values.view(np.uint64), key, "guard class"))
+    heaps = np.flatnonzero(runs.is_heap)
+    heaps = heaps[people[heaps] >= enough[heaps] * max(RULED, HEAP[0] * people.sum())]
+    heaps = heaps[np.argsort(-people[heaps], kind="stable")]
+    # the rest is a class as well, and not one of fewer people
+    heaps = heaps[people[: record.n_values].sum() - np.cumsum(people[heaps]) >= enough[heaps] * RULED]
+    several = np.append(np.sort(heaps), np.arange(record.n_values, len(classes)))
+    classes[several] = 1 + np.arange(len(several))
+    return classes
+
+
+def _with_counts(record: GuardedColumn, groups: Groups, codes: Ints, n_codes: int) -> GuardedColumn:
+    """Return the record with how often each group has each code; those below 0 do not count."""
+    visible = Groups(groups.labels[codes >= 0].astype(np.uint32), np.arange(len(groups.sizes)))
+    counts = Counts.from_codes(visible, codes[codes >= 0], n_codes)
+    starts, values, times = map(as_vector, (counts.starts, counts.values, counts.counts))
+    return replace(record, starts=starts, codes=values, counts=times)
+
+
+def _with_draws(column: CodedColumn, groups: Groups, key: Key) -> GuardedColumn:
     """Return the record of a column with what its draws need of each group."""
     record, n, codes = column.record, column.record.n_values, column.codes
     labels, sizes = groups.labels.astype(np.int64), groups.sizes
-    people = np.asarray(record.people, np.int64)
+    people, classes = np.asarray(record.people, np.int64), np.zeros(len(record.values), np.int64)
     # shares of quasi-identifiers are the group's own: others would make impossible pairs
     shrink, smoothed = (SHRINK, SMOOTHED) if record.role == "sensitive" else (0, 0)
-    scores = scores_of(column.runs.values, people[:n]) if column.runs is not None and n else None
-    is_measured = column.runs is not None and (n > FEW or (column.runs.values != np.rint(column.runs.values)).any())
-    if scores is None or not scores.spread or not is_measured:
-        visible = Groups(groups.labels[codes >= 0].astype(np.uint32), np.arange(len(sizes)))
-        counts = Counts.from_codes(visible, codes[codes >= 0], len(record.values))
-        return replace(
-            record, starts=as_vector(counts.starts), codes=as_vector(counts.values), counts=as_vector(counts.counts),
-            smoothed=smoothed,
-        )  # fmt: skip
-    with_value = (codes >= 0) & (codes < n)
-    present = np.bincount(labels[with_value], minlength=len(sizes))
-    tilts = group_tilts(scores, people[:n], codes[with_value], labels[with_value], present, shrink)
+    scores, rest = None, np.arange(n)
+    if column.runs is not None and (n > FEW or (column.runs.values != np.rint(column.runs.values)).any()):
+        if record.role == "sensitive":
+            classes = _classes_of(column, key)
+            rest = np.flatnonzero(classes[:n] == 0)
+        scores = scores_of(column.runs.values[rest], people[rest])
+    if scores is None or not scores.spread:
+        return replace(_with_counts(record, groups, codes, len(record.values)), smoothed=smoothed)
+    # what is missing, withheld or of another class is not of the rest
+    run = np.full(len(record.values) + 1, -1)
+    run[rest] = np.arange(len(rest))
+    run = run[codes]
+    present = np.bincount(labels[run >= 0], minlength=len(sizes))
+    tilts = group_tilts(scores, people[rest], run[run >= 0], labels[run >= 0], present, shrink)
+    if classes.any():
+        record = replace(record, classes=as_vector(classes))
+        record = _with_counts(record, groups, np.append(classes, -1)[codes], int(classes.max()) + 1)
     return replace(
         record, scores=as_vector(scores.of_run), centre=scores.centre, spread=scores.spread, step=scores.step,
         weights=Vector("d", tilts.weights), moments=as_vector(tilts.moments.view(np.int64)),
@@ -195,9 +225,11 @@ def _with_draws(column: CodedColumn, groups: Groups) -> GuardedColumn:
 
 def _with_rule(record: GuardedColumn, rows: FeatureRows, codes: Ints, key: Key) -> GuardedColumn:
     """Return the record of a sensitive column with the rule that its shares are smoothed towards, if it has one."""
-    if record.by_moments or record.role != "sensitive":
+    if record.role != "sensitive" or (record.by_moments and not len(record.classes)):
         return record
     people = np.asarray(record.people, np.int64)
+    if record.by_moments:
+        people, codes = np.asarray(record.parts()[0].people), np.append(np.asarray(record.classes), -1)[codes]
     words = words_of(np.arange(len(people), dtype=np.uint64), key, f"guard rule {record.name}")
     rule = fit_rule(rows, codes, people, RULED * (1 + uniforms(words)))
     if rule is None:
@@ -218,20 +250,25 @@ def mean_weights(column: Column, labels: Ints, sizes: Ints) -> list[float]:
 
 
 class ByMoments:
-    """A column of numbers whose groups have the table's runs, tilted to their mean and spread."""
+    """A column of numbers whose groups have the table's runs, tilted to their mean and spread.
 
-    def __init__(self, column: GuardedColumn, sizes: Ints) -> None:
+    Parameters
+    ----------
+    column : GuardedColumn
+    missing : float64 array of shape (n_groups,)
+        The share of each group's items that have no run, and come last.
+    public : float
+        That share in the whole table.
+    """
+
+    def __init__(self, column: GuardedColumn, missing: Floats, public: float = 0.0) -> None:
         scores, people = np.asarray(column.scores), np.asarray(column.people, np.float64)
         levels, first = np.unique(scores, return_index=True)
         chances = tilted(levels / SCALE, np.asarray(column.weights), np.asarray(column.tilts).reshape(-1, 2))
         reached, n_people = np.cumsum(chances, axis=1), np.append(0.0, np.cumsum(people[: len(scores)]))
         self._levels = Levels(reached, np.append(first, len(scores)), n_people)
         self._pair, self._whole = np.asarray(column.pair, np.int64), column.whole
-        self._missing = np.zeros(len(sizes))
-        self._public = float(people[-1] / people.sum()) if column.has_missing else 0.0
-        if column.has_missing:
-            absent = np.asarray(column.missing) + column.smoothed * self._public
-            self._missing = absent / (sizes + column.smoothed)
+        self._missing, self._public = missing, public
 
     def fill(self, groups: Ints, sizes: Ints, uniform: Floats, towards: Floats, out: Ints) -> None:
         """Write the codes of the items of some groups; `towards` is the part drawn from the whole table."""
@@ -261,6 +298,46 @@ class ByShares:
         shares = Shares(np.append(0, np.cumsum(n)), self._shares.codes[at], self._shares.counts[at])
         expected = self._expected._replace(ratio=self._expected.ratio[groups])
         draw_by_shares(sizes, uniform, towards, shares, expected, self._smoothed, out)
+
+    def others(self) -> tuple[Floats, float]:
+        """Return the share that codes from 1 on have in each group, and the one that they have in the whole table."""
+        starts, codes, counts = self._shares
+        public, class_of, ratio = self._expected
+        reached = np.append(0, np.cumsum(counts * (codes == 0))), np.append(0, np.cumsum(counts))
+        first, total = (sums[starts[1:]] - sums[starts[:-1]] for sums in reached)
+        first = first + self._smoothed * ratio[:, class_of[0]] * public[0]
+        return 1 - first / (total + self._smoothed), float(1 - public[0])
+
+
+class ByClasses:
+    """A column of numbers whose groups have their own shares of its classes, and in the rest tilted runs."""
+
+    def __init__(self, column: GuardedColumn, shares: Floats | None, sizes: Ints) -> None:
+        by_class, rest = column.parts()
+        self._classes = ByShares(by_class, shares, sizes)
+        self._rest = ByMoments(rest, *self._classes.others())
+        self._n_rest = len(rest.values)
+        # codes of the rest, then of the other classes
+        self._codes = np.argsort(np.asarray(column.classes), kind="stable")
+
+    def fill(self, groups: Ints, sizes: Ints, uniform: Floats, towards: Floats, out: Ints) -> None:
+        """Write the codes of the items of some groups; `towards` is the part drawn from the whole table."""
+        number, run = np.empty_like(out), np.empty_like(out)
+        # the rest is the first class, so both have its items in the same places
+        self._classes.fill(groups, sizes, uniform, towards, number)
+        self._rest.fill(groups, sizes, uniform, towards, run)
+        codes = self._codes[run + (run == self._n_rest) * (number - 1)]
+        order_within(sizes, codes.astype(np.float64), number)
+        out[number] = codes
+
+
+def sampler_of(column: GuardedColumn, shares: Floats | None, sizes: Ints) -> ByClasses | ByMoments | ByShares:
+    """Return what draws a column in groups of these sizes, given the shares that its rule expects there."""
+    if len(column.classes):
+        return ByClasses(column, shares, sizes)
+    if column.by_moments:  # what is missing of a sensitive column is a class
+        return ByMoments(column, column.has_missing * np.asarray(column.missing) / sizes)
+    return ByShares(column, shares, sizes)
 
 
 def ranges(starts: Ints, sizes: Ints) -> Ints:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 from os.path import isdir
@@ -286,13 +286,16 @@ class GuardedColumn(PlanColumn):
     whole : int
         The pair of the whole table, which groups above a cap are partly drawn from.
     missing : Vector of int
-        Records of each group without a value.
+        Records of each group without a value; with classes, of all others than the rest.
+    classes : Vector of int
+        For moments: the class of each code. A value that many people have is a class by itself, and so is missing, from
+        1 on; all others are the rest, 0, which alone is tilted. Empty for one class.
     starts, codes, counts : Vectors of int
-        For shares: the codes that occur in each group and their records, group after group.
+        For shares: the codes that occur in each group and their records, group after group; with classes, these.
     smoothed : int
         People of the whole table who are added to the shares of each group; with a rule, people like its own.
     ruled : Vector of int
-        The codes whose shares follow a rule of the whole table; all others are one class. Empty without a rule.
+        The codes (or classes) whose shares follow a rule of the whole table; all others are one. Empty without a rule.
     rule : Vector of int
         The coefficients of that rule, a multinomial logit on the features of people's quasi-identifiers, in 4096ths:
         the constants of all ruled codes, then their slopes, feature after feature.
@@ -336,6 +339,7 @@ class GuardedColumn(PlanColumn):
     ends: Vector = field(default=_NO_DOUBLES, metadata={**_DOUBLES, "optional": True})
     steps: Vector = field(default=_NO_DOUBLES, metadata={**_DOUBLES, "optional": True})
     stepped: Vector = field(default=_NONE, metadata={**_WHOLE, "optional": True})
+    classes: Vector = field(default=_NONE, metadata={**_WHOLE, "optional": True})
 
     @property
     def by_moments(self) -> bool:
@@ -352,14 +356,34 @@ class GuardedColumn(PlanColumn):
         """Return the number of released values, missing not counted."""
         return len(self.values) - self.has_missing
 
+    def parts(self) -> tuple[GuardedColumn, GuardedColumn]:
+        """Return the classes as a column that is drawn by shares, and the rest as one that is drawn by moments."""
+        people, rest = [0] * (1 + max(self.classes)), [code for code, number in enumerate(self.classes) if not number]
+        for number, n in zip(self.classes, self.people, strict=True):
+            people[number] += n
+        values, some = tuple(map(float, range(len(people)))), tuple(self.values[code] for code in rest)
+        return (
+            replace(self, values=values, people=Vector("i", people), scores=_NONE, classes=_NONE),
+            replace(self, values=some, people=Vector("i", [self.people[code] for code in rest]), classes=_NONE),
+        )
+
     def check(self) -> None:
         """Raise Contradiction if the fields contradict each other."""
         if None in self.values[:-1] or len(self.people) != len(self.values):
             raise Contradiction("the values of a guarded column and their people differ in number")
         if self.kind in ("numeric", "date") and len(self.cuts) != max(self.n_values - 1, 0):
             raise Contradiction("a guarded number has one run more than it has cuts")
+        classes = sorted(number for number in self.classes if number)
+        n_codes = len(classes) + 1 if classes else len(self.values)
+        if len(self.classes) and (
+            len(self.classes) != len(self.values)
+            or classes != list(range(1, n_codes))
+            or not (self.by_moments and len(self.starts))
+            or (self.has_missing and self.classes[-1] != n_codes - 1)
+        ):
+            raise Contradiction("the classes of a guarded number do not match its values")
         if self.by_moments and (
-            len(self.scores) != self.n_values
+            len(self.scores) != (len(self.values) - len(classes) if classes else self.n_values)
             or len(self.weights) != len(set(self.scores))
             or len(self.moments) != len(self.tilts)
             or len(self.pair) != len(self.missing)
@@ -379,13 +403,13 @@ class GuardedColumn(PlanColumn):
         if (
             (n_ruled > 0) != (len(self.rule) > n_ruled)
             or len(self.rule) % max(n_ruled, 1)
-            or not all(0 <= code < len(self.values) for code in self.ruled)
+            or not all(0 <= code < n_codes for code in self.ruled)
         ):
             raise Contradiction("the rule of a guarded column does not match the values that it is of")
         if len(self.starts) and (
             self.starts[-1] != len(self.codes)
             or len(self.codes) != len(self.counts)
-            or not all(0 <= code < len(self.values) for code in self.codes)
+            or not all(0 <= code < n_codes for code in self.codes)
         ):
             raise Contradiction("the shares of a guarded column do not match its groups")
 

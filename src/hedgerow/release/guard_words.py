@@ -55,6 +55,7 @@ def in_words(plan: Plan, guard: Guard) -> str:
     for column in guard.columns:
         name, pieces = column.name, len(column.begins)
         values = _say("pieces", pieces=pieces) if pieces else _say("values", values=column.n_values)
+        smoothed = _say("alike" if column.ruled else "smoothed", people=column.smoothed) if column.smoothed else ""
         if guard.form == RUNS:
             line = _say("told", name=name, values=values)
         elif column.follows:
@@ -64,9 +65,9 @@ def in_words(plan: Plan, guard: Guard) -> str:
             where = "cells" if column.role == "quasi" else "groups"  # whose values are drawn in finer ones
             moved = _say("moved_means", moved=column.moved, where=where) if column.moved else ""
             line = _say("by_moments", name=name, values=values, step=step, moved=moved)
+            if len(column.classes):
+                line += _say("classes", classes=max(column.classes), smoothed=smoothed)
         else:
-            key = "alike" if column.ruled else "smoothed"
-            smoothed = _say(key, people=column.smoothed) if column.smoothed else ""
             line = _say("by_shares", name=name, values=values, smoothed=smoothed)
         lines.append(line + (_say("withheld", records=column.withheld) if column.withheld else ""))
     if len(guard.weights):

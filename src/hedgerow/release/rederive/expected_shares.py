@@ -42,7 +42,9 @@ class ExpectedShares:
         return np.asarray(self.ratio[groups][:, self.class_of] * self.public)
 
 
-def expected_shares(guard: Guard, column: GuardedColumn, codes: Mapping[str, Ints], labels: Ints) -> ExpectedShares:
+def expected_shares(
+    guard: Guard, column: GuardedColumn, codes: Mapping[str, Ints], of_column: Ints, labels: Ints
+) -> ExpectedShares:
     """Derive the shares from the rule of a column, and how well that rule fits the table.
 
     The slope of the likelihood, less the penalty of one person, is 0 at the fitted rule: of each feature the people
@@ -55,6 +57,8 @@ def expected_shares(guard: Guard, column: GuardedColumn, codes: Mapping[str, Int
         Its shares follow a rule.
     codes : mapping of str to int64 array of shape (n_rows,)
         Of the original.
+    of_column : int64 array of shape (n_rows,)
+        The codes that the column's shares are of; -1 for a row that tells nothing.
     labels : int64 array of shape (n_rows,)
         The group of each row.
     """
@@ -78,7 +82,7 @@ def expected_shares(guard: Guard, column: GuardedColumn, codes: Mapping[str, Int
         shares /= shares.sum(axis=1)[:, None]
         # in whole numbers of 2^-20, whose sums are exact
         np.add.at(classes, labels[rows], np.rint(shares * 2**20))
-        code = codes[column.name][rows]
+        code = of_column[rows]
         has = class_of[code][:, None] == np.arange(len(ruled))
         slope += x.T @ np.where(code[:, None] >= 0, has - shares[:, :-1], 0)
     classes /= sizes[:, None] * 2.0**20

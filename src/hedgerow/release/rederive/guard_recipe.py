@@ -254,18 +254,31 @@ class GuardRecipe:
         """Count the groups whose record does not follow from their originals."""
         if column.follows:
             return 0
-        codes = self._codes[column.name]
+        codes, n = self._codes[column.name], column.n_values
+        if not len(column.classes):
+            return self._off_moments(column, codes) if column.by_moments else self._off_shares(column)
+        classes, people = np.asarray(column.classes), np.asarray(column.people)
+        if (people[:n][classes[:n] > 0] < max(50, people.sum() / 20)).any():  # a class of too few people
+            return len(self.guard.sizes)
+        by_class, rest = column.parts()
+        in_rest = np.append(np.where(classes == 0, np.cumsum(classes == 0) - 1, -1), -1)[codes]
+        return self._off_shares(by_class) + self._off_moments(rest, in_rest)
+
+    def _off_shares(self, column: GuardedColumn) -> int:
+        """Return the number of groups if the counts of codes in any of them, or the rule, are not the originals'."""
+        labels, sizes = self.units(column)
+        width, codes = len(column.values), self._codes_by_share(column)
+        keys, counts = np.unique((labels * width + codes)[codes >= 0], return_counts=True)
+        of_group = np.repeat(np.arange(len(sizes)), np.diff(np.asarray(column.starts)))
+        planned = np.stack([of_group, np.asarray(column.codes), np.asarray(column.counts)])
+        is_fitted = not column.ruled or self._rule(column).off <= _MISSED
+        is_counted = np.array_equal(planned, np.stack([keys // width, keys % width, counts]))
+        return 0 if is_counted and is_fitted else len(sizes)
+
+    def _off_moments(self, column: GuardedColumn, codes: Ints) -> int:
+        """Count the groups whose means, spreads or tilts do not follow from their originals."""
         labels, sizes = self.units(column)
         n_groups = len(sizes)
-        if not column.by_moments:
-            width = len(column.values)
-            keys, counts = np.unique((labels * width + codes)[codes >= 0], return_counts=True)
-            pairs = keys // width, keys % width
-            of_group = np.repeat(np.arange(n_groups), np.diff(np.asarray(column.starts)))
-            planned = np.stack([of_group, np.asarray(column.codes), np.asarray(column.counts)])
-            derived = np.stack([*pairs, counts])
-            is_fitted = not column.ruled or self._rule(column).off <= _MISSED
-            return 0 if np.array_equal(planned, derived) and is_fitted else n_groups
         n = len(column.scores)
         with_value = (codes >= 0) & (codes < n)
         z = np.asarray(column.scores, np.float64)[codes[with_value]] / 32
@@ -302,7 +315,9 @@ class GuardRecipe:
         variance = chances @ levels**2 - mean**2
         planned = np.asarray(column.moments).reshape(-1, 2) * (column.step / column.spread)
         planned[:, 1] **= 2
-        nearest = np.array([_nearest_moments(levels, *both) for both in planned])
+        # plans of version 1 kept spreads farther from the least that is possible
+        least = 0.006 if self._plan.version > 1 else 0.02
+        nearest = np.array([_nearest_moments(levels, mean, variance, least) for mean, variance in planned])
         off = np.abs(np.stack([mean, variance], axis=1) - nearest).max(axis=1) > _CLOSE
         moved = ~np.isclose(nearest, planned).all(axis=1)
         pair = np.asarray(column.pair)
@@ -326,14 +341,20 @@ class GuardRecipe:
             start = _uniforms(np.arange(len(sizes)) + again * len(sizes), key, f"guard draw {column.name}")
             place = _places(start, sizes)
             towards = np.minimum(again / AGAIN, 1.0)
-            read = (
-                _by_moments(column, sizes, towards)
-                if column.by_moments
-                else _by_shares(column, self.expected(column), towards)
-            )
-            items[column.name] = np.concatenate([read(place[at], unit[at]) for at in slices(n, _BLOCK)])
+            read = self._reader(column, sizes, towards)
+            codes = np.concatenate([read(place[at], unit[at]) for at in slices(n, _BLOCK)])
+            # those of classes do not ascend
+            items[column.name] = codes[np.lexsort((codes, unit))] if len(column.classes) else codes
         # of rows the values of each group are compared, whatever their order
         return self._possible(items) if guard.rows else self._reordered(items, np.sort(self.labels), key)
+
+    def _reader(self, column: GuardedColumn, sizes: Ints, towards: Floats) -> Callable[[Floats, Ints], Ints]:
+        """Return a function from places and units to the codes there."""
+        if len(column.classes):
+            return _by_classes(column, self.expected(column.parts()[0]), sizes, towards)
+        if column.by_moments:
+            return _by_moments(column, sizes, towards)
+        return _by_shares(column, self.expected(column), towards)
 
     def times_drawn(self, column: GuardedColumn) -> Ints:
         """Return how often each unit of a column was drawn again; cells of quasi-identifiers never were."""
@@ -353,8 +374,15 @@ class GuardRecipe:
     def _rule(self, column: GuardedColumn) -> ExpectedShares:
         """Return what the rule of a column makes of the original; it is derived once."""
         if column.name not in self._rules:
-            self._rules[column.name] = expected_shares(self.guard, column, self._codes, self.labels)
+            shared = self._codes_by_share(column)
+            self._rules[column.name] = expected_shares(self.guard, column, self._codes, shared, self.labels)
         return self._rules[column.name]
+
+    def _codes_by_share(self, column: GuardedColumn) -> Ints:
+        """Return the codes of the original's rows in what a column is drawn by shares of: its values, or its classes."""
+        classes = next(c.classes for c in self.guard.columns if c.name == column.name)
+        codes = self._codes[column.name]
+        return np.append(classes, -1)[codes] if len(classes) else codes
 
     def _possible(self, items: dict[str, Ints]) -> dict[str, Ints]:
         """Move numbers of quasi-identifiers that go with no category of their cell to the nearest that do."""
@@ -528,7 +556,7 @@ def _chances(column: GuardedColumn) -> tuple[Floats, Ints, Floats]:
     return z, of_run.reshape(-1), np.array(chances)
 
 
-def _nearest_moments(levels: Floats, mean: float, variance: float) -> tuple[float, float]:
+def _nearest_moments(levels: Floats, mean: float, variance: float, inside: float) -> tuple[float, float]:
     """Return a mean and variance that some tilt of the levels has: these, or the nearest that are possible."""
     low, high = float(levels[0]), float(levels[-1])
     margin = (high - low) / 1000
@@ -536,7 +564,7 @@ def _nearest_moments(levels: Floats, mean: float, variance: float) -> tuple[floa
     # nearest to the mean, two levels vary least; the outermost two vary most
     least = (mean - float(levels[levels <= mean][-1])) * (float(levels[levels > mean][0]) - mean)
     span = (mean - low) * (high - mean) - least
-    return mean, min(max(variance, least + 0.02 * span + 1e-9), least + 0.98 * span)
+    return mean, min(max(variance, least + inside * span + 1e-9), least + 0.98 * span)
 
 
 def _bisected(reached: Callable[[Ints], Floats], place: Floats, n: int) -> Ints:
@@ -592,25 +620,48 @@ def _places(start: Floats, sizes: Ints) -> Floats:
     return (start[unit] + inside) / sizes[unit]
 
 
+def shares_in(column: GuardedColumn, units: slice, expected: Floats, towards: Floats) -> Floats:
+    """Return the smoothed shares of all codes in some units, from those expected and the part drawn from the table."""
+    people, starts = np.asarray(column.people, np.float64), np.asarray(column.starts)
+    listed, n = slice(starts[units.start], starts[units.stop]), units.stop - units.start
+    unit = np.repeat(np.arange(n), np.diff(starts[units.start : units.stop + 1]))
+    counts, public = np.asarray(column.counts)[listed], people / max(people.sum(), 1)
+    shares = column.smoothed * expected
+    shares[unit, np.asarray(column.codes)[listed]] += counts
+    # by the counts: rounded shares add up to 1 but for their last digits
+    total, part = column.smoothed + np.bincount(unit, counts, n)[:, None], towards[:, None]
+    return np.where(total > 0, (1 - part) * shares / np.where(total > 0, total, 1) + part * public, public)
+
+
 def _by_shares(
     column: GuardedColumn, expected: Callable[[slice], Floats], towards: Floats
 ) -> Callable[[Floats, Ints], Ints]:
     """Return a function from places and groups to the values there in the groups' smoothed shares."""
-    people = np.asarray(column.people, np.float64)
-    public, starts = people / max(people.sum(), 1.0), np.asarray(column.starts)
-    code, count = np.asarray(column.codes), np.asarray(column.counts)
+    n = len(column.people)
 
     def values(place: Floats, group: Ints) -> Ints:
         # groups ascend, and all between the first and the last are here
-        low, high = int(group[0]), int(group[-1]) + 1
-        here, listed = np.arange(low, high), slice(starts[low], starts[high])
-        shares = column.smoothed * expected(slice(low, high))
-        shares[np.repeat(here - low, np.diff(starts[low : high + 1])), code[listed]] += count[listed]
-        # by the counts: rounded shares add up to 1 but for their last digits
-        in_unit = np.bincount(np.repeat(here - low, np.diff(starts[low : high + 1])), count[listed], high - low)
-        total, part = column.smoothed + in_unit[:, None], towards[here][:, None]
-        shares = np.where(total > 0, (1 - part) * shares / np.where(total > 0, total, 1) + part * public, public)
-        reached, row = np.cumsum(shares, axis=1), group - low
-        return np.minimum(_bisected(lambda at: reached[row, at], place, len(people)), len(people) - 1)
+        here = slice(int(group[0]), int(group[-1]) + 1)
+        reached, row = np.cumsum(shares_in(column, here, expected(here), towards[here]), axis=1), group - here.start
+        return np.minimum(_bisected(lambda at: reached[row, at], place, n), n - 1)
+
+    return values
+
+
+def _by_classes(
+    column: GuardedColumn, expected: Callable[[slice], Floats], sizes: Ints, towards: Floats
+) -> Callable[[Floats, Ints], Ints]:
+    """Return a function from places and groups to the values there: the tilted runs of the rest first, then classes."""
+    by_class, rest = column.parts()
+    every, classes = slice(0, len(sizes)), list(column.classes)
+    reached = np.cumsum(shares_in(by_class, every, expected(every), towards), axis=1)
+    of_rest = np.flatnonzero(np.array(classes) == 0)
+    of_class = np.array([of_rest[-1], *(classes.index(number) for number in range(1, len(by_class.values)))])
+    runs = _by_moments(rest, sizes, towards)
+
+    def values(place: Floats, group: Ints) -> Ints:
+        number = np.minimum((reached[group] <= place[:, None]).sum(axis=1), len(of_class) - 1)
+        inside = np.minimum(place / np.maximum(reached[group, 0], _TINY), 1 - 2.0**-53)
+        return np.where(number == 0, of_rest[runs(inside, group)], of_class[number])
 
     return values

@@ -14,7 +14,7 @@ from ...columns.table import Table
 from ...kernels import Floats, Ints
 from ...plan import GuardedColumn, Plan
 from ...plan.records import AGAIN, RUNS
-from .guard_recipe import GuardRecipe, _bins, _chances
+from .guard_recipe import GuardRecipe, _bins, _chances, shares_in
 from .recipes import Numbers, counts_in_words
 
 # a count is called impossible if draws give it less often than once in so many files
@@ -224,23 +224,23 @@ def _like(parts: Any, data: NDArray[Any]) -> Any:
 def _chances_by_unit(recipe: GuardRecipe, column: GuardedColumn, towards: Floats) -> Iterator[tuple[slice, Floats]]:
     """Yield units and the chance of each value in each of them; shape (units, n_values + 1)."""
     people, n, sizes = np.asarray(column.people, np.float64), column.n_values, recipe.units(column)[1]
-    expected = None if column.by_moments else recipe.expected(column)
+    by_class, rest = column.parts() if len(column.classes) else (column, column)
+    expected = recipe.expected(by_class) if len(column.starts) else None
     public = np.zeros(n + 1)
     public[: len(people)] = people / max(people.sum(), 1.0)
     public[n] += not people.any()  # of which no value is released
     for units in slices(len(sizes), max(1, _CHANCES // (n + 1))):
-        first = units.start
         part = towards[units][:, None]
         if expected is None:
             yield units, _by_moments(column, sizes, units, part, public)
             continue
-        starts, shares = np.asarray(column.starts), np.zeros((units.stop - first, n + 1))
-        shares[:, : len(people)] = column.smoothed * expected(units)
-        listed = slice(starts[first], starts[units.stop])
-        unit = np.repeat(np.arange(units.stop - first), np.diff(starts[first : units.stop + 1]))
-        shares[unit, np.asarray(column.codes)[listed]] += np.asarray(column.counts)[listed]
-        total = shares.sum(axis=1, keepdims=True)
-        yield units, np.where(total > 0, (1 - part) * shares / np.where(total > 0, total, 1) + part * public, public)
+        shares, chances = shares_in(by_class, units, expected(units), towards[units]), np.zeros((len(part), n + 1))
+        chances[:, : len(people)] = shares[:, list(column.classes) or slice(None)]
+        if by_class is not rest:
+            in_rest = np.flatnonzero(np.asarray(column.classes) == 0)
+            chances[:, in_rest] *= _by_moments(rest, sizes, units, part, public)[:, :-1]
+        chances[:, n] += not people.any()
+        yield units, chances
 
 
 def _by_moments(column: GuardedColumn, sizes: Ints, units: slice, part: Floats, public: Floats) -> Floats:
