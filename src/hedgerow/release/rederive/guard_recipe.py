@@ -379,8 +379,8 @@ class GuardRecipe:
         return self._rules[column.name]
 
     def _codes_by_share(self, column: GuardedColumn) -> Ints:
-        """Return the codes of the original's rows in what a column is drawn by shares of: its values, or its classes."""
-        classes = next(c.classes for c in self.guard.columns if c.name == column.name)
+        """Return the codes of rows in what a column is drawn by shares of: its values, or its classes."""
+        classes = np.asarray(next(c.classes for c in self.guard.columns if c.name == column.name))
         codes = self._codes[column.name]
         return np.append(classes, -1)[codes] if len(classes) else codes
 
