@@ -614,7 +614,7 @@ MUTANTS = (
     M("shares are smoothed towards everybody", "guard/rule.py", "if rule is None:", "if True:",
       f"{DRAWN}test_few_people_in_two_columns_are_not_told"),
     M("what many people have is tilted as well", "guard/rule.py",
-      "heaps = np.flatnonzero(runs.is_heap)", "heaps = np.zeros(0, np.int64)", f"{HEAPS}test_no_key_turns_a_sign"),
+      "heaps = np.flatnonzero(runs.is_heap)", "heaps = np.zeros(0, np.int64)", f"{HEAPS}test_a_group_keeps_its_share_of_zeros"),
     M("a class shows that its value has so many people", "guard/rule.py",
       'enough = 1 + uniforms(words_of(runs.values.view(np.uint64), key, "guard class"))',
       "enough = np.ones(len(runs.values))", f"{HEAPS}test_the_key_decides_whether_a_value_is_a_class"),
