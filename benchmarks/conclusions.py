@@ -153,8 +153,8 @@ def lines(name: str, given: dict[str, Any], keys: int, most: int) -> Iterator[di
     for way, release in WAYS.items():
         for key in range(keys):
             made = release(rows, schema, key)
-            for number, fit in enumerate(fits):
-                (values, errors, scale), got = true[number], fit.estimate(made, true[number][2])
+            for number, (fit, (values, errors, scale)) in enumerate(zip(fits, true, strict=True)):
+                got = fit.estimate(made, scale)
                 for at, own in enumerate(fit.terms):
                     yield {
                         "way": way, "key": key, "table": name, "rows": len(rows),
