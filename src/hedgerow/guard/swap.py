@@ -20,8 +20,10 @@ from .moments import SCALE
 
 # people who should have a pair of values that hardly anybody has, by the version of the plan
 EXPECTED = {1: 10, 2: 50}
-# people for each moment that drawn rows are brought near to, at least; moments, and features of these, at most
-PER_MOMENT, MOST, FEATURES = 20, 5_000, 400
+# people for each moment that drawn rows are brought near to, at least, and for each of the first; how many these are
+PER_MOMENT, PER_FIRST, FIRST = 20, 5, 75
+# moments, and features of these, at most
+MOST, FEATURES = 5_000, 400
 # by how many places moments of quasi-identifiers alone stand behind those with a sensitive column
 BEHIND = 3
 # standard errors within which a moment stays as it was drawn, and people whose products what is wanted is moved by
@@ -169,7 +171,7 @@ def wanted_moments(guard: Guard, key: Key) -> WantedMoments:
     pairs = np.stack(np.triu_indices(len(features), 1), axis=1)
     one, two = pairs[of[pairs[:, 0]] != of[pairs[:, 1]]].T
     order = np.argsort(place[one] + place[two] + BEHIND * (is_quasi[one] & is_quasi[two]), kind="stable")
-    chosen = np.stack([one, two], axis=1)[order[: min(n // PER_MOMENT, MOST)]]
+    chosen = np.stack([one, two], axis=1)[order[: min(max(n // PER_MOMENT, min(n // PER_FIRST, FIRST)), MOST)]]
     used = np.unique(chosen)
     return WantedMoments([features[i] for i in used], np.searchsorted(used, chosen))
 
