@@ -1,0 +1,213 @@
+"""Keep a cap in the file: swap values inside groups until no combination of quasi-identifiers tells more."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations_with_replacement
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..backends.randomize import words_of
+from ..kernels.even_draws import Caps, swap_below_caps
+from ..key import Key
+from ..measures import Classes, Counts, Groups, Ints, SensitiveCounts
+from ..measures.guarantees import ColumnGuarantee, from_promise
+from ..plan import Guard, GuardedColumn, Plan
+from .code import as_column
+from .swap import bins_of
+
+# turns after which groups are drawn again, and the part of its rows that a combination gives up in a turn, at most
+TURNS, PART = 60, 8
+# rows of its group that each row of a combination is held against in a turn, and the steps that a row is counted in
+LOOKED, STEPS = 1_000, 64
+# values of a number are told apart, while they are swapped, at these parts of the people
+_ENDS = (1 / 256, 1 / 64, *(i / 16 for i in range(1, 16)), 63 / 64, 255 / 256)
+
+
+@dataclass(frozen=True)
+class Combinations:
+    """The combinations of one or two quasi-identifiers that at least k rows of a file have.
+
+    Parameters
+    ----------
+    of_row : sequence of int32 array of shape (n_rows,)
+        For each quasi-identifier and each two, the number of every row's combination; -1 if fewer rows have it.
+    sizes : int64 array of shape (n_combinations,)
+        The rows of each.
+    """
+
+    of_row: Sequence[NDArray[np.int32]]
+    sizes: Ints
+
+    @classmethod
+    def from_bins(cls, bins: Sequence[Ints], k: int) -> Combinations:
+        """Number the combinations, given the bin of each row in each quasi-identifier."""
+        of_row, sizes, n = [], [np.zeros(0, np.int64)], 0
+        for one, two in combinations_with_replacement(bins, 2):
+            cell = one if one is two else one * (int(two.max(initial=0)) + 1) + two
+            rows = np.bincount(cell)
+            number = np.where(rows >= k, n + np.cumsum(rows >= k) - 1, -1).astype(np.int32)
+            of_row.append(number[cell])
+            sizes.append(rows[rows >= k])
+            n += len(sizes[-1])
+        return cls(of_row, np.concatenate(sizes))
+
+
+class _Capped:
+    """A sensitive column with its promises, and the level of each row's value: levels are what swaps even out."""
+
+    def __init__(self, column: GuardedColumn, codes: Ints, promises: Sequence[ColumnGuarantee]) -> None:
+        seen = as_column(column, codes)
+        self._promises = [p for p in promises if column.name in (p.columns or [column.name])]
+        self._whole = SensitiveCounts.from_groups(Groups(np.zeros(len(codes), np.uint32), np.zeros(1, np.int64)), seen)
+        self._codes, totals = seen.codes, self._whole.totals
+        level = np.arange(len(totals))
+        if seen.is_number:
+            below = np.cumsum(totals) - totals
+            level = np.searchsorted(np.array(_ENDS) * totals[: seen.n_values].sum(), below, "left")
+            level[seen.n_values :] = len(_ENDS) + 1  # missing
+        self.level, self.is_ordered = level[seen.codes], seen.is_ordered
+        self.totals = np.bincount(self.level)
+
+    def breaks(self, every: Combinations, place: Ints) -> NDArray[np.bool_]:
+        """Return which combinations break a promise, where row i has the value of row ``place[i]``."""
+        codes, first, broken = self._codes[place], 0, np.zeros(len(every.sizes), np.bool_)
+        for number in every.of_row if self._promises else ():
+            n = int(number.max(initial=-1)) + 1 - first
+            if n <= 0:
+                continue
+            rows = np.flatnonzero(number >= 0)
+            labels = (number if len(rows) == len(number) else number[rows]) - first
+            groups = Groups(labels.astype(np.uint32), np.zeros(n, np.int64))
+            inside = codes if len(rows) == len(number) else codes[rows]
+            counts = Counts.from_codes(groups, inside, len(self._whole.totals))
+            counted = replace(self._whole, counts=replace(counts, whole=self._whole.totals))
+            vars(counted)["public"] = self._whole.public  # the same for all combinations
+            classes = Classes(every.sizes[first : first + n], {counted.name: counted})
+            for promise in self._promises:
+                broken[first : first + n] |= ~replace(promise, columns=None).holds_in(classes)
+            first += n
+        return broken
+
+
+class _Bundle:
+    """Sensitive columns that move together, and which combinations broke a promise about them, how often."""
+
+    def __init__(self, columns: Sequence[_Capped], every: Combinations) -> None:
+        self._columns, self._every = columns, every
+        self._broke = np.zeros((len(columns), len(every.sizes)), np.int64)
+        self._breaks = self._broke > 0
+
+    def broken(self, place: Ints) -> Ints:
+        """Return the rows of combinations that break a promise, where row i has the values of row ``place[i]``."""
+        self._breaks = np.stack([column.breaks(self._every, place) for column in self._columns])
+        self._broke += self._breaks
+        any_of, rows = np.append(self._breaks.any(axis=0), [False]), np.zeros(len(place), np.bool_)
+        for number in self._every.of_row if any_of.any() else ():
+            rows |= any_of[number]
+        return np.flatnonzero(rows)
+
+    def caps(self, place: Ints) -> Caps:
+        """Return how far each combination that ever broke a promise is from the shares of the whole file."""
+        cells, column, off, first = [], [], [], 0
+        n_levels = max(len(each.totals) for each in self._columns)
+        at = np.argwhere(self._broke)
+        for c, capped in enumerate(self._columns):
+            watched, level = np.append(self._broke[c] > 0, [False]), capped.level[place]
+            number = np.where(watched, first + np.cumsum(watched) - 1, -1)
+            sizes, begin = self._every.sizes[watched[:-1]], first
+            counts = np.zeros((len(sizes), n_levels), np.int64)
+            for of_row in self._every.of_row:
+                cell = number[of_row]
+                rows = np.flatnonzero(cell >= 0)
+                if len(rows):
+                    cells.append(cell.astype(np.int32))
+                    column.append(c)
+                    keys = (cell[rows] - begin) * n_levels + level[rows]
+                    counts += np.bincount(keys, minlength=counts.size).reshape(counts.shape)
+            totals = np.append(capped.totals, np.zeros(n_levels - len(capped.totals), np.int64))
+            if capped.is_ordered:
+                counts, totals = counts.cumsum(axis=1), totals.cumsum()
+            off.append(STEPS * counts - STEPS * sizes[:, None] * totals // len(place))
+            first += len(sizes)
+        sizes = self._every.sizes[at[:, 1]]
+        leave = -(-sizes // PART) * self._breaks[at[:, 0], at[:, 1]]
+        ordered = np.array([each.is_ordered for each in self._columns])
+        return Caps(
+            np.stack(cells, axis=1), np.array(column), ordered, np.concatenate(off), self._broke[at[:, 0], at[:, 1]],
+            sizes, leave,
+        )  # fmt: skip
+
+    def levels(self, place: Ints) -> Ints:
+        """Return the level of each row's value in each column; shape (n_columns, n_rows)."""
+        return np.stack([column.level[place] for column in self._columns])
+
+
+def within_file_cap(
+    guard: Guard, plan: Plan, columns: Sequence[GuardedColumn], codes: Mapping[str, Ints], key: Key
+) -> tuple[dict[str, Ints], dict[str, Ints]]:
+    """Swap the values of sensitive columns inside groups until the file keeps every promise about them.
+
+    In each turn a combination that breaks one gives up at most an eighth of its rows: from each the value goes to the
+    row of its group where that brings all combinations that ever broke it nearest to the whole file. The key orders
+    the rows.
+
+    Parameters
+    ----------
+    guard : Guard
+        Of rows.
+    plan : Plan
+    columns, codes
+        All guarded columns as readers see them (`Draws.as_told`).
+    key : Key
+        Of the draws.
+
+    Returns
+    -------
+    dict of str to int64 array of shape (n_rows,)
+        By the first column of each bundle of sensitive columns, the row whose values each row gets.
+    dict of str to int64 array
+        By the same, the groups with rows of combinations that still break a promise.
+    """
+    promises = [p for p in map(from_promise, plan.promises) if isinstance(p, ColumnGuarantee)]
+    every = Combinations.from_bins(
+        [bins_in_file(c, seen)[codes[c.name]] for c, seen in zip(guard.columns, columns, strict=True) if c.role == "quasi"],
+        max((p["k"] for p in plan.promises if "k" in p), default=guard.people),
+    )
+    sizes, bundles = np.asarray(guard.sizes, np.int64), guard.bundles()
+    group, first = (np.repeat(x, sizes) for x in (np.arange(len(sizes)), np.cumsum(sizes) - sizes))
+    place, concerned = dict[str, Ints](), dict[str, Ints]()
+    for head in dict.fromkeys(bundles[c.name] for c in columns if c.role == "sensitive"):
+        bundle = _Bundle([_Capped(c, codes[c.name], promises) for c in columns if bundles[c.name] == head], every)
+        place[head] = np.arange(len(group))
+        words = words_of(place[head].astype(np.uint64), key, f"guard cap {head}")
+        for turn in range(TURNS):
+            rows = bundle.broken(place[head])
+            if not len(rows):
+                break
+            rows = rows[np.argsort(words[rows], kind="stable")]
+            begin = (words[rows] >> np.uint64(32)).astype(np.int64) + turn
+            visits = np.stack([rows, first[rows], sizes[group[rows]], begin], axis=1)
+            swapped = swap_below_caps(visits, place[head], bundle.levels(place[head]), bundle.caps(place[head]), LOOKED)
+            if not swapped:
+                break
+        if len(rows) and len(rows := bundle.broken(place[head])):
+            concerned[head] = np.unique(group[rows])
+    return place, concerned
+
+
+def moved(guard: Guard, codes: Mapping[str, Ints], place: Mapping[str, Ints]) -> dict[str, Ints]:
+    """Return codes of columns in the rows in which `within_file_cap` puts them."""
+    bundles = guard.bundles()
+    return {name: of_row[place[bundles[name]]] if bundles[name] in place else of_row for name, of_row in codes.items()}
+
+
+def bins_in_file(column: GuardedColumn, seen: GuardedColumn) -> Ints:
+    """Return the bin of each code of a column as readers see it: of a number, the bin of the run it lies in."""
+    bins = bins_of(column)
+    if not len(column.begins):
+        return bins
+    runs = np.searchsorted(np.asarray(column.cuts), np.array(seen.values[: seen.n_values], np.float64), "right")
+    return np.append(bins[runs], bins[column.n_values :])
