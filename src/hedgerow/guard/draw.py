@@ -24,6 +24,9 @@ from .rule import ByMoments, ByShares, FittedGuard, ranges
 NEAR = 2
 # times as many people as share a released value, from which on a value's companions come from its own people
 PLENTY = 5
+# times `AGAIN` that a group is drawn again, at most: where combinations of rows in the file are to keep a promise as
+# well, another draw may help even when all of it comes from the whole table
+LAST = {False: 2, True: 4}
 
 
 class Draws:
@@ -228,10 +231,11 @@ def counted_again(guard: Guard, bad: Mapping[int, Ints]) -> Guard:
     again = np.asarray(guard.again, np.int64).copy()
     for first, numbers in bad.items():
         again[first + numbers] += 1
-    if again.max(initial=0) > 2 * AGAIN:
-        of_file = "; under a cap on the file that may be a combination of quasi-identifiers"
+    is_of_file = guard.cap_on == FILE
+    if again.max(initial=0) > LAST[is_of_file] * AGAIN:
+        of_file, or_groups = "; with a cap on the file so may combinations of it", " (or cap_on=\"groups\", --cap-on groups)"
         raise InfeasibleError(
-            f"a group drawn from the whole table still breaks a promise about it{of_file * (guard.cap_on == FILE)}",
-            hint="ask for larger groups (k), or for less" + ', or cap the groups alone: cap_on="groups" (--cap-on groups)' * (guard.cap_on == FILE),
+            f"a group drawn from the whole table still breaks a promise about it{of_file * is_of_file}",
+            hint=f"ask for larger groups (k), or for less{or_groups * is_of_file}",
         )
     return replace(guard, again=as_vector(again))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations_with_replacement
@@ -13,15 +14,18 @@ from ..backends.randomize import words_of
 from ..kernels.even_draws import Caps, swap_below_caps
 from ..key import Key
 from ..measures import Classes, Counts, Groups, Ints, SensitiveCounts
-from ..measures.guarantees import ColumnGuarantee, from_promise
+from ..measures.guarantees import ColumnGuarantee, Disclosure, from_promise
 from ..plan import Guard, GuardedColumn, Plan
+from ..plan.records import AGAIN
 from .code import as_column
 from .swap import bins_of
 
 # turns after which groups are drawn again, and the part of its rows that a combination gives up in a turn, at most
-TURNS, PART = 60, 8
+TURNS, PART = 60, 16
+# turns without fewer combinations that break a promise, after which no more are made
+PATIENCE = 20
 # rows of its group that each row of a combination is held against in a turn, and the steps that a row is counted in
-LOOKED, STEPS = 1_000, 64
+LOOKED, STEPS, FINE = 1_000, 64, 16
 # values of a number are told apart, while they are swapped, at these parts of the people
 _ENDS = (1 / 256, 1 / 64, *(i / 16 for i in range(1, 16)), 63 / 64, 255 / 256)
 
@@ -70,6 +74,23 @@ class _Capped:
             level[seen.n_values :] = len(_ENDS) + 1  # missing
         self.level, self.is_ordered = level[seen.codes], seen.is_ordered
         self.totals = np.bincount(self.level)
+        self.cap = max((p.maximum for p in self._promises if isinstance(p, Disclosure)), default=0.0)
+
+    def shares(self, n_levels: int) -> tuple[Ints, Ints]:
+        """Return the file's rows of each level (up to it, in an order), and what a row of each may be off.
+
+        That is the part of its loss which a cap leaves: the squared distance of its level from the shares of the file,
+        at least a quarter of the mean one (`measures.proper_scores`).
+        """
+        totals = np.append(self.totals, np.zeros(n_levels - len(self.totals), np.int64))
+        n, counts = int(totals.sum()), totals.cumsum() if self.is_ordered else totals
+        # n times a row of level b less the counts: its squares are whole numbers
+        distance = n * (n - 2 * totals) + (totals**2).sum()
+        if self.is_ordered:
+            distance = ((n * np.tri(n_levels, dtype=np.int64).T - counts) ** 2).sum(axis=1)
+        mean = sum(map(math.prod, zip(distance.tolist(), totals.tolist(), strict=True))) / n**3
+        loss = np.maximum(distance / n**2, mean / 4)
+        return counts, np.rint(self.cap * loss * (STEPS**2 * FINE)).astype(np.int64)
 
     def breaks(self, every: Combinations, place: Ints) -> NDArray[np.bool_]:
         """Return which combinations break a promise, where row i has the value of row ``place[i]``."""
@@ -100,20 +121,33 @@ class _Bundle:
         self._broke = np.zeros((len(columns), len(every.sizes)), np.int64)
         self._breaks = self._broke > 0
 
-    def broken(self, place: Ints) -> Ints:
-        """Return the rows of combinations that break a promise, where row i has the values of row ``place[i]``."""
+    def broken(self, place: Ints) -> tuple[Ints, int]:
+        """Return the rows of combinations that break a promise, where row i has the values of row ``place[i]``.
+
+        The number of these combinations comes with them.
+        """
         self._breaks = np.stack([column.breaks(self._every, place) for column in self._columns])
         self._broke += self._breaks
         any_of, rows = np.append(self._breaks.any(axis=0), [False]), np.zeros(len(place), np.bool_)
         for number in self._every.of_row if any_of.any() else ():
             rows |= any_of[number]
-        return np.flatnonzero(rows)
+        return np.flatnonzero(rows), int(self._breaks.sum())
+
+    def beside(self, rows: NDArray[np.bool_]) -> Ints:
+        """Return the rows that share a combination with some rows, of the columns of those that break a promise."""
+        beside, breaks = rows.copy(), np.append(self._breaks.any(axis=0), [False])
+        for number in self._every.of_row:
+            if breaks[number].any():
+                with_them = np.append(np.zeros(len(breaks) - 1, np.bool_), [False])
+                with_them[number[rows]] = True
+                beside |= with_them[number] & (number >= 0)
+        return np.flatnonzero(beside)
 
     def caps(self, place: Ints) -> Caps:
         """Return how far each combination that ever broke a promise is from the shares of the whole file."""
         cells, column, off, first = [], [], [], 0
         n_levels = max(len(each.totals) for each in self._columns)
-        at = np.argwhere(self._broke)
+        at, spare = np.argwhere(self._broke), np.zeros((len(self._columns), n_levels), np.int64)
         for c, capped in enumerate(self._columns):
             watched, level = np.append(self._broke[c] > 0, [False]), capped.level[place]
             number = np.where(watched, first + np.cumsum(watched) - 1, -1)
@@ -127,16 +161,16 @@ class _Bundle:
                     column.append(c)
                     keys = (cell[rows] - begin) * n_levels + level[rows]
                     counts += np.bincount(keys, minlength=counts.size).reshape(counts.shape)
-            totals = np.append(capped.totals, np.zeros(n_levels - len(capped.totals), np.int64))
+            totals, spare[c] = capped.shares(n_levels)
             if capped.is_ordered:
-                counts, totals = counts.cumsum(axis=1), totals.cumsum()
+                counts = counts.cumsum(axis=1)
             off.append(STEPS * counts - STEPS * sizes[:, None] * totals // len(place))
             first += len(sizes)
         sizes = self._every.sizes[at[:, 1]]
         leave = -(-sizes // PART) * self._breaks[at[:, 0], at[:, 1]]
         ordered = np.array([each.is_ordered for each in self._columns])
         return Caps(
-            np.stack(cells, axis=1), np.array(column), ordered, np.concatenate(off), self._broke[at[:, 0], at[:, 1]],
+            np.stack(cells, axis=1), np.array(column), ordered, spare, np.concatenate(off), self._broke[at[:, 0], at[:, 1]],
             sizes, leave,
         )  # fmt: skip
 
@@ -150,7 +184,7 @@ def within_file_cap(
 ) -> tuple[dict[str, Ints], dict[str, Ints]]:
     """Swap the values of sensitive columns inside groups until the file keeps every promise about them.
 
-    In each turn a combination that breaks one gives up at most an eighth of its rows: from each the value goes to the
+    In each turn a combination that breaks one gives up at most a sixteenth of its rows: from each the value goes to the
     row of its group where that brings all combinations that ever broke it nearest to the whole file. The key orders
     the rows.
 
@@ -183,18 +217,21 @@ def within_file_cap(
         bundle = _Bundle([_Capped(c, codes[c.name], promises) for c in columns if bundles[c.name] == head], every)
         place[head] = np.arange(len(group))
         words = words_of(place[head].astype(np.uint64), key, f"guard cap {head}")
+        fewest, since = len(every.sizes) + 1, 0
         for turn in range(TURNS):
-            rows = bundle.broken(place[head])
-            if not len(rows):
+            rows, n_broken = bundle.broken(place[head])
+            fewest, since = (n_broken, turn) if n_broken < fewest else (fewest, since)
+            if not n_broken or turn - since > PATIENCE:
                 break
             rows = rows[np.argsort(words[rows], kind="stable")]
             begin = (words[rows] >> np.uint64(32)).astype(np.int64) + turn
             visits = np.stack([rows, first[rows], sizes[group[rows]], begin], axis=1)
-            swapped = swap_below_caps(visits, place[head], bundle.levels(place[head]), bundle.caps(place[head]), LOOKED)
-            if not swapped:
-                break
-        if len(rows) and len(rows := bundle.broken(place[head])):
-            concerned[head] = np.unique(group[rows])
+            swap_below_caps(visits, place[head], bundle.levels(place[head]), bundle.caps(place[head]), LOOKED)
+        if n_broken:
+            concerned[head] = np.unique(group[bundle.broken(place[head])[0]])
+            again = np.asarray(guard.again, np.int64)[guard.times_drawn()[head]]
+            if again[concerned[head]].max() >= AGAIN:  # more of the whole table can come from others alone
+                concerned[head] = np.unique(group[bundle.beside(np.isin(group, concerned[head]))])
     return place, concerned
 
 

@@ -388,14 +388,17 @@ class Caps(NamedTuple):
 
     `cells`, of shape (n_rows, n_parts), has the number of each row's combination in each part, -1 if that is of no
     interest; `column`, of shape (n_parts,), the column that a part is about, and `is_ordered` whether its levels have
-    an order. `off`, of shape (n_combinations, n_levels), has the steps by which the rows of each level (up to it, in an
+    an order; `spare`, of shape (n_columns, n_levels), what a row of each level may be off without telling too much.
+    `off`, of shape (n_combinations, n_levels), has the steps by which the rows of each level (up to it, in an
     order) are too many; `weight`, `sizes` and `leave`, of shape (n_combinations,), what a combination counts, its rows,
-    and how many of them may still give up their values. `swap_below_caps` changes `off` and `leave`.
+    and how many of them may still give up their values: -1 if no more may, 0 if it tells too little to count them.
+    `swap_below_caps` changes `off` and `leave`.
     """
 
     cells: Any
     column: Any
     is_ordered: Any
+    spare: Any
     off: Any
     weight: Any
     sizes: Any
@@ -407,9 +410,9 @@ _STEP, _FINE = 64, 16
 
 
 @inner
-def _replaced(cell: int, old: int, new: int, is_ordered: bool, keep: bool, caps: Caps) -> int:
+def _replaced(cell: int, column: int, old: int, new: int, keep: bool, caps: Caps) -> int:
     """Return how the loss of a combination changes if a row's level becomes another; with `keep` it does."""
-    off, change = caps.off, 0
+    off, change, is_ordered = caps.off, 0, caps.is_ordered[column]
     # up to each level from the lower one to below the higher one there is a row more or fewer
     step = _STEP if new < old else -_STEP
     for level in range(min(old, new), max(old, new) if is_ordered else max(old, new) + 1):
@@ -420,7 +423,7 @@ def _replaced(cell: int, old: int, new: int, is_ordered: bool, keep: bool, caps:
         change += step * (2 * off[cell, level] + step)
         if keep:
             off[cell, level] += step
-    return caps.weight[cell] * (_FINE * change // caps.sizes[cell])
+    return caps.weight[cell] * (_FINE * change // caps.sizes[cell] - caps.spare[column, new] + caps.spare[column, old])
 
 
 @inner
@@ -434,11 +437,11 @@ def _exchanged(a: int, b: int, levels: NDArray[Any], keep: bool, caps: Caps) -> 
         if old == new or here == there:
             continue
         if here >= 0:
-            change += _replaced(here, old, new, caps.is_ordered[column], keep, caps)
-            if keep:
-                caps.leave[here] -= 1
+            change += _replaced(here, column, old, new, keep, caps)
+            if keep and caps.leave[here] > 0:
+                caps.leave[here] -= 1 if caps.leave[here] > 1 else 2  # none may leave any more
         if there >= 0:
-            change += _replaced(there, new, old, caps.is_ordered[column], keep, caps)
+            change += _replaced(there, column, new, old, keep, caps)
     return change
 
 
@@ -446,8 +449,8 @@ def _exchanged(a: int, b: int, levels: NDArray[Any], keep: bool, caps: Caps) -> 
 def swap_below_caps(visits: Ints, place: Ints, levels: NDArray[Any], caps: Caps, looked: int) -> int:
     """Swap values inside groups out of combinations of rows that tell too much, and return the number of swaps.
 
-    The loss is the sum over combinations of the squares of what levels are off, by the combination's rows and times
-    its weight, in whole numbers. Each row swaps with the one of its group that lowers the loss most.
+    The loss is the sum over combinations of the squares of what levels are off, by the combination's rows, less what
+    these may be off, times its weight, in whole numbers. Each row swaps with the one of its group that lowers the loss most.
 
     Parameters
     ----------
@@ -464,11 +467,12 @@ def swap_below_caps(visits: Ints, place: Ints, levels: NDArray[Any], caps: Caps,
     swaps = 0
     for v in range(visits.shape[0]):
         row, begin, n = visits[v, 0], visits[v, 1], visits[v, 2]
-        is_open = False
+        is_open, is_closed = False, False
         for part in range(caps.column.shape[0]):
             cell = caps.cells[row, part]
             is_open |= cell >= 0 and caps.leave[cell] > 0
-        if not is_open:
+            is_closed |= cell >= 0 and caps.leave[cell] < 0
+        if is_closed or not is_open:
             continue
         best, other = 0, row
         for step in range(min(n, looked)):
