@@ -207,7 +207,11 @@ def within_file_cap(
     """
     promises = [p for p in map(from_promise, plan.promises) if isinstance(p, ColumnGuarantee)]
     every = Combinations.from_bins(
-        [bins_in_file(c, seen)[codes[c.name]] for c, seen in zip(guard.columns, columns, strict=True) if c.role == "quasi"],
+        [
+            bins_in_file(c, seen)[codes[c.name]]
+            for c, seen in zip(guard.columns, columns, strict=True)
+            if c.role == "quasi"
+        ],
         max((p["k"] for p in plan.promises if "k" in p), default=guard.people),
     )
     sizes, bundles = np.asarray(guard.sizes, np.int64), guard.bundles()

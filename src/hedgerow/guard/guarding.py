@@ -51,9 +51,7 @@ class GuardOptions:
     cap_on: str = GROUPS
 
     @classmethod
-    def from_method(
-        cls, method: object, form: str, people: int | None, key: Key, cap_on: str = GROUPS
-    ) -> GuardOptions:
+    def from_method(cls, method: object, form: str, people: int | None, key: Key, cap_on: str = GROUPS) -> GuardOptions:
         """Return the options for a method, which says whether quasi-identifiers are drawn as well."""
         return cls(form, people, key, form == REDRAW and getattr(method, "in_rows", False), cap_on)
 
@@ -83,9 +81,9 @@ def guarded(
         return _released_as_runs(people, table, schema, plan, groups)
     fitted = fit_guard(people, table, schema, plan, groups, options.key, in_rows=options.rows)
     fitted = replace(fitted, guard=replace(fitted.guard, cap_on=options.cap_on))
-    guard, *as_read = redrawn(fitted, plan, options.key)
+    guard, read, codes = redrawn(fitted, plan, options.key)
     plan = replace(plan, guard=guard)
-    return plan, assigned_to_rows(plan, *as_read, table, groups, unguarded_columns(plan, pseudonyms), options.key)
+    return plan, assigned_to_rows(plan, read, codes, table, groups, unguarded_columns(plan, pseudonyms), options.key)
 
 
 def _released_as_runs(
