@@ -60,9 +60,8 @@ def file_rules(plan: Plan, released: Table) -> dict[str, list[FileRule]]:
         large = np.flatnonzero(groups.sizes >= k)
         for name, each in found.items():
             n_values = int(bins[name].max()) + 1
-            counted = np.bincount(
-                groups.labels * np.int64(n_values) + bins[name], minlength=len(groups.sizes) * n_values
-            )
+            cells = groups.labels * np.int64(n_values) + bins[name]
+            counted = np.bincount(cells, minlength=groups.n_groups * n_values)
             share = counted.reshape(-1, n_values)[large] / groups.sizes[large, None]
             of_all = np.bincount(bins[name], minlength=n_values) / len(bins[name])
             beyond = share - of_all + STRONGER * (len(names) == 1)

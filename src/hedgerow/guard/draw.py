@@ -233,10 +233,8 @@ def counted_again(guard: Guard, bad: Mapping[int, Ints]) -> Guard:
         again[first + numbers] += 1
     is_of_file = guard.cap_on == FILE
     if again.max(initial=0) > LAST[is_of_file] * AGAIN:
-        of_file, or_groups = (
-            "; with a cap on the file so may combinations of it",
-            ' (or cap_on="groups", --cap-on groups)',
-        )
+        of_file = ", or a combination of quasi-identifiers in the file does"
+        or_groups = ', or for a cap on groups alone: cap_on="groups" (--cap-on groups)'
         raise InfeasibleError(
             f"a group drawn from the whole table still breaks a promise about it{of_file * is_of_file}",
             hint=f"ask for larger groups (k), or for less{or_groups * is_of_file}",

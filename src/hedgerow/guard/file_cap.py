@@ -92,24 +92,24 @@ class _Capped:
         loss = np.maximum(distance / n**2, mean / 4)
         return counts, np.rint(self.cap * loss * (STEPS**2 * FINE)).astype(np.int64)
 
-    def breaks(self, every: Combinations, place: Ints) -> NDArray[np.bool_]:
-        """Return which combinations break a promise, where row i has the value of row ``place[i]``."""
-        codes, first, broken = self._codes[place], 0, np.zeros(len(every.sizes), np.bool_)
-        for number in every.of_row if self._promises else ():
-            n = int(number.max(initial=-1)) + 1 - first
-            if n <= 0:
+    def breaks(self, every: Combinations, place: Ints, among: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Return which combinations among some break a promise, where row i has the value of row ``place[i]``."""
+        codes, broken = self._codes[place], np.zeros(len(every.sizes), np.bool_)
+        number, at = np.append(np.where(among, np.cumsum(among) - 1, -1), -1), np.flatnonzero(among)
+        for of_row in every.of_row if self._promises else ():
+            label = number[of_row]
+            rows = np.flatnonzero(label >= 0)
+            if not len(rows):
                 continue
-            rows = np.flatnonzero(number >= 0)
-            labels = (number if len(rows) == len(number) else number[rows]) - first
-            groups = Groups(labels.astype(np.uint32), np.zeros(n, np.int64))
-            inside = codes if len(rows) == len(number) else codes[rows]
-            counts = Counts.from_codes(groups, inside, len(self._whole.totals))
+            first, last = int(label[rows].min()), int(label[rows].max())
+            groups = Groups((label[rows] - first).astype(np.uint32), np.zeros(last - first + 1, np.int64))
+            counts = Counts.from_codes(groups, codes[rows], len(self._whole.totals))
             counted = replace(self._whole, counts=replace(counts, whole=self._whole.totals))
             vars(counted)["public"] = self._whole.public  # the same for all combinations
-            classes = Classes(every.sizes[first : first + n], {counted.name: counted})
+            here = at[first : last + 1]
+            classes = Classes(every.sizes[here], {counted.name: counted})
             for promise in self._promises:
-                broken[first : first + n] |= ~replace(promise, columns=None).holds_in(classes)
-            first += n
+                broken[here] |= ~replace(promise, columns=None).holds_in(classes)
         return broken
 
 
@@ -126,7 +126,12 @@ class _Bundle:
 
         The number of these combinations comes with them.
         """
-        self._breaks = np.stack([column.breaks(self._every, place) for column in self._columns])
+        # those that broke one before are few: others are looked at where none of these does
+        for among in (self._broke > 0, np.ones(self._broke.shape, np.bool_)):
+            both = zip(self._columns, among, strict=True)
+            self._breaks = np.stack([column.breaks(self._every, place, some) for column, some in both])
+            if self._breaks.any():
+                break
         self._broke += self._breaks
         any_of, rows = np.append(self._breaks.any(axis=0), [False]), np.zeros(len(place), np.bool_)
         for number in self._every.of_row if any_of.any() else ():
@@ -169,10 +174,10 @@ class _Bundle:
         sizes = self._every.sizes[at[:, 1]]
         leave = -(-sizes // PART) * self._breaks[at[:, 0], at[:, 1]]
         ordered = np.array([each.is_ordered for each in self._columns])
+        weight = self._broke[at[:, 0], at[:, 1]]
         return Caps(
-            np.stack(cells, axis=1), np.array(column), ordered, spare, np.concatenate(off), self._broke[at[:, 0], at[:, 1]],
-            sizes, leave,
-        )  # fmt: skip
+            np.stack(cells, axis=1), np.array(column), ordered, spare, np.concatenate(off), weight, sizes, leave
+        )
 
     def levels(self, place: Ints) -> Ints:
         """Return the level of each row's value in each column; shape (n_columns, n_rows)."""
@@ -206,14 +211,9 @@ def within_file_cap(
         By the same, the groups with rows of combinations that still break a promise.
     """
     promises = [p for p in map(from_promise, plan.promises) if isinstance(p, ColumnGuarantee)]
-    every = Combinations.from_bins(
-        [
-            bins_in_file(c, seen)[codes[c.name]]
-            for c, seen in zip(guard.columns, columns, strict=True)
-            if c.role == "quasi"
-        ],
-        max((p["k"] for p in plan.promises if "k" in p), default=guard.people),
-    )
+    quasi = [both for both in zip(guard.columns, columns, strict=True) if both[0].role == "quasi"]
+    k = max((promise["k"] for promise in plan.promises if "k" in promise), default=guard.people)
+    every = Combinations.from_bins([bins_in_file(c, seen)[codes[c.name]] for c, seen in quasi], k)
     sizes, bundles = np.asarray(guard.sizes, np.int64), guard.bundles()
     group, first = (np.repeat(x, sizes) for x in (np.arange(len(sizes)), np.cumsum(sizes) - sizes))
     place, concerned = dict[str, Ints](), dict[str, Ints]()

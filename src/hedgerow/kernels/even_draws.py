@@ -450,7 +450,7 @@ def swap_below_caps(visits: Ints, place: Ints, levels: NDArray[Any], caps: Caps,
     """Swap values inside groups out of combinations of rows that tell too much, and return the number of swaps.
 
     The loss is the sum over combinations of the squares of what levels are off, by the combination's rows, less what
-    these may be off, times its weight, in whole numbers. Each row swaps with the one of its group that lowers the loss most.
+    these may be off, times its weight, in whole numbers. Each row swaps with the one of its group that lowers it most.
 
     Parameters
     ----------

@@ -58,7 +58,8 @@ _OF_CHOICE = ("frontier", "shares", "sample", "measure", "say", "write")
 
 # what a private tree does not use; the page does not show it then
 _UNUSED = {
-    "guard": "auto", "guard_people": None, "cap_on": "groups", "max_inference": None, "profile": "", "pseudonyms": False,
+    "guard": "auto", "guard_people": None, "cap_on": "groups", "max_inference": None, "profile": "",
+    "pseudonyms": False,
 }  # fmt: skip
 
 Ask = Mapping[str, Any]
