@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations_with_replacement
 
@@ -25,7 +25,7 @@ TURNS, PART = 60, 16
 # turns without fewer combinations that break a promise, after which no more are made
 PATIENCE = 20
 # rows of its group that each row of a combination is held against in a turn, and the steps that a row is counted in
-LOOKED, STEPS, FINE = 1_000, 64, 16
+LOOKED, STEPS, FINE = 100, 64, 16
 # values of a number are told apart, while they are swapped, at these parts of the people
 _ENDS = (1 / 256, 1 / 64, *(i / 16 for i in range(1, 16)), 63 / 64, 255 / 256)
 
@@ -38,17 +38,20 @@ class Combinations:
     ----------
     of_row : sequence of int32 array of shape (n_rows,)
         For each quasi-identifier and each two, the number of every row's combination; -1 if fewer rows have it.
+    ends : sequence of int
+        The number after the last of each.
     sizes : int64 array of shape (n_combinations,)
-        The rows of each.
+        The rows of each combination.
     """
 
     of_row: Sequence[NDArray[np.int32]]
+    ends: Sequence[int]
     sizes: Ints
 
     @classmethod
     def from_bins(cls, bins: Sequence[Ints], k: int) -> Combinations:
         """Number the combinations, given the bin of each row in each quasi-identifier."""
-        of_row, sizes, n = [], [np.zeros(0, np.int64)], 0
+        of_row, ends, sizes, n = [], list[int](), [np.zeros(0, np.int64)], 0
         for one, two in combinations_with_replacement(bins, 2):
             cell = one if one is two else one * (int(two.max(initial=0)) + 1) + two
             rows = np.bincount(cell)
@@ -56,7 +59,14 @@ class Combinations:
             of_row.append(number[cell])
             sizes.append(rows[rows >= k])
             n += len(sizes[-1])
-        return cls(of_row, np.concatenate(sizes))
+            ends.append(n)
+        return cls(of_row, ends, np.concatenate(sizes))
+
+    def parts(self, some: NDArray[np.bool_]) -> Iterator[NDArray[np.int32]]:
+        """Yield the combination of every row by the columns of some combinations."""
+        for of_row, begin, end in zip(self.of_row, [0, *self.ends], self.ends, strict=False):
+            if some[begin:end].any():
+                yield of_row
 
 
 class _Capped:
@@ -96,11 +106,9 @@ class _Capped:
         """Return which combinations among some break a promise, where row i has the value of row ``place[i]``."""
         codes, broken = self._codes[place], np.zeros(len(every.sizes), np.bool_)
         number, at = np.append(np.where(among, np.cumsum(among) - 1, -1), -1), np.flatnonzero(among)
-        for of_row in every.of_row if self._promises else ():
+        for of_row in every.parts(among) if self._promises else ():
             label = number[of_row]
             rows = np.flatnonzero(label >= 0)
-            if not len(rows):
-                continue
             first, last = int(label[rows].min()), int(label[rows].max())
             groups = Groups((label[rows] - first).astype(np.uint32), np.zeros(last - first + 1, np.int64))
             counts = Counts.from_codes(groups, codes[rows], len(self._whole.totals))
@@ -134,18 +142,17 @@ class _Bundle:
                 break
         self._broke += self._breaks
         any_of, rows = np.append(self._breaks.any(axis=0), [False]), np.zeros(len(place), np.bool_)
-        for number in self._every.of_row if any_of.any() else ():
+        for number in self._every.parts(any_of):
             rows |= any_of[number]
         return np.flatnonzero(rows), int(self._breaks.sum())
 
     def beside(self, rows: NDArray[np.bool_]) -> Ints:
         """Return the rows that share a combination with some rows, of the columns of those that break a promise."""
         beside, breaks = rows.copy(), np.append(self._breaks.any(axis=0), [False])
-        for number in self._every.of_row:
-            if breaks[number].any():
-                with_them = np.append(np.zeros(len(breaks) - 1, np.bool_), [False])
-                with_them[number[rows]] = True
-                beside |= with_them[number] & (number >= 0)
+        for number in self._every.parts(breaks):
+            with_them = np.zeros(len(breaks), np.bool_)
+            with_them[number[rows]] = True
+            beside |= with_them[number] & (number >= 0)
         return np.flatnonzero(beside)
 
     def caps(self, place: Ints) -> Caps:
@@ -158,14 +165,13 @@ class _Bundle:
             number = np.where(watched, first + np.cumsum(watched) - 1, -1)
             sizes, begin = self._every.sizes[watched[:-1]], first
             counts = np.zeros((len(sizes), n_levels), np.int64)
-            for of_row in self._every.of_row:
+            for of_row in self._every.parts(watched):
                 cell = number[of_row]
                 rows = np.flatnonzero(cell >= 0)
-                if len(rows):
-                    cells.append(cell.astype(np.int32))
-                    column.append(c)
-                    keys = (cell[rows] - begin) * n_levels + level[rows]
-                    counts += np.bincount(keys, minlength=counts.size).reshape(counts.shape)
+                cells.append(cell.astype(np.int32))
+                column.append(c)
+                keys = (cell[rows] - begin) * n_levels + level[rows]
+                counts += np.bincount(keys, minlength=counts.size).reshape(counts.shape)
             totals, spare[c] = capped.shares(n_levels)
             if capped.is_ordered:
                 counts = counts.cumsum(axis=1)
