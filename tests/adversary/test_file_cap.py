@@ -1,4 +1,4 @@
-"""A tree that learns from released rows, and is asked about a ward's people: what three columns tell is not promised."""
+"""A tree that learns from released rows is asked about a ward: what three columns tell is not promised."""
 
 from __future__ import annotations
 

@@ -216,7 +216,7 @@ def test_an_audit_without_a_key_notices_a_file_that_breaks_the_cap(tmp_path: Pat
     (hr.PrivateTree(epsilon=1), {}, UnsupportedError),
 ])  # fmt: skip
 def test_where_no_rows_are_drawn_it_is_refused_in_one_line(method: Any, chosen: dict[str, Any], error: Any) -> None:
-    with pytest.raises(error, match="cap_on|a cap on the file") as caught:
+    with pytest.raises(error, match=r"cap_on|a cap on the file") as caught:
         hr.protect(ward(100), WARDS, method, cap_on="file", **chosen)
     assert "\n" not in caught.value.message
 

@@ -54,11 +54,11 @@ def file_rules(plan: Plan, released: Table) -> dict[str, list[FileRule]]:
     words = {c.name: _words(c, bins[c.name], released) for c in plan.guard.columns}
     quasi = [c.name for c in plan.guard.columns if c.role == "quasi"]
     rules: dict[str, list[FileRule]] = {c.name: [] for c in plan.guard.columns if c.role == "sensitive"}
-    found: dict[str, list[tuple[float, dict[str, int], int, FileRule]]] = {name: [] for name in rules}
+    candidates: dict[str, list[tuple[float, dict[str, int], int, FileRule]]] = {name: [] for name in rules}
     for names in [*combinations(quasi, 1), *combinations(quasi, 2)]:
         groups = group([bins[name] for name in names])
         large = np.flatnonzero(groups.sizes >= k)
-        for name, each in found.items():
+        for name, each in candidates.items():
             n_values = int(bins[name].max()) + 1
             cells = groups.labels * np.int64(n_values) + bins[name]
             counted = np.bincount(cells, minlength=groups.n_groups * n_values)
@@ -78,7 +78,7 @@ def file_rules(plan: Plan, released: Table) -> dict[str, list[FileRule]]:
                     of_all=float(of_all[best[i]]),
                 )
                 each.append((float(beyond[i, best[i]]), at, int(best[i]), rule))
-    for name, each in found.items():
+    for name, each in candidates.items():
         rules[name] = list(_distinct(sorted(each, key=lambda one: -one[0])))
     return rules
 

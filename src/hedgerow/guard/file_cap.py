@@ -73,16 +73,18 @@ class _Capped:
     """A sensitive column with its promises, and the level of each row's value: levels are what swaps even out."""
 
     def __init__(self, column: GuardedColumn, codes: Ints, promises: Sequence[ColumnGuarantee]) -> None:
-        seen = as_column(column, codes)
+        visible = as_column(column, codes)
         self._promises = [p for p in promises if column.name in (p.columns or [column.name])]
-        self._whole = SensitiveCounts.from_groups(Groups(np.zeros(len(codes), np.uint32), np.zeros(1, np.int64)), seen)
-        self._codes, totals = seen.codes, self._whole.totals
+        self._whole = SensitiveCounts.from_groups(
+            Groups(np.zeros(len(codes), np.uint32), np.zeros(1, np.int64)), visible
+        )
+        self._codes, totals = visible.codes, self._whole.totals
         level = np.arange(len(totals))
-        if seen.is_number:
+        if visible.is_number:
             below = np.cumsum(totals) - totals
-            level = np.searchsorted(np.array(_ENDS) * totals[: seen.n_values].sum(), below, "left")
-            level[seen.n_values :] = len(_ENDS) + 1  # missing
-        self.level, self.is_ordered = level[seen.codes], seen.is_ordered
+            level = np.searchsorted(np.array(_ENDS) * totals[: visible.n_values].sum(), below, "left")
+            level[visible.n_values :] = len(_ENDS) + 1  # missing
+        self.level, self.is_ordered = level[visible.codes], visible.is_ordered
         self.totals = np.bincount(self.level)
         self.cap = max((p.maximum for p in self._promises if isinstance(p, Disclosure)), default=0.0)
 
@@ -146,14 +148,14 @@ class _Bundle:
             rows |= any_of[number]
         return np.flatnonzero(rows), int(self._breaks.sum())
 
-    def beside(self, rows: NDArray[np.bool_]) -> Ints:
+    def rows_around(self, rows: NDArray[np.bool_]) -> Ints:
         """Return the rows that share a combination with some rows, of the columns of those that break a promise."""
-        beside, breaks = rows.copy(), np.append(self._breaks.any(axis=0), [False])
+        around, breaks = rows.copy(), np.append(self._breaks.any(axis=0), [False])
         for number in self._every.parts(breaks):
             with_them = np.zeros(len(breaks), np.bool_)
             with_them[number[rows]] = True
-            beside |= with_them[number] & (number >= 0)
-        return np.flatnonzero(beside)
+            around |= with_them[number] & (number >= 0)
+        return np.flatnonzero(around)
 
     def caps(self, place: Ints) -> Caps:
         """Return how far each combination that ever broke a promise is from the shares of the whole file."""
@@ -219,7 +221,7 @@ def within_file_cap(
     promises = [p for p in map(from_promise, plan.promises) if isinstance(p, ColumnGuarantee)]
     quasi = [both for both in zip(guard.columns, columns, strict=True) if both[0].role == "quasi"]
     k = max((promise["k"] for promise in plan.promises if "k" in promise), default=guard.people)
-    every = Combinations.from_bins([bins_in_file(c, seen)[codes[c.name]] for c, seen in quasi], k)
+    every = Combinations.from_bins([bins_in_file(c, as_read)[codes[c.name]] for c, as_read in quasi], k)
     sizes, bundles = np.asarray(guard.sizes, np.int64), guard.bundles()
     group, first = (np.repeat(x, sizes) for x in (np.arange(len(sizes)), np.cumsum(sizes) - sizes))
     place, concerned = dict[str, Ints](), dict[str, Ints]()
@@ -241,7 +243,7 @@ def within_file_cap(
             concerned[head] = np.unique(group[bundle.broken(place[head])[0]])
             again = np.asarray(guard.again, np.int64)[guard.times_drawn()[head]]
             if again[concerned[head]].max() >= AGAIN:  # more of the whole table can come from others alone
-                concerned[head] = np.unique(group[bundle.beside(np.isin(group, concerned[head]))])
+                concerned[head] = np.unique(group[bundle.rows_around(np.isin(group, concerned[head]))])
     return place, concerned
 
 
@@ -251,10 +253,10 @@ def moved(guard: Guard, codes: Mapping[str, Ints], place: Mapping[str, Ints]) ->
     return {name: of_row[place[bundles[name]]] if bundles[name] in place else of_row for name, of_row in codes.items()}
 
 
-def bins_in_file(column: GuardedColumn, seen: GuardedColumn) -> Ints:
+def bins_in_file(column: GuardedColumn, as_read: GuardedColumn) -> Ints:
     """Return the bin of each code of a column as readers see it: of a number, the bin of the run it lies in."""
     bins = bins_of(column)
     if not len(column.begins):
         return bins
-    runs = np.searchsorted(np.asarray(column.cuts), np.array(seen.values[: seen.n_values], np.float64), "right")
+    runs = np.searchsorted(np.asarray(column.cuts), np.array(as_read.values[: as_read.n_values], np.float64), "right")
     return np.append(bins[runs], bins[column.n_values :])

@@ -384,7 +384,7 @@ def swap_towards(sizes: Ints, place: NDArray[Any], moments: Moments, turns: int)
 
 
 class Caps(NamedTuple):
-    """What combinations of rows are off from the shares that values have in the whole file.
+    """The distances of combinations of rows from the shares that values have in the whole file.
 
     `cells`, of shape (n_rows, n_parts), has the number of each row's combination in each part, -1 if that is of no
     interest; `column`, of shape (n_parts,), the column that a part is about, and `is_ordered` whether its levels have
