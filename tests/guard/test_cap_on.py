@@ -20,8 +20,9 @@ from hedgerow.auditing.file_rules import file_rules
 from hedgerow.cli.app import run
 from hedgerow.columns.table import Table
 from hedgerow.errors import InfeasibleError, ParameterError, PlanError, UnsupportedError
-from hedgerow.guard.file_cap import Combinations
+from hedgerow.guard.file_cap import Combinations, within_file_cap
 from hedgerow.kernels.even_draws import Caps, swap_below_caps
+from hedgerow.key import Key
 from hedgerow.measures.guarantees import LDiversity, TCloseness
 from hedgerow.plan.records import FILE, dumps, loads
 from hedgerow.release.rederive.cap_in_file import cap_in_file
@@ -292,12 +293,21 @@ def test_other_promises_hold_in_the_file_as_well(criterion: Any) -> None:
         assert share <= 0.25 + SLACK
 
 
+def test_a_file_without_a_cap_is_refused() -> None:
+    with pytest.raises(ParameterError, match="no cap that the file could keep"):
+        hr.protect(ward(100), WARDS, hr.Hedge(max_disclosure=1), cap_on="file")
+
+
 def test_nothing_moves_where_nothing_breaks_the_cap() -> None:
-    draws = np.random.default_rng(0)
-    people = ward(0).assign(ill=draws.choice(["yes", "no"], 3_000))
-    release = hr.protect(people, WARDS, hr.Hedge(max_disclosure=1), random_state=0, cap_on="file")
-    assert max(release.plan.guard.again) == 0
-    assert not [check for check in release.checks if "(file)" in check.name]
+    people = ward(0).assign(ill=np.random.default_rng(0).choice(["yes", "no"], 3_000))
+    release = hr.protect(people, WARDS, hr.Hedge(k=30, max_disclosure=0.9), random_state=0)
+    plan = replace(release.plan, guard=replace(release.plan.guard, cap_on=FILE))
+    in_file = tuple(np.unique(release.table["age"]).tolist())
+    seen = [replace(c, values=in_file) if c.name == "age" else c for c in plan.guard.columns]
+    codes = {c.name: release.table[c.name].map(c.values.index).to_numpy() for c in seen}
+    place, broken = within_file_cap(plan.guard, plan, seen, codes, Key(bytes(range(32))))
+    assert not broken
+    assert place["ill"].tolist() == list(range(3_000))
 
 
 def test_combinations_are_those_that_enough_rows_have() -> None:

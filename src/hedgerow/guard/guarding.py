@@ -10,9 +10,10 @@ import pyarrow as pa
 from ..backends.base import Released
 from ..backends.release_order import ReleasedCodes
 from ..columns.table import Table
-from ..errors import InfeasibleError
+from ..errors import InfeasibleError, ParameterError
 from ..key import Key
 from ..measures import Groups, Ints
+from ..measures.guarantees import ColumnGuarantee, from_promise
 from ..plan import Guard, GuardedColumn, Plan
 from ..plan.records import FILE, GROUPS, REDRAW, RUNS
 from ..schema import Schema
@@ -77,6 +78,11 @@ def guarded(
     same = {name: decoded_cells(table, name) for name in quasi if name not in columns}
     groups = group_numbers({**columns, **same}, quasi, table.n_rows)
     people = options.people or max((p["k"] for p in plan.promises if "k" in p), default=FEWEST)
+    if options.cap_on == FILE and not any(isinstance(from_promise(p), ColumnGuarantee) for p in plan.promises):
+        raise ParameterError(
+            "there is no cap that the file could keep",
+            hint='set one: max_disclosure (--max-disclosure), or leave cap_on="file" out (--cap-on file)',
+        )
     if options.form == RUNS:
         return _released_as_runs(people, table, schema, plan, groups)
     fitted = fit_guard(people, table, schema, plan, groups, options.key, in_rows=options.rows)
