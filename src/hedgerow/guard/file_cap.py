@@ -81,8 +81,8 @@ class _Capped:
         self._codes, totals = visible.codes, self._whole.totals
         level = np.arange(len(totals))
         if visible.is_number:
-            below = np.cumsum(totals) - totals
-            level = np.searchsorted(np.array(_ENDS) * totals[: visible.n_values].sum(), below, "left")
+            middle = np.cumsum(totals) - totals / 2  # of what many people share, so that it is a level by itself
+            level = np.searchsorted(np.array(_ENDS) * totals[: visible.n_values].sum(), middle)
             level[visible.n_values :] = len(_ENDS) + 1  # missing
         self.level, self.is_ordered = level[visible.codes], visible.is_ordered
         self.totals = np.bincount(self.level)
@@ -239,8 +239,9 @@ def within_file_cap(
             begin = (words[rows] >> np.uint64(32)).astype(np.int64) + turn
             visits = np.stack([rows, first[rows], sizes[group[rows]], begin], axis=1)
             swap_below_caps(visits, place[head], bundle.levels(place[head]), bundle.caps(place[head]), LOOKED)
+        rows, n_broken = bundle.broken(place[head]) if n_broken else (rows, 0)
         if n_broken:
-            concerned[head] = np.unique(group[bundle.broken(place[head])[0]])
+            concerned[head] = np.unique(group[rows])
             again = np.asarray(guard.again, np.int64)[guard.times_drawn()[head]]
             if again[concerned[head]].max() >= AGAIN:  # more of the whole table can come from others alone
                 concerned[head] = np.unique(group[bundle.rows_around(np.isin(group, concerned[head]))])
