@@ -67,7 +67,9 @@ def file_rules(plan: Plan, released: Table) -> dict[str, list[FileRule]]:
             beyond = share - of_all + STRONGER * (len(names) == 1)
             # of each combination its strongest rule, and of these as many as could be named
             best = beyond.argmax(axis=1) if len(large) else np.zeros(0, np.int64)
-            order = np.argsort(-beyond[np.arange(len(large)), best], kind="stable")
+            most = beyond[np.arange(len(large)), best]
+            order = np.flatnonzero(most > STRONGER * (len(names) == 1))  # others say nothing
+            order = order[np.argsort(-most[order], kind="stable")]
             for i in order[: RULES * (len(quasi) + 1)].tolist():
                 at = {column: int(bins[column][groups.first[large[i]]]) for column in names}
                 rule = FileRule(
