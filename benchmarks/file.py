@@ -1,6 +1,7 @@
 """What a released file shows, whatever was promised of the groups behind it.
 
-python benchmarks/file.py ward                           # a ward of ill people, under a cap
+python benchmarks/file.py ward                           # a ward of ill people, under a cap of groups and of the file
+HEDGEROW_DATA=... python benchmarks/file.py cap          # what a cap on the file costs in Adult
 HEDGEROW_DATA=... python benchmarks/file.py intervals    # how often 95% intervals hold
 HEDGEROW_DATA=... python benchmarks/file.py foreign      # what an audit says of files that somebody else made
 HEDGEROW_DATA=... python benchmarks/file.py numbers      # who is found by the numbers that columns show
@@ -34,18 +35,56 @@ def ward(people: int, seed: int, n: int = 3_000) -> pd.DataFrame:
 
 
 def wards(keys: int) -> None:
-    """Print the share of the ward's released rows that are ill, and the cap that the groups keep."""
+    """Print the shares of ill rows in the ward and in another one, what groups tell, and what any combination does."""
     schema = hr.Schema(quasi=["ward", "age", "sex"], sensitive=["ill"])
     for people in (20, 100, 600):
         for cap in (0.2, 0.5):
-            shown, reached = [], []
-            for seed in range(keys):
-                release = hr.protect(ward(people, seed), schema, hr.Hedge(max_disclosure=cap), random_state=seed)
-                rows = release.table
-                shown.append((rows["ill"][rows["ward"] == "X"] == "yes").mean())
-                reached.append(release.summary()["disclosure"]["worst"])
-            spread = f"{np.mean(shown):.2f} ({min(shown):.2f} to {max(shown):.2f})"
-            print(f"| {people} | {cap} | {spread} | {np.mean(reached):.3f} |")
+            for cap_on in ("groups", "file"):
+                shown, figures = [], []
+                for seed in range(keys):
+                    method, table = hr.Hedge(max_disclosure=cap), ward(people, seed)
+                    release = hr.protect(table, schema, method, random_state=seed, cap_on=cap_on)
+                    sick, where = release.table["ill"] == "yes", release.table["ward"]
+                    shown.append(sick[where == "X"].mean())
+                    groups = release.summary()["disclosure"]["worst"]
+                    figures.append((sick[where == "A"].mean(), groups, above(release, release.released)[0]))
+                spread = f"{np.mean(shown):.2f} ({min(shown):.2f} to {max(shown):.2f})"
+                means = " | ".join(f"{mean:.3f}" for mean in np.mean(figures, axis=0))
+                print(f"| {people} | {cap} | {cap_on} | {spread} | {means} |", flush=True)
+
+
+def above(release: hr.Release, table: Any) -> tuple[float, str]:
+    """Return what any combination of one or two quasi-identifiers of a table tells at most, and how many break it."""
+    from hedgerow.release.rederive.cap_in_file import cap_in_file
+
+    check = cap_in_file(release.plan, table)[0]
+    return check.reached, check.detail
+
+
+def caps(repeats: int, n: int = 3_000, cap: float = 0.2) -> None:
+    """Print how many combinations tell more than a cap, and how often 95% intervals hold, under both kinds of cap."""
+    people = _adult()[[*QUASI, "income"]]
+    schema = hr.Schema(quasi=QUASI, sensitive=["income"])
+    estimates: dict[str, Estimate] = {
+        "linear": lambda d: linear(_adult_regressors(d), _rich(d)),
+        "logit": lambda d: logit(_adult_regressors(d), _rich(d)),
+    }
+    truth = {name: estimate(people)[0] for name, estimate in estimates.items()}
+    for cap_on in ("groups", "file"):
+        held: dict[str, list[Array]] = {name: [] for name in estimates}
+        explained, worst = [], []
+        for seed in range(repeats):
+            sample = people.sample(n, random_state=seed).reset_index(drop=True)
+            release = hr.protect(sample, schema, hr.Hedge(max_disclosure=cap), random_state=seed, cap_on=cap_on)
+            for name, estimate in estimates.items():
+                values, errors = estimate(release.table)
+                held[name].append(np.abs(values - truth[name]) <= 1.96 * errors)
+            slopes = linear(_adult_regressors(release.table), _rich(release.table))[0]
+            explained.append(1 - (_rich(sample) - _adult_regressors(sample) @ slopes).var() / _rich(sample).var())
+            worst.append((above(release, release.original)[1], above(release, release.released)[1]))
+        shares = ", ".join(f"{name} {np.mean(rows):.2f}" for name, rows in held.items())
+        print(f"{cap_on}: intervals hold {shares}; R2 of income {np.mean(explained):.3f}", flush=True)
+        print(f"  first sample, original: {worst[0][0]}; file: {worst[0][1]}", flush=True)
 
 
 QUASI = ["age", "sex", "race", "marital-status", "education-num", "workclass"]
@@ -251,13 +290,15 @@ def foreign(keys: int, n: int = 500) -> None:
 
 if __name__ == "__main__":
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("what", choices=["ward", "intervals", "foreign", "numbers"])
+    options.add_argument("what", choices=["ward", "cap", "intervals", "foreign", "numbers"])
     options.add_argument("--keys", type=int, default=20, help="releases of each ward")
     options.add_argument("--repeats", type=int, default=60, help="samples whose intervals are computed")
     given = options.parse_args()
     warnings.filterwarnings("ignore")
     if given.what == "ward":
         wards(given.keys)
+    elif given.what == "cap":
+        caps(given.repeats)
     elif given.what == "foreign":
         foreign(given.keys)
     elif given.what == "numbers":

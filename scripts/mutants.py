@@ -108,6 +108,7 @@ REACHED = LAST.replace(" > ", " >= ")
 
 TAMPERED, DRAWN = "guard/test_tampering.py::", "guard/test_draws.py::"
 HEAPS = "guard/test_heaps.py::"
+CAPPED = "guard/test_cap_on.py::"
 RUNS = "guard/test_runs.py::test_runs_are_those_of_the_definition"
 DERIVED = f"{TAMPERED}test_what_a_plan_says_of_groups_is_derived_again"
 SQL = "backends/test_check_sql.py::test_whatever_was_done_verify_says_the_same"
@@ -604,7 +605,8 @@ MUTANTS = (
       f"{DRAWN}test_each_plan_has_its_own_key"),
     M("a rare category is drawn", "guard/code.py", "frequent = shared[: column.n_values] >= people",
       "frequent = shared[: column.n_values] >= 1", "guard/test_runs.py::test_columns_of_every_type_keep_it"),
-    M("draws may break a promise", "guard/draw.py", "if not any(map(len, bad.values())):", "if True:",
+    M("draws may break a promise", "guard/draw.py",
+      "stale = by_count(guard, groups_that_break(plan, groups, *draws.as_told(sensitive, items)))", "stale = {}",
       f"{DRAWN}test_a_group_above_the_cap_is_drawn_again"),
     M("pairs of columns are left as they were drawn", "guard/guarding.py",
       "items = near_table(guard, items, fitted.codes, wanted, key)", "pass",
@@ -631,6 +633,20 @@ MUTANTS = (
       "guard/test_logit.py::test_the_rule_of_a_large_table_is_that_of_all_of_its_people"),
     M("a swap raises the loss", "kernels/even_draws.py", "if _swap(u, a, b, turn < 0, moments) < 0:", "if True:",
       f"{DRAWN}test_swaps_are_those_of_the_definition"),
+    M("a combination of exactly k rows is left out", "guard/file_cap.py",
+      "np.where(rows >= k, n", "np.where(rows > k, n", f"{CAPPED}test_combinations_are_those_that_enough_rows_have"),
+    M("two quasi-identifiers together are not capped", "guard/file_cap.py",
+      "in combinations_with_replacement(bins, 2)", "in zip(bins, bins, strict=True)",
+      f"{CAPPED}test_combinations_are_those_that_enough_rows_have"),
+    M("a swap raises what combinations tell", "kernels/even_draws.py", "if change < best:", "if True:",
+      f"{CAPPED}test_swaps_are_those_of_the_definition"),
+    M("a cap of the file is not checked again", "release/verify.py",
+      "if guarded.guard.cap_on == FILE:", "if False:", f"{CAPPED}test_a_plan_comes_back_and_is_checked_again"),
+    M("an audit believes that a file keeps its cap", "release/rederive/possible.py",
+      "if plan.guard.cap_on == FILE:", "if False:",
+      f"{CAPPED}test_an_audit_without_a_key_notices_a_file_that_breaks_the_cap"),
+    M("a rule that makes a value certain is no reason", "report/reasons.py", "    _shows_a_rule,\n", "",
+      f"{CAPPED}test_a_rule_that_makes_a_scarce_value_certain_is_a_reason_for_care"),
     M("draws are dealt in the order of the input", "guard/rows.py",
       "order = np.lexsort((words, labels))", 'order = np.argsort(labels, kind="stable")',
       f"{DRAWN}test_the_key_makes_the_bytes_and_nothing_else"),

@@ -33,8 +33,8 @@ ROLES = {"age": "quasi", "education": "quasi", "income": "sensitive", "person_id
 def ask(path: Path, **more: Any) -> dict[str, Any]:
     return {"path": str(path), "missing": [], "roles": ROLES, "kinds": {}, "unit": "", "household": "",
             "weight": "", "follows": {}, "public": {}, "confirmed": False, "grid": {}, "hierarchies": {},
-            "method": "mart", "utility": "certainty", "guard": "auto", "guard_people": None, "max_inference": None,
-            "profile": "", "key": "", "pseudonyms": False,
+            "method": "mart", "utility": "certainty", "guard": "auto", "guard_people": None,
+            "cap_on": "groups", "max_inference": None, "profile": "", "key": "", "pseudonyms": False,
             "options": {"k": 10, "max_disclosure": 0.5}, **more}  # fmt: skip
 
 
@@ -325,6 +325,10 @@ def test_a_guard_takes_the_key_and_is_repeated_by_the_command(people: Path, tmp_
     assert "guard" not in worker.do({**ask(people, key=key, guard_people=12), "do": "say"})["script"]["command"]
     rows = ask(people, method="hedge", options={"k": 10, "max_disclosure": 0.5, "cells": "means"}, key=key)
     assert f"--cells means --key-file {key}" in worker.do({**rows, "do": "say"})["script"]["command"]
+    on_file = {**rows, "options": {"k": 10, "max_disclosure": 0.5}, "cap_on": "file"}
+    assert "--cap-on file" in worker.do({**on_file, "do": "say"})["script"]["command"]
+    # what no longer holds rows drawn has no cap on the file
+    assert "--cap-on" not in worker.do({**rows, "cap_on": "file", "do": "say"})["script"]["command"]
 
 
 def test_a_step_that_repeats_the_title_is_not_said() -> None:

@@ -49,7 +49,7 @@ from ..validation import (
     takes,
     whole,
 )
-from . import column_comparison, inference, influence
+from . import column_comparison, file_rules, inference, influence
 from .attacks import (
     composition,
     copies,
@@ -167,6 +167,7 @@ class Task(Generic[S]):
             "other releases": bool(self.others),
             "k": self.options["k"] is not None,
             "special uniques": self.options["suda"] is not None,
+            "drawn rows": self.in_rows,
             "own rows": self.has_pairs and not self.in_rows,
             "a foreign file": self.is_compared and self.what.plan is None and not self.what.is_private,
             "nobody's rows": self.is_compared and (self.in_rows or self.sides.plain.risk_model == "attacks"),
@@ -377,6 +378,7 @@ MODULES = (
     membership,
     most_exposed,
     influence,
+    file_rules,
     knows_method,
     composition,
     inference,

@@ -64,7 +64,8 @@ def fitted_again(method: Method, part: Table, schema: Schema, guard: Guard | Non
     """Fit a method to part of the people, and return its release, guarded as the whole one is."""
     fitting, roles, options = part, schema, None
     if guard is not None:
-        options = GuardOptions(guard.form, guard.people, Key.from_key_or_seed(random_state=random_state), guard.rows)
+        drawing = Key.from_key_or_seed(random_state=random_state)
+        options = GuardOptions(guard.form, guard.people, drawing, guard.rows, guard.cap_on)
         if guard.form == RUNS:
             fitting, roles = with_runs(part, schema, guard.people)
     return of_fitted(method.copy().fit_table(fitting, roles), part, schema, options)

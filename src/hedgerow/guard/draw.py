@@ -15,7 +15,7 @@ from ..key import Key
 from ..measures import Classes, Floats, Groups, Ints
 from ..measures.guarantees import ColumnGuarantee, from_promise
 from ..plan import Guard, GuardedColumn, Plan, Vector
-from ..plan.records import AGAIN, dumps
+from ..plan.records import AGAIN, FILE, dumps
 from .code import as_column, as_vector
 from .pieces import as_told
 from .rule import ByClasses, ByMoments, ByShares, FittedGuard, ranges, sampler_of
@@ -24,6 +24,9 @@ from .rule import ByClasses, ByMoments, ByShares, FittedGuard, ranges, sampler_o
 NEAR = 2
 # times as many people as share a released value, from which on a value's companions come from its own people
 PLENTY = 5
+# times `AGAIN` that a group is drawn again, at most: where combinations of rows in the file are to keep a promise as
+# well, another draw may help even when all of it comes from the whole table
+LAST = {False: 2, True: 4}
 
 
 class Draws:
@@ -176,7 +179,7 @@ def groups_that_break(
 
 
 def within_promises(draws: Draws, guard: Guard, plan: Plan) -> tuple[Guard, dict[str, Ints]]:
-    """Draw the items of all groups; return them with the guard, which counts the groups drawn again.
+    """Draw the items of all groups, as often as the guard says; return them with the guard, which counts further draws.
 
     A group may tell more than its originals, and more than was promised: a tail is told of all groups
     alike, so means weigh more. It is drawn again then, more and more from the whole table. Drawing until
@@ -187,29 +190,51 @@ def within_promises(draws: Draws, guard: Guard, plan: Plan) -> tuple[Guard, dict
     InfeasibleError
         A group that is drawn from the whole table breaks a promise.
     """
-    again, place, head = np.asarray(guard.again, np.int64).copy(), guard.times_drawn(), guard.bundles()
-    of_role = {role: [c for c in guard.columns if c.role == role] for role in ("quasi", "sensitive")}
-    every, whole = np.arange(len(draws.sizes)), np.zeros(max(len(draws.sizes), len(guard.cells)), np.int64)
-    items = draws.items(of_role["quasi"], np.arange(len(guard.cells)), whole)
-    items |= draws.items(of_role["sensitive"], every, whole)
+    place, head, every = guard.times_drawn(), guard.bundles(), np.arange(len(draws.sizes))
+    sensitive = [c for c in guard.columns if c.role == "sensitive"]
+    whole = np.zeros(len(guard.cells), np.int64)
+    items = draws.items([c for c in guard.columns if c.role == "quasi"], np.arange(len(guard.cells)), whole)
     groups = Groups(np.repeat(every, draws.sizes).astype(np.uint32), draws.starts[:-1])
-    while True:
-        bad: dict[int, Ints] = {}  # groups to draw again, by where `again` starts to count them
-        for name, numbers in groups_that_break(plan, groups, *draws.as_told(of_role["sensitive"], items)).items():
-            first = place[head[name]].start
-            bad[first] = np.union1d(bad.get(first, numbers[:0]), numbers)
-        if not any(map(len, bad.values())):
-            break
-        for first, numbers in bad.items():
-            counted = again[first : first + len(every)]
-            counted[numbers] += 1
+    # groups to draw, by where `again` starts to count them
+    stale = dict.fromkeys((part.start for part in place.values()), every)
+    while stale:
+        again = np.asarray(guard.again, np.int64)
+        for first, numbers in stale.items():
             at = np.isin(groups.labels, numbers)
-            together = [c for c in of_role["sensitive"] if place[head[c.name]].start == first]
-            for name, codes_again in draws.items(together, numbers, counted).items():
-                items[name][at] = codes_again
-        if again.max() > 2 * AGAIN:
-            raise InfeasibleError(
-                "a group drawn from the whole table still breaks a promise about it",
-                hint="ask for larger groups (k), or for less",
-            )
-    return replace(guard, again=as_vector(again)), items
+            together = [c for c in sensitive if place[head[c.name]].start == first]
+            for name, codes in draws.items(together, numbers, again[first : first + len(every)]).items():
+                items.setdefault(name, np.empty(len(at), np.int64))[at] = codes
+        stale = by_count(guard, groups_that_break(plan, groups, *draws.as_told(sensitive, items)))
+        guard = counted_again(guard, stale)
+    return guard, items
+
+
+def by_count(guard: Guard, broken: Mapping[str, Ints]) -> dict[int, Ints]:
+    """Return the groups in which a column breaks a promise, by where `again` starts to count them; none is empty."""
+    place, head, bad = guard.times_drawn(), guard.bundles(), dict[int, Ints]()
+    for name, numbers in broken.items():
+        first = place[head[name]].start
+        bad[first] = np.union1d(bad.get(first, numbers[:0]), numbers)
+    return {first: numbers for first, numbers in bad.items() if len(numbers)}
+
+
+def counted_again(guard: Guard, bad: Mapping[int, Ints]) -> Guard:
+    """Count that groups are drawn once more.
+
+    Raises
+    ------
+    InfeasibleError
+        One of them was drawn from the whole table often enough.
+    """
+    again = np.asarray(guard.again, np.int64).copy()
+    for first, numbers in bad.items():
+        again[first + numbers] += 1
+    is_of_file = guard.cap_on == FILE
+    if again.max(initial=0) > LAST[is_of_file] * AGAIN:
+        of_file = ", or a combination of quasi-identifiers in the file does"
+        or_groups = ', or for a cap on groups alone: cap_on="groups" (--cap-on groups)'
+        raise InfeasibleError(
+            f"a group drawn from the whole table still breaks a promise about it{of_file * is_of_file}",
+            hint=f"ask for larger groups (k), or for less{or_groups * is_of_file}",
+        )
+    return replace(guard, again=as_vector(again))

@@ -10,17 +10,19 @@ import pyarrow as pa
 from ..backends.base import Released
 from ..backends.release_order import ReleasedCodes
 from ..columns.table import Table
-from ..errors import InfeasibleError
+from ..errors import InfeasibleError, ParameterError
 from ..key import Key
 from ..measures import Groups, Ints
-from ..plan import Guard, Plan
-from ..plan.records import REDRAW, RUNS
+from ..measures.guarantees import ColumnGuarantee, from_promise
+from ..plan import Guard, GuardedColumn, Plan
+from ..plan.records import FILE, GROUPS, REDRAW, RUNS
 from ..schema import Schema
 from .code import coded, persons_of
-from .draw import Draws, groups_that_break, key_of, within_promises
+from .draw import Draws, by_count, counted_again, groups_that_break, key_of, within_promises
+from .file_cap import moved, within_file_cap
 from .rows import as_released, assigned_to_rows, decoded_cells, group_numbers, unguarded_columns
 from .rule import FittedGuard, fit_guard
-from .swap import near_table, possible, rare_pairs, wanted_moments, without_impossible
+from .swap import count_impossible, near_table, possible, rare_pairs, wanted_moments, without_impossible
 
 # people who share a released value where the plan promises no k
 FEWEST = 10
@@ -39,17 +41,20 @@ class GuardOptions:
         Of the draws.
     rows : bool, default False
         Whether quasi-identifiers are drawn as well.
+    cap_on : {"groups", "file"}
+        What keeps the promises about sensitive columns (`Guard`).
     """
 
     form: str
     people: int | None
     key: Key
     rows: bool = False
+    cap_on: str = GROUPS
 
     @classmethod
-    def from_method(cls, method: object, form: str, people: int | None, key: Key) -> GuardOptions:
+    def from_method(cls, method: object, form: str, people: int | None, key: Key, cap_on: str = GROUPS) -> GuardOptions:
         """Return the options for a method, which says whether quasi-identifiers are drawn as well."""
-        return cls(form, people, key, form == REDRAW and getattr(method, "in_rows", False))
+        return cls(form, people, key, form == REDRAW and getattr(method, "in_rows", False), cap_on)
 
 
 def guarded(
@@ -73,13 +78,18 @@ def guarded(
     same = {name: decoded_cells(table, name) for name in quasi if name not in columns}
     groups = group_numbers({**columns, **same}, quasi, table.n_rows)
     people = options.people or max((p["k"] for p in plan.promises if "k" in p), default=FEWEST)
+    if options.cap_on == FILE and not any(isinstance(from_promise(p), ColumnGuarantee) for p in plan.promises):
+        raise ParameterError(
+            "there is no cap that the file could keep",
+            hint='set one: max_disclosure (--max-disclosure), or leave cap_on="file" out (--cap-on file)',
+        )
     if options.form == RUNS:
         return _released_as_runs(people, table, schema, plan, groups)
     fitted = fit_guard(people, table, schema, plan, groups, options.key, in_rows=options.rows)
-    draws = Draws(fitted, key_of(options.key, plan, fitted.guard))
-    guard, items = redrawn(fitted, draws, plan, options.key)
-    plan, as_read = replace(plan, guard=guard), draws.as_told(guard.columns, items)
-    return plan, assigned_to_rows(plan, *as_read, table, groups, unguarded_columns(plan, pseudonyms), options.key)
+    fitted = replace(fitted, guard=replace(fitted.guard, cap_on=options.cap_on))
+    guard, read, codes = redrawn(fitted, plan, options.key)
+    plan = replace(plan, guard=guard)
+    return plan, assigned_to_rows(plan, read, codes, table, groups, unguarded_columns(plan, pseudonyms), options.key)
 
 
 def _released_as_runs(
@@ -108,18 +118,38 @@ def _released_as_runs(
     return replace(plan, guard=guard), {c.name: as_released(c, codes[c.name], table) for c in records}
 
 
-def redrawn(fitted: FittedGuard, draws: Draws, plan: Plan, key: Key) -> tuple[Guard, dict[str, Ints]]:
-    """Return the guard as it was drawn, and by column the codes of the items, group after group."""
-    guard, items = within_promises(draws, fitted.guard, plan)
+def redrawn(fitted: FittedGuard, plan: Plan, key: Key) -> tuple[Guard, list[GuardedColumn], dict[str, Ints]]:
+    """Return the guard as it was drawn, and its columns and their codes as readers see them, group after group.
+
+    Groups are drawn again while the file shows more of them than a cap on it allows.
+
+    Raises
+    ------
+    InfeasibleError
+        A promise is broken by groups that are drawn from the whole table, or by a file that is made of these.
+    """
+    guard, bound = fitted.guard, key_of(key, plan, fitted.guard)
+    draws = Draws(fitted, bound)
     if not guard.rows:
-        return guard, draws.reordered(items)
+        guard, items = within_promises(draws, guard, plan)
+        return guard, *draws.as_told(guard.columns, draws.reordered(items))
     wanted = wanted_moments(guard, key)
     guard = replace(guard, moments=len(wanted.pairs))
     rare = rare_pairs(guard, fitted.codes)
-    items = draws.reordered(possible(guard, items, rare))
-    items = near_table(guard, items, fitted.codes, wanted, key)
-    items, n_impossible = without_impossible(guard, items, rare)
-    return replace(guard, impossible=n_impossible), items
+    while True:
+        guard, items = within_promises(draws, guard, plan)
+        items = draws.reordered(possible(guard, items, rare))
+        items = near_table(guard, items, fitted.codes, wanted, key)
+        items, n_impossible = without_impossible(guard, items, rare)
+        guard = replace(guard, impossible=n_impossible)
+        columns, codes = draws.as_told(guard.columns, items)
+        if guard.cap_on != FILE:
+            return guard, columns, codes
+        place, broken = within_file_cap(guard, plan, columns, codes, bound)
+        if not broken:
+            items, codes = (moved(guard, each, place) for each in (items, codes))
+            return replace(guard, impossible=count_impossible(items, rare)), columns, codes
+        guard = counted_again(guard, by_count(guard, broken))
 
 
 def with_runs(table: Table, schema: Schema, people: int) -> tuple[Table, Schema]:

@@ -250,10 +250,15 @@ def without_impossible(guard: Guard, items: Mapping[str, Ints], rare: RarePairs)
     of_unit = np.array([side for _, side in sides], SIDE)
     swap_impossible(np.asarray(guard.sizes, np.int64), place, unit, coarse, of_unit, ends, impossible, LOOKED)
     swapped = {name: items[name][place[u]] for name, u in zip(names, unit, strict=True)}
-    is_impossible = np.zeros(place.shape[1], np.bool_)
+    return swapped, count_impossible(swapped, rare)
+
+
+def count_impossible(items: Mapping[str, Ints], rare: RarePairs) -> int:
+    """Count the rows with a pair of values that nobody has."""
+    is_impossible = np.zeros(len(next(iter(items.values()))), np.bool_)
     for (a, b), few in rare.rarity.items():
-        is_impossible |= few[bins[a][swapped[a]], bins[b][swapped[b]]] == NOBODY
-    return swapped, int(is_impossible.sum())
+        is_impossible |= few[rare.bins[a][items[a]], rare.bins[b][items[b]]] == NOBODY
+    return int(is_impossible.sum())
 
 
 def _bundles(guard: Guard) -> Ints:

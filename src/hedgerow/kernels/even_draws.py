@@ -381,3 +381,110 @@ def swap_towards(sizes: Ints, place: NDArray[Any], moments: Moments, turns: int)
                         _swap(u, a, b, turn > 0, moments)
                         place[u, a], place[u, b] = place[u, b], place[u, a]
             begin += n
+
+
+class Caps(NamedTuple):
+    """The distances of combinations of rows from the shares that values have in the whole file.
+
+    `cells`, of shape (n_rows, n_parts), has the number of each row's combination in each part, -1 if that is of no
+    interest; `column`, of shape (n_parts,), the column that a part is about, and `is_ordered` whether its levels have
+    an order; `spare`, of shape (n_columns, n_levels), what a row of each level may be off without telling too much.
+    `off`, of shape (n_combinations, n_levels), has the steps by which the rows of each level (up to it, in an
+    order) are too many; `weight`, `sizes` and `leave`, of shape (n_combinations,), what a combination counts, its rows,
+    and how many of them may still give up their values: -1 if no more may, 0 if it tells too little to count them.
+    `swap_below_caps` changes `off` and `leave`.
+    """
+
+    cells: Any
+    column: Any
+    is_ordered: Any
+    spare: Any
+    off: Any
+    weight: Any
+    sizes: Any
+    leave: Any
+
+
+# steps in which rows of a combination are counted, and parts of a step that are not lost when these are divided
+_STEP, _FINE = 64, 16
+
+
+@inner
+def _replaced(cell: int, column: int, old: int, new: int, keep: bool, caps: Caps) -> int:
+    """Return how the loss of a combination changes if a row's level becomes another; with `keep` it does."""
+    off, change, is_ordered = caps.off, 0, caps.is_ordered[column]
+    # up to each level from the lower one to below the higher one there is a row more or fewer
+    step = _STEP if new < old else -_STEP
+    for level in range(min(old, new), max(old, new) if is_ordered else max(old, new) + 1):
+        if not is_ordered:
+            if level != old and level != new:
+                continue
+            step = _STEP if level == new else -_STEP
+        change += step * (2 * off[cell, level] + step)
+        if keep:
+            off[cell, level] += step
+    return caps.weight[cell] * (_FINE * change // caps.sizes[cell] - caps.spare[column, new] + caps.spare[column, old])
+
+
+@inner
+def _exchanged(a: int, b: int, levels: NDArray[Any], keep: bool, caps: Caps) -> int:
+    """Return how the loss changes if rows a and b swap their values; with `keep` they do."""
+    change = 0
+    for part in range(caps.column.shape[0]):
+        column = caps.column[part]
+        here, there = caps.cells[a, part], caps.cells[b, part]
+        old, new = levels[column, a], levels[column, b]
+        if old == new or here == there:
+            continue
+        if here >= 0:
+            change += _replaced(here, column, old, new, keep, caps)
+            if keep and caps.leave[here] > 0:
+                caps.leave[here] -= 1 if caps.leave[here] > 1 else 2  # none may leave any more
+        if there >= 0:
+            change += _replaced(there, column, new, old, keep, caps)
+    return change
+
+
+@checked
+def swap_below_caps(visits: Ints, place: Ints, levels: NDArray[Any], caps: Caps, looked: int) -> int:
+    """Swap values inside groups out of combinations of rows that tell too much, and return the number of swaps.
+
+    The loss is the sum over combinations of the squares of what levels are off, by the combination's rows, less what
+    these may be off, times its weight, in whole numbers. Each row swaps with the one of its group that lowers it most.
+
+    Parameters
+    ----------
+    visits : int array of shape (n_visits, 4)
+        A row, the first row of its group, the group's size, and where in the group others are looked at first.
+    place : int array of shape (n_rows,)
+        Changed in place: the row whose values stand in each.
+    levels : int array of shape (n_columns, n_rows)
+        Changed in place: levels of the values in each row.
+    caps : Caps
+    looked : int
+        At most so many rows of a group are looked at for each.
+    """
+    swaps = 0
+    for v in range(visits.shape[0]):
+        row, begin, n = visits[v, 0], visits[v, 1], visits[v, 2]
+        is_open, is_closed = False, False
+        for part in range(caps.column.shape[0]):
+            cell = caps.cells[row, part]
+            is_open |= cell >= 0 and caps.leave[cell] > 0
+            is_closed |= cell >= 0 and caps.leave[cell] < 0
+        if is_closed or not is_open:
+            continue
+        best, other = 0, row
+        for step in range(min(n, looked)):
+            near = begin + (visits[v, 3] + step) % n
+            # comparisons instead of constants, for each of which numba would compile all of it
+            change = _exchanged(row, near, levels, looked < 0, caps)
+            if change < best:
+                best, other = change, near
+        if best < 0:
+            _exchanged(row, other, levels, looked > 0, caps)
+            place[row], place[other] = place[other], place[row]
+            for column in range(levels.shape[0]):
+                levels[column, row], levels[column, other] = levels[column, other], levels[column, row]
+            swaps += 1
+    return swaps

@@ -247,6 +247,8 @@ class Partition(Recoding):
 RUNS, REDRAW = "runs", "redraw"
 # draws of a group after the first, until it is drawn from the whole table
 AGAIN = 8
+# what keeps a cap: the groups that values are drawn in, or every combination that the file shows as well
+CAPPED = GROUPS, FILE = "groups", "file"
 
 _NONE, _NO_DOUBLES = Vector("i", ()), Vector("d", ())
 
@@ -444,6 +446,9 @@ class Guard(Discreet):
         Rows left with a pair of values that nobody has, though many should.
     moments : int
         How many sums of products of two features the drawn rows were brought near to the table's in.
+    cap_on : {"groups", "file"}
+        What keeps the promises about sensitive columns besides the groups: nothing, or every combination of one or two
+        quasi-identifiers that at least k rows of the file have.
     """
 
     form: str
@@ -456,6 +461,7 @@ class Guard(Discreet):
     cells: Vector = field(default=_NONE, metadata=_WHOLE)
     weights: Vector = field(default=_NO_DOUBLES, metadata={**_DOUBLES, "optional": True})
     moments: int = field(default=0, metadata={**PRIVATE, "optional": True})
+    cap_on: str = field(default=GROUPS, metadata={"optional": True})
 
     @property
     def rows(self) -> bool:
@@ -488,6 +494,8 @@ class Guard(Discreet):
         """Raise Contradiction if the fields contradict each other."""
         if self.form not in (RUNS, REDRAW) or self.people < 1:
             raise Contradiction("the guard is of an unknown form")
+        if self.cap_on not in CAPPED or (self.cap_on == FILE and not self.rows):
+            raise Contradiction("a cap on the file is of rows that are drawn")
         heads = sum(not column.follows for column in self.columns)
         if self.form == REDRAW and (
             len(self.again) not in (len(self.sizes), len(self.sizes) * len(self.times_drawn()))

@@ -24,11 +24,12 @@ from ..key import Key, Secret
 from ..measures import Classes, Persons, group
 from ..measures.guarantees import Check, ColumnGuarantee, from_promise
 from ..plan import Plan
-from ..plan.records import MAPPED, UNCHANGED
+from ..plan.records import FILE, MAPPED, UNCHANGED
 from ..progress import Tell
 from ..texts import refusal
 from .expected_rows import ExpectedRows, compare
 from .folder import parts_in
+from .rederive.cap_in_file import cap_in_file
 from .rederive.guard_recipe import GuardRecipe
 from .rederive.recipes import PseudonymRecipe, Recipe
 
@@ -138,6 +139,8 @@ def verify(
         hidden = Classes.from_groups(group([guarded.labels]), exact)
         capped = [promise.check(hidden) for promise in promises if isinstance(promise, ColumnGuarantee)]
         checks += [replace(check, name=f"{check.name} (originals)") for check in capped]
+        if guarded.guard.cap_on == FILE:
+            checks += cap_in_file(plan, released_here)
     return Verified(checks, expected, groups)
 
 

@@ -12,6 +12,7 @@ from math import inf
 from statistics import NormalDist
 
 from ..auditing.audit_data import AuditData
+from ..auditing.file_rules import FileRule
 from ..auditing.success import AttackData
 from ..measures.guarantees import unbounded
 from ..notation import percent
@@ -28,6 +29,9 @@ FOUND = 0.05
 UNLIKELY, COPIED = 0.01, 0.002
 # the median error of counts from which on a table answers few questions
 OFF = 0.5
+# the share of the rows that carry a rule from which on it is almost certain, and the share of all rows up to which
+# what it says of them is scarce
+CERTAIN, SCARCE = 0.95, 0.2
 # the two-sided 5% point of the normal distribution, which intervals of attacks are made with
 _CONFIDENCE = 0.95
 
@@ -180,6 +184,23 @@ def _counts_are_off(audit: AuditData, plan: Plan | None) -> Iterator[str]:
         yield text("verdict", "counts", **{part: percent(counts[part], 0) for part in ("median", "p90")})
 
 
+def _shows_a_rule(audit: AuditData, plan: Plan | None) -> Iterator[str]:
+    """Yield a clause on a rule of drawn rows that makes a value almost certain which few of all rows have."""
+    for name, rules in (at(audit, "risk", "rules") or {}).items():
+        yield from (
+            rule_in_words("certain", name, rule)
+            for rule in rules
+            if rule["share"] >= CERTAIN and rule["of_all"] <= SCARCE
+        )
+
+
+def rule_in_words(key: str, name: str, rule: FileRule) -> str:
+    """Return a rule that the file shows about a column as text."""
+    where = " and ".join(f"{column} {value}" for column, value in rule["where"].items())
+    shares = {part: percent(rule[part], 0) for part in ("share", "of_all")}
+    return text("verdict", key, name=name, where=where, value=rule["value"], rows=rule["rows"], **shares)
+
+
 def promised_k(promises: Sequence[Promise]) -> int | None:
     """Return the largest k that a plan promises; None if it promises none."""
     return max((p["k"] for p in promises if "k" in p), default=None)
@@ -193,6 +214,7 @@ REASONS: tuple[Reason, ...] = (
     _contains_extremes,
     _is_attacked,
     _has_equal_rows,
+    _shows_a_rule,
     _has_more_decimals,
     _has_unknown_values,
     _was_left_unchanged,

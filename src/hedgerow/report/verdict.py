@@ -11,14 +11,15 @@ from ..measures.disclosure import SLACK
 from ..measures.guarantees import Check, CheckData, cap_of, from_promise
 from ..notation import figure, number, percent, words
 from ..plan import Plan
+from ..plan.records import FILE
 from ..profiles import ProfileData
 from ..release.guard_words import promise_in_words
 from ..texts import text, texts
 from .figures import at
-from .reasons import promised_k
+from .reasons import promised_k, rule_in_words
 
 # the checks of a method itself that bound a figure
-BOUNDED = ("suppressed rows", "largest share of a value in a group", "inference (measured)")
+BOUNDED = ("disclosure (file)", "suppressed rows", "largest share of a value in a group", "inference (measured)")
 # what the verdict on a standard is named by
 CRITERIA = "criteria"
 # an attack on fewer people than this gives no reliable success rate
@@ -71,7 +72,13 @@ def verdict(
         says += text("share_or_not", "on_sample", records=sample["records"], of=sample["of"])
     if is_tried and not against and audit["parameters"]["people"] < min(FEW_PEOPLE, audit["table"]["rows"]):
         says += text("share_or_not", "on_few", people=audit["parameters"]["people"])
-    met = [f"{name} (asked {limit}, reached {reached})" for name, limit, reached, meets in judged if meets]
+    hidden = " in hidden groups" if plan is not None and plan.in_rows else ""
+    of = [hidden * (each.name.startswith("disclosure") and each.name not in BOUNDED) for each in judged]
+    met = [
+        f"{e.name} (asked {e.limit}, reached{where} {e.reached})"
+        for e, where in zip(judged, of, strict=True)
+        if e.meets
+    ]
     further = care if against else care[1:]
     return {"says": says, "kept": state == "kept", "thresholds": met, "broken": broken, "reasons": further}
 
@@ -212,7 +219,8 @@ def _of_groups(plan: Plan | None, checks: Sequence[CheckData]) -> Iterator[Line]
         promised.add(check["name"])
         assert plan is not None
         sentence = promise_in_words(plan, guarantee).split(": knowing ")[0]  # the rest stands in RECIPIENT.md
-        reached = f"reached: {_digits(check['reached'])}, {check['detail']}".removesuffix(", ")
+        of = " in hidden groups" if plan.in_rows else ""
+        reached = f"reached{of}: {_digits(check['reached'])}, {check['detail']}".removesuffix(", ")
         yield f"{sentence[:1].upper()}{sentence[1:]} ({reached}).", _holds(check)
     for check in checks:
         # what neither the plan promised nor every file must hold is the method's own
@@ -268,7 +276,9 @@ def _open(audit: AuditData, plan: Plan | None, checks: Sequence[CheckData]) -> I
                 worst = column["disclosure"]["worst"]
                 yield text("verdict", "no_cap", name=name, worst=figure(worst))
     if plan is not None and plan.in_rows and "disclosure" in kinds:
-        yield text("verdict", "no_sets")
+        yield text("verdict", "no_sets_file" if plan.guard and plan.guard.cap_on == FILE else "no_sets")
+    for name, rules in (risk.get("rules") or {}).items():
+        yield from (rule_in_words("rule", name, rule) for rule in rules)
     capped = {check["name"] for check in checks if check["name"].startswith(OVER)}
     if capped and not any("operational" in name for name in capped):
         yield text("verdict", "no_operational")

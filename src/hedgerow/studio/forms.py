@@ -113,6 +113,9 @@ def settings(
     guard = form.get("guard", before.guard)
     if guard not in WORDS["guards"]:
         raise ParameterError("there is no such way to hide exact values")
+    cap_on = form.get("cap_on", before.cap_on)
+    if cap_on not in WORDS["caps"]:
+        raise ParameterError("there is no such thing that a cap is on")
     texts = {name: form.get(f"grid-{i}", "").strip() for i, name in enumerate(before.roles)}
     profile, typed = form.get("profile", before.profile), form.get("own-profile", "").strip()
     if typed and profile in ("", before.profile):  # else another one was just picked from the list
@@ -124,6 +127,7 @@ def settings(
         utility=utility,
         grid={name: _points(name, text) for name, text in texts.items() if text},
         guard=guard,
+        cap_on=cap_on,
         guard_people=_number(form, "guard_people", int, before.guard_people, lambda least: least >= 2),
         max_inference=_number(form, "max_inference", float, before.max_inference, lambda most: 0 < most < 1),
         profile=profile,

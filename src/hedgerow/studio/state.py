@@ -69,6 +69,7 @@ class Choices:
     # the options and the guard of methods that were left, the last one last, for when they are chosen again
     earlier: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     guard_people: int | None = None
+    cap_on: str = "groups"
     max_inference: float | None = None
     profile: str = ""
     key: str = ""

@@ -57,7 +57,10 @@ SAMPLE, EXAMPLES = 10_000, 10
 _OF_CHOICE = ("frontier", "shares", "sample", "measure", "say", "write")
 
 # what a private tree does not use; the page does not show it then
-_UNUSED = {"guard": "auto", "guard_people": None, "max_inference": None, "profile": "", "pseudonyms": False}
+_UNUSED = {
+    "guard": "auto", "guard_people": None, "cap_on": "groups", "max_inference": None, "profile": "",
+    "pseudonyms": False,
+}  # fmt: skip
 
 Ask = Mapping[str, Any]
 Answer = dict[str, object]
@@ -168,6 +171,7 @@ class Worker:
                 method,
                 guard=ask["guard"],
                 guard_people=ask["guard_people"] if form else None,
+                cap_on=ask["cap_on"] if form == REDRAW and getattr(method, "in_rows", False) else "groups",
                 key=ask["key"] or None if form == REDRAW else None,
                 pseudonym_key=ask["key"] if ask["pseudonyms"] else None,
                 max_inference=ask["max_inference"],
@@ -222,7 +226,7 @@ class Worker:
             with cautions():
                 release = protect(
                     people, choice.schema, method, guard=choice.guard, guard_people=choice.guard_people,
-                    random_state=seed, progress=self._progress,
+                    cap_on=choice.cap_on, random_state=seed, progress=self._progress,
                 )  # fmt: skip
         except (InfeasibleError, ParameterError, SchemaError, UnsupportedError) as error:
             return {"rows": len(sample), "reason": in_sentences(error.message, error.hint, table.names)}

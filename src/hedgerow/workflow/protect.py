@@ -17,7 +17,7 @@ from ..methods.estimator import moved
 from ..methods.hedge import Hedge
 from ..methods.private.private_tree import PrivateTree
 from ..notation import figure
-from ..plan.records import REDRAW, RUNS
+from ..plan.records import CAPPED, FILE, GROUPS, REDRAW, RUNS
 from ..profiles import Profile
 from ..progress import Progress, caution, cautions, telling
 from ..release import Release, ReleaseOptions, make_release
@@ -39,7 +39,7 @@ def protect(
 def protect(
     people: Any, schema: Schema, method: Method | None = None, *,
     pseudonym_key: bytes | str | Path | Secret | None = None, guard: str | None = "auto",
-    guard_people: int | None = None, key: Key | str | Path | None = None,
+    guard_people: int | None = None, cap_on: str = "groups", key: Key | str | Path | None = None,
     random_state: int | None = None, max_inference: float | None = None,
     profile: str | Path | Profile | None = None, keep_order: bool = False, parts: bool = False, engine: str = "auto",
     memory: str | int | None = None, progress: Progress | None = None,
@@ -55,6 +55,7 @@ def protect(
     pseudonym_key: bytes | str | Path | Secret | None = None,
     guard: str | None = "auto",
     guard_people: int | None = None,
+    cap_on: str = "groups",
     key: Key | str | Path | None = None,
     random_state: int | None = None,
     max_inference: float | None = None,
@@ -92,6 +93,10 @@ def protect(
     guard_people : int, optional
         Fewest people of the table who share a value that a guard releases, at least 2; by default k, or
         10 where no k is promised.
+    cap_on : {"groups", "file"}, default "groups"
+        What keeps a cap on sensitive columns where `Hedge` draws whole rows. "groups": the groups that it makes; the
+        file also shows rules that 50 people or more carry. "file": every combination of one or two quasi-identifiers
+        that at least k rows of the file have as well, which flattens what depends on these.
     key : Key or path, optional
         The secret of a guard's draws (a file is created if absent): the same table, parameters and key
         give the same release again. By default a new key, which is stored nowhere.
@@ -165,6 +170,7 @@ def protect(
     if method.is_private:
         refused = {
             "guard": guard not in ("auto", None, "none"), "guard_people": guard_people is not None,
+            "cap_on": cap_on != GROUPS,
             "key": key is not None, "random_state": random_state is not None, "keep_order": keep_order,
             "pseudonym_key": pseudonym_key is not None, "max_inference": max_inference is not None,
             "profile": profile is not None, "parts": parts,
@@ -176,7 +182,7 @@ def protect(
     if profile is not None:
         method = stronger(profile, method)
     options = ReleaseOptions(
-        secret=secret, guard=guarding(method, guard, guard_people, key, random_state), keep_order=keep_order,
+        secret=secret, guard=guarding(method, guard, guard_people, key, random_state, cap_on), keep_order=keep_order,
         parts=parts, engine=engine, memory=memory,
     )  # fmt: skip
     if max_inference is None:
@@ -201,6 +207,7 @@ def guarding(
     guard_people: int | None = None,
     key: Key | str | Path | None = None,
     random_state: int | None = None,
+    cap_on: str = GROUPS,
 ) -> GuardOptions | None:
     """Return how exact values are to be hidden; None if they are released.
 
@@ -211,6 +218,7 @@ def guarding(
     """
     if guard is not None:
         check_one_of("guard", guard, ("auto", "none", RUNS, REDRAW))
+    check_one_of("cap_on", cap_on, CAPPED)
     form = form_of(method, guard)
     unused: dict[str, object] = {} if form else {"guard_people": guard_people}
     unused |= {} if form == REDRAW else {"key": key, "random_state": random_state}
@@ -218,11 +226,16 @@ def guarding(
         why = "draws, and runs are not drawn" if form else "a guard, and exact values are released"
         hint = 'leave it out, or draw values with guard="redraw" (--guard redraw)'
         raise ParameterError(f"{names} is for {why}", hint=hint)
+    if cap_on == FILE and (form != REDRAW or not getattr(method, "in_rows", False)):
+        raise ParameterError(
+            "a cap on the file is for rows that are drawn, and in other releases groups stand in the file",
+            hint='leave cap_on out (--cap-on), or use Hedge with cells="rows"',
+        )
     if form is None:
         return None
     if guard_people is not None:
         check_whole("guard_people", guard_people, 2)
-    return GuardOptions.from_method(method, form, guard_people, Key.from_key_or_seed(key, random_state))
+    return GuardOptions.from_method(method, form, guard_people, Key.from_key_or_seed(key, random_state), cap_on)
 
 
 def _within(

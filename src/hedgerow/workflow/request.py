@@ -44,6 +44,8 @@ class Request:
         How exact sensitive values are hidden; see `hedgerow.protect`.
     guard_people : int, optional
         Fewest people who share a value that a guard releases.
+    cap_on : {"groups", "file"}
+        What keeps a cap where rows are drawn; see `hedgerow.protect`.
     key : Key or path, optional
         Secret of the guard's draws.
     random_state : int, optional
@@ -77,6 +79,7 @@ class Request:
     pseudonym_key: str | Path | bytes | None = field(default=None, repr=False)
     guard: str | None = "auto"
     guard_people: int | None = None
+    cap_on: str = "groups"
     key: Key | str | Path | None = field(default=None, repr=False)
     random_state: int | None = None
     max_inference: float | None = None

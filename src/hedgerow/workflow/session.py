@@ -253,7 +253,7 @@ class Session:
         parts : bool, default False
             Write the table as a folder of Parquet files of 1,048,576 rows each.
         **guard
-            ``guard``, ``guard_people``, ``key`` and ``random_state``; see `hedgerow.protect`.
+            ``guard``, ``guard_people``, ``cap_on``, ``key`` and ``random_state``; see `hedgerow.protect`.
 
         Raises
         ------

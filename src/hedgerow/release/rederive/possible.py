@@ -13,7 +13,8 @@ from ...columns.arrays import slices
 from ...columns.table import Table
 from ...kernels import Floats, Ints
 from ...plan import GuardedColumn, Plan
-from ...plan.records import AGAIN, RUNS
+from ...plan.records import AGAIN, FILE, RUNS
+from .cap_in_file import cap_in_file
 from .guard_recipe import GuardRecipe, _bins, _chances, shares_in
 from .recipes import Numbers, counts_in_words
 
@@ -121,6 +122,8 @@ def faults(plan: Plan, original: Table, released: Table, rows: Ints | None) -> l
         off = {c.name: _miscounted(recipe, c, cells, rows, tests) for c in plan.guard.columns}
         if any(off.values()):
             wrong.append(f"records of values that occur too often or too rarely: {counts_in_words(off)}")
+    if plan.guard.cap_on == FILE:
+        wrong += [check.detail for check in cap_in_file(plan, released) if not check.holds]
     return wrong
 
 
