@@ -63,7 +63,7 @@ class Pieces:
 
 @dataclass(frozen=True)
 class Steps:
-    """What the numbers of a column are multiples of.
+    """The steps that the numbers of a column are multiples of.
 
     Parameters
     ----------

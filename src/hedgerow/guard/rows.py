@@ -142,6 +142,6 @@ def with_drawn_places(layout: FileFormat, guard: Guard | None) -> FileFormat:
     """
     columns = guard.columns if guard is not None else ()
     units = {c.name: c.steps[0] for c in columns if len(c.steps) and c.kind == "numeric"}
-    drawn = {name: max(0, round(-np.log10(unit))) if unit else 0 for name, unit in units.items()}
-    places = tuple((dict(layout.dialect.places) | drawn).items())
+    decimals = {name: max(0, round(-np.log10(unit))) if unit else 0 for name, unit in units.items()}
+    places = tuple((dict(layout.dialect.places) | decimals).items())
     return replace(layout, dialect=replace(layout.dialect, places=places))
