@@ -5,6 +5,7 @@ HEDGEROW_DATA=... python benchmarks/file.py cap          # what a cap on the fil
 HEDGEROW_DATA=... python benchmarks/file.py intervals    # how often 95% intervals hold
 HEDGEROW_DATA=... python benchmarks/file.py foreign      # what an audit says of files that somebody else made
 HEDGEROW_DATA=... python benchmarks/file.py numbers      # who is found by the numbers that columns show
+HEDGEROW_DATA=... python benchmarks/file.py members      # who is found by all moments, and what the last person has
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from experiments.members import by_moments, last_person
 from experiments.numbers import NUMBERS, attack
 
 import hedgerow as hr
@@ -99,6 +101,35 @@ def numbers(repeats: int, people: int = 600) -> None:
             area, caught = np.mean([each[way] for each in found], axis=0)
             error = 1.96 * np.std([each[way][0] for each in found], ddof=1) / np.sqrt(repeats)
             print(f"| {case.name} | {way} | {area:.3f} | {error:.3f} | {caught:.3f} |")
+
+
+# releases of halves, people of whom all others are known, and releases with each value that each of them could have
+HALVES, LAST, EACH = 16, 20, 6
+KNOWN = ["age", "workclass", "education", "marital-status", "sex", "race"], ["hours-per-week", "occupation", "income"]
+WIDE = (
+    ["age", "workclass", "education-num", "marital-status", "relationship", "sex", "race", "native-country"],
+    ["hours-per-week", "occupation", "income", "capital-gain", "capital-loss", "fnlwgt"],
+)
+
+
+def members() -> None:
+    """Print how well members are found by all moments that rows are brought near to, and what the last person has."""
+    people = pd.read_parquet(Path(os.environ["HEDGEROW_DATA"]) / "adult_train.parquet").dropna()
+    for quasi, sensitive in (KNOWN, WIDE):
+        for n in (300, 1_000, 1_500):
+            known = people[quasi + sensitive].sample(2 * n, random_state=7).reset_index(drop=True)
+            row = [f"{n:,} x {len(known.columns)}"]
+            for triples in (False, True):
+                area, found = by_moments(known, quasi, sensitive, HALVES, triples=triples)
+                error = 1.96 * area.std(ddof=1) / HALVES**0.5
+                row.append(f"{area.mean():.3f} +- {error:.3f}, {found.mean():.1%}")
+            print("| " + " | ".join(row) + " |", flush=True)
+    quasi, sensitive = KNOWN
+    for n in (600, 3_000):
+        known = people[quasi + sensitive].sample(n, random_state=3).reset_index(drop=True)
+        areas = last_person(known, quasi, sensitive, "income", LAST, EACH)
+        error = 1.96 * areas.std(ddof=1) / LAST**0.5
+        print(f"| what the last of {n:,} has | {areas.mean():.3f} +- {error:.3f} |", flush=True)
 
 
 def _is(people: pd.DataFrame, column: str, value: str) -> Array:
@@ -290,7 +321,7 @@ def foreign(keys: int, n: int = 500) -> None:
 
 if __name__ == "__main__":
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("what", choices=["ward", "cap", "intervals", "foreign", "numbers"])
+    options.add_argument("what", choices=["ward", "cap", "intervals", "foreign", "numbers", "members"])
     options.add_argument("--keys", type=int, default=20, help="releases of each ward")
     options.add_argument("--repeats", type=int, default=60, help="samples whose intervals are computed")
     given = options.parse_args()
@@ -303,5 +334,7 @@ if __name__ == "__main__":
         foreign(given.keys)
     elif given.what == "numbers":
         numbers(given.keys)
+    elif given.what == "members":
+        members()
     else:
         intervals(given.repeats)

@@ -188,6 +188,15 @@ def test_the_key_decides_how_many_people_make_a_step_finer(least: int) -> None:
     assert len(needed) > 1
 
 
+def test_people_with_one_value_and_no_unit_are_a_piece_without_a_step() -> None:
+    """Two cuts fell inside a value that too few people had for the key to tell it exactly."""
+    draws = np.random.default_rng(1)
+    values = np.concatenate([draws.lognormal(0, 1, 300), np.repeat(draws.lognormal(0, 1, 20).round(4), 13)])
+    for number in range(30):
+        record = column_of(values, 8, key=Key(bytes([number]) * 32)).record
+        assert wrong_pieces(record, values, np.arange(len(values)), 8) == (0, 0)
+
+
 def test_records_of_one_person_do_not_make_a_step_finer() -> None:
     values = np.append(np.arange(300.0), np.arange(40) + 0.5)
     assert column_of(values, 5, np.append(np.arange(300), np.full(40, 300))).record.steps[0] == 1

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..backends.randomize import uniforms, words_of
 from ..columns.column import ValueCounts
@@ -162,9 +161,12 @@ def pieces_of(column: ValueCounts, runs: Runs, least: int, steps: Steps, people:
         low.append(np.append(values[first[a]] - unit / 2, cut))
         high.append(np.append(cut, values[first[b] - 1] + unit / 2))
     order = np.argsort(np.concatenate(begins))
-    ends = np.stack([np.concatenate(low), np.concatenate(high)], axis=1)
-    is_told = ~is_exact[runs.of_code[:-1]]
-    return Pieces(np.concatenate(begins)[order], ends[order], *_counted_steps(column, steps, is_told, least))
+    begin, ends = np.concatenate(begins)[order], np.stack([np.concatenate(low), np.concatenate(high)], axis=1)[order]
+    # without a unit, a piece of people with one value is closed; of a value that two pieces share some are in each
+    is_open = ends[:, 0] < ends[:, 1]
+    inside = np.append(0, np.cumsum(np.diff(begin, append=reached[-1]) * is_open))
+    in_pieces = np.diff(np.interp(reached, np.append(begin, reached[-1]), inside)).astype(np.int64)
+    return Pieces(begin, ends, *_counted_steps(steps, in_pieces, least))
 
 
 def _runs_at_cuts(a: int, b: int, start: Ints, least: int, moved: Floats) -> Ints:
@@ -185,10 +187,10 @@ def _number_at(at: Ints, values: Floats, reached: Ints, unit: float) -> Floats:
     return np.where(below == above, values[below] + unit * (part - 0.5), values[below] / 2 + values[above] / 2)
 
 
-def _counted_steps(column: ValueCounts, steps: Steps, is_told: NDArray[np.bool_], least: int) -> tuple[Floats, Ints]:
+def _counted_steps(steps: Steps, counts: Ints, least: int) -> tuple[Floats, Ints]:
     """Return the steps that enough people need, the finest first, and how many records have each and no coarser one."""
-    place = np.maximum(steps.of_value[is_told], steps.unit)
-    stepped = np.bincount(place, column.counts[is_told], len(steps.sizes)).astype(np.int64)[steps.unit :]
+    place = np.maximum(steps.of_value, steps.unit)
+    stepped = np.bincount(place, counts, len(steps.sizes)).astype(np.int64)[steps.unit :]
     sizes, more = steps.sizes[steps.unit :], steps.more[steps.unit :]
     needed = [0, *(i for i in range(1, len(sizes)) if stepped[i] >= STEP * least * (1 + more[i]))]
     return sizes[needed], np.add.reduceat(stepped, needed)
