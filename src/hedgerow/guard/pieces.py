@@ -103,13 +103,13 @@ class Steps:
         0.1
         """
         values = np.asarray(column.values, np.float64)
-        height = np.abs(values)
-        powers = range(-6, int(np.log10(np.clip(height.max(initial=0), 1, _EXACT))) + 1)
+        powers = range(-6, int(np.log10(np.clip(np.abs(values).max(initial=0), 1, _EXACT))) + 1)
         of_numbers = (1.0,) if column.unit == "day" else _OF_TIME if column.unit else [float(f"1e{p}") for p in powers]
         sizes = np.array([0.0, *of_numbers])
         of_value = np.zeros(len(values), np.int64)
         for i, size in enumerate(of_numbers, start=1):
-            of_value[(height < _EXACT * min(size, 1)) & (_multiple(values, size) == values)] = i
+            # giants, of which every double is a multiple, do not count against a step
+            of_value[(of_value == i - 1) & (_multiple(values, size) == values)] = i
         if person is None:
             having = np.bincount(of_value, column.counts, len(sizes))
         else:  # everybody once, by the finest
