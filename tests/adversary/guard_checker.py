@@ -46,7 +46,10 @@ def wrong_numbers(before: pd.Series, told: np.ndarray[Any, Any], pieces: Any, pe
         return []
     if begins != sorted(set(begins)) or begins[0] != 0 or begins[-1] >= len(values):
         return ["pieces of no people"]
-    unit = next((10.0**-d for d in range(7) if (np.round(values, d) == values).all()), 0.0)
+    # what the numbers of all but few are multiples of; the key says how few, fewer than twice `people`
+    steps = [float(f"1e{p}") for p in range(12, -7, -1)]
+    finer = [np.sum(np.abs(values / step - np.rint(values / step)) > 1e-9 * np.abs(values / step)) for step in steps]
+    unit = next((step for step, n in zip(steps, finer, strict=True) if n < 2 * people), 0.0)
     wrong = []
     for a, b, (low, high) in zip(begins, [*begins[1:], len(values)], ends, strict=True):
         if b - a < people:

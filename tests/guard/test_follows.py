@@ -40,8 +40,8 @@ def torn(table: pd.DataFrame) -> float:
 @pytest.mark.parametrize("method", [hr.Hedge(), hr.Hedge(cells="means"), hr.MART()])
 def test_what_a_category_rules_out_stays_out(people: pd.DataFrame, method: hr.MART) -> None:
     assert torn(people) == 0
-    apart = hr.protect(people, hr.Schema(**ROLES), method, guard="redraw", random_state=1)
-    assert torn(apart.table) > 0.02
+    apart = [hr.protect(people, hr.Schema(**ROLES), method, guard="redraw", random_state=key) for key in range(1, 6)]
+    assert np.mean([torn(each.table) for each in apart]) > 0.02
     release = hr.protect(people, SCHEMA, method, guard="redraw", random_state=1)
     assert torn(release.table) == 0
     assert {c.name: c.follows for c in release.plan.guard.columns}["amount"] == "visits"
