@@ -12,6 +12,7 @@ from ..columns.table import Table
 from ..errors import HedgerowError
 from ..json_types import Count, Share
 from ..measures import Ints, group
+from ..measures.guarantees import promised_k
 from ..notation import moment, number
 from ..plan import GuardedColumn, Plan
 from ..release.rederive.cap_in_file import cells_in_bins
@@ -49,7 +50,7 @@ def file_rules(plan: Plan, released: Table) -> dict[str, list[FileRule]]:
     released : Table
     """
     assert plan.guard is not None
-    k = max((promise["k"] for promise in plan.promises if "k" in promise), default=plan.guard.people)
+    k = promised_k(plan.promises) or plan.guard.people
     bins = {c.name: cells_in_bins(c, released) for c in plan.guard.columns}
     words = {c.name: _words(c, bins[c.name], released) for c in plan.guard.columns}
     quasi = [c.name for c in plan.guard.columns if c.role == "quasi"]

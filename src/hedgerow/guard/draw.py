@@ -13,7 +13,7 @@ from ..errors import InfeasibleError
 from ..kernels.even_draws import order_within
 from ..key import Key
 from ..measures import Classes, Floats, Groups, Ints
-from ..measures.guarantees import ColumnGuarantee, from_promise
+from ..measures.guarantees import column_guarantees
 from ..plan import Guard, GuardedColumn, Plan, Vector
 from ..plan.records import AGAIN, FILE, dumps
 from .code import as_column, as_vector
@@ -167,7 +167,7 @@ def groups_that_break(
     plan: Plan, groups: Groups, columns: Sequence[GuardedColumn], codes: Mapping[str, Ints]
 ) -> dict[str, Ints]:
     """Return, for each sensitive column, the numbers of the groups that break a promise, as readers see the column."""
-    promises = [p for p in map(from_promise, plan.promises) if isinstance(p, ColumnGuarantee)]
+    promises = column_guarantees(plan.promises)
     broken: dict[str, Ints] = {}
     for column in columns if promises else ():
         if column.role == "sensitive":

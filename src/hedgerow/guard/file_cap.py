@@ -14,7 +14,7 @@ from ..backends.randomize import words_of
 from ..kernels.even_draws import Caps, swap_below_caps
 from ..key import Key
 from ..measures import Classes, Counts, Groups, Ints, SensitiveCounts
-from ..measures.guarantees import ColumnGuarantee, Disclosure, from_promise
+from ..measures.guarantees import ColumnGuarantee, Disclosure, column_guarantees, promised_k
 from ..plan import Guard, GuardedColumn, Plan
 from ..plan.records import AGAIN
 from .code import as_column
@@ -218,9 +218,9 @@ def within_file_cap(
     dict of str to int64 array
         By the same, the groups with rows of combinations that still break a promise.
     """
-    promises = [p for p in map(from_promise, plan.promises) if isinstance(p, ColumnGuarantee)]
+    promises = column_guarantees(plan.promises)
     quasi = [both for both in zip(guard.columns, columns, strict=True) if both[0].role == "quasi"]
-    k = max((promise["k"] for promise in plan.promises if "k" in promise), default=guard.people)
+    k = promised_k(plan.promises) or guard.people
     every = Combinations.from_bins([bins_in_file(c, as_read)[codes[c.name]] for c, as_read in quasi], k)
     sizes, bundles = np.asarray(guard.sizes, np.int64), guard.bundles()
     group, first = (np.repeat(x, sizes) for x in (np.arange(len(sizes)), np.cumsum(sizes) - sizes))

@@ -13,7 +13,7 @@ from ..columns.table import Table
 from ..errors import InfeasibleError, ParameterError
 from ..key import Key
 from ..measures import Groups, Ints
-from ..measures.guarantees import ColumnGuarantee, from_promise
+from ..measures.guarantees import column_guarantees, promised_k
 from ..plan import Guard, GuardedColumn, Plan
 from ..plan.records import FILE, GROUPS, REDRAW, RUNS
 from ..schema import Schema
@@ -77,8 +77,8 @@ def guarded(
     # columns that no recoding changes
     same = {name: decoded_cells(table, name) for name in quasi if name not in columns}
     groups = group_numbers({**columns, **same}, quasi, table.n_rows)
-    people = options.people or max((p["k"] for p in plan.promises if "k" in p), default=FEWEST)
-    if options.cap_on == FILE and not any(isinstance(from_promise(p), ColumnGuarantee) for p in plan.promises):
+    people = options.people or promised_k(plan.promises) or FEWEST
+    if options.cap_on == FILE and not column_guarantees(plan.promises):
         raise ParameterError(
             "there is no cap that the file could keep",
             hint='set one: max_disclosure (--max-disclosure), or leave cap_on="file" out (--cap-on file)',

@@ -13,7 +13,7 @@ from ..columns.numbers import LARGEST
 from ..columns.roles import attacked_as
 from ..columns.table import Table
 from ..measures import Persons
-from ..measures.guarantees import ColumnGuarantee, Disclosure, Guarantee, KAnonymity, from_promise
+from ..measures.guarantees import ColumnGuarantee, Disclosure, Guarantee, KAnonymity, from_promise, promised_k
 from ..notation import duration, figure, markdown, percent
 from ..plan import Guard, Plan
 from ..plan.records import FILE, RUNS
@@ -84,7 +84,7 @@ def in_words(plan: Plan, guard: Guard) -> str:
 def fewest_rows(plan: Plan) -> int:
     """Return how many rows of the file a combination has, at least, that a cap on the file is about."""
     assert plan.guard is not None
-    return max((promise["k"] for promise in plan.promises if "k" in promise), default=plan.guard.people)
+    return promised_k(plan.promises) or plan.guard.people
 
 
 def _correlations(guard: Guard) -> list[str]:

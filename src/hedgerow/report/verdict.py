@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from ..auditing.audit_data import AuditData
 from ..json_types import Figures
 from ..measures.disclosure import SLACK
-from ..measures.guarantees import Check, CheckData, cap_of, from_promise
+from ..measures.guarantees import Check, CheckData, cap_of, from_promise, promised_k
 from ..notation import figure, number, percent, words
 from ..plan import Plan
 from ..plan.records import FILE
@@ -16,7 +16,7 @@ from ..profiles import ProfileData
 from ..release.guard_words import promise_in_words
 from ..texts import text, texts
 from .figures import at
-from .reasons import promised_k, rule_in_words
+from .reasons import rule_in_words
 
 # the checks of a method itself that bound a figure
 BOUNDED = ("disclosure (file)", "suppressed rows", "largest share of a value in a group", "inference (measured)")

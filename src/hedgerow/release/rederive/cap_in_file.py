@@ -10,7 +10,7 @@ from ...backends.base import sensitive_column
 from ...columns.table import Table
 from ...kernels import Ints
 from ...measures import Classes, group
-from ...measures.guarantees import Check, ColumnGuarantee, from_promise
+from ...measures.guarantees import Check, column_guarantees, promised_k
 from ...plan import GuardedColumn, Plan
 from .guard_recipe import _bins
 
@@ -28,10 +28,10 @@ def cap_in_file(plan: Plan, released: Table) -> list[Check]:
         Nothing else is needed: neither the original nor a key.
     """
     assert plan.guard is not None
-    k = max([promise["k"] for promise in plan.promises if "k" in promise] or [plan.guard.people])
+    k = promised_k(plan.promises) or plan.guard.people
     sensitive = [sensitive_column(column, released) for column in plan.columns if column.role == "sensitive"]
     bins = [cells_in_bins(column, released) for column in plan.guard.columns if column.role == "quasi"]
-    promises = [p for p in map(from_promise, plan.promises) if isinstance(p, ColumnGuarantee)]
+    promises = column_guarantees(plan.promises)
     reached: list[list[float]] = [[] for _ in promises]
     places: list[list[str]] = [[] for _ in promises]
     broken, counted = [0] * len(promises), 0
