@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..backends.randomize import words_of
-from ..kernels.even_draws import Caps, swap_below_caps
+from ..kernels.even_draws import FINE, STEP, Caps, swap_below_caps
 from ..key import Key
 from ..measures import Classes, Counts, Groups, Ints, SensitiveCounts
 from ..measures.guarantees import ColumnGuarantee, Disclosure, column_guarantees, promised_k
@@ -24,8 +24,8 @@ from .swap import bins_of
 TURNS, PART = 60, 16
 # turns without fewer combinations that break a promise, after which no more are made
 PATIENCE = 20
-# rows of its group that each row of a combination is held against in a turn, and the steps that a row is counted in
-LOOKED, STEPS, FINE = 100, 64, 16
+# rows of its group that each row of a combination is held against in a turn
+LOOKED = 100
 # values of a number are told apart, while they are swapped, at these parts of the people
 _ENDS = (1 / 256, 1 / 64, *(i / 16 for i in range(1, 16)), 63 / 64, 255 / 256)
 
@@ -102,7 +102,7 @@ class _Capped:
             distance = ((n * np.tri(n_levels, dtype=np.int64).T - counts) ** 2).sum(axis=1)
         mean = sum(map(math.prod, zip(distance.tolist(), totals.tolist(), strict=True))) / n**3
         loss = np.maximum(distance / n**2, mean / 4)
-        return counts, np.rint(self.cap * loss * (STEPS**2 * FINE)).astype(np.int64)
+        return counts, np.rint(self.cap * loss * (STEP**2 * FINE)).astype(np.int64)
 
     def breaks(self, every: Combinations, place: Ints, among: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Return which combinations among some break a promise, where row i has the value of row ``place[i]``."""
@@ -177,7 +177,7 @@ class _Bundle:
             totals, spare[c] = capped.shares(n_levels)
             if capped.is_ordered:
                 counts = counts.cumsum(axis=1)
-            off.append(STEPS * counts - STEPS * sizes[:, None] * totals // len(place))
+            off.append(STEP * counts - STEP * sizes[:, None] * totals // len(place))
             first += len(sizes)
         sizes = self._every.sizes[at[:, 1]]
         leave = -(-sizes // PART) * self._breaks[at[:, 0], at[:, 1]]
