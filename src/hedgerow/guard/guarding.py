@@ -19,7 +19,7 @@ from ..plan.records import FILE, GROUPS, REDRAW, RUNS
 from ..schema import Schema
 from .code import coded, persons_of
 from .draw import Draws, by_count, counted_again, groups_that_break, key_of, within_promises
-from .file_cap import moved, within_file_cap
+from .file_cap import swapped, within_file_cap
 from .rows import as_released, assigned_to_rows, decoded_cells, group_numbers, unguarded_columns
 from .rule import FittedGuard, fit_guard
 from .swap import count_impossible, near_table, possible, rare_pairs, wanted_moments, without_impossible
@@ -147,7 +147,7 @@ def redrawn(fitted: FittedGuard, plan: Plan, key: Key) -> tuple[Guard, list[Guar
             return guard, columns, codes
         place, broken = within_file_cap(guard, plan, columns, codes, bound)
         if not broken:
-            items, codes = (moved(guard, each, place) for each in (items, codes))
+            items, codes = (swapped(guard, each, place) for each in (items, codes))
             return replace(guard, impossible=count_impossible(items, rare)), columns, codes
         guard = counted_again(guard, by_count(guard, broken))
 
