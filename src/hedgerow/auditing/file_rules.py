@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
-from typing import Any, TypedDict
+from typing import Any, NamedTuple, TypedDict
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from ..columns.table import Table
 from ..errors import HedgerowError
 from ..json_types import Count, Share
 from ..measures import Ints, group
+from ..measures.guarantees import promised_k
 from ..notation import moment, number
 from ..plan import GuardedColumn, Plan
 from ..release.rederive.cap_in_file import cells_in_bins
@@ -36,6 +37,15 @@ class FileRule(TypedDict):
     of_all: Share
 
 
+class _Candidate(NamedTuple):
+    """A rule with the bins that it is of: of each column of ``where``, and of its value."""
+
+    beyond: float
+    at: Mapping[str, int]
+    value: int
+    rule: FileRule
+
+
 def file_rules(plan: Plan, released: Table) -> dict[str, list[FileRule]]:
     """Return the strongest rules of a file of drawn rows about each sensitive column, by one or two quasi-identifiers.
 
@@ -49,26 +59,25 @@ def file_rules(plan: Plan, released: Table) -> dict[str, list[FileRule]]:
     released : Table
     """
     assert plan.guard is not None
-    k = max((promise["k"] for promise in plan.promises if "k" in promise), default=plan.guard.people)
+    k = promised_k(plan.promises) or plan.guard.people
     bins = {c.name: cells_in_bins(c, released) for c in plan.guard.columns}
     words = {c.name: _words(c, bins[c.name], released) for c in plan.guard.columns}
     quasi = [c.name for c in plan.guard.columns if c.role == "quasi"]
-    rules: dict[str, list[FileRule]] = {c.name: [] for c in plan.guard.columns if c.role == "sensitive"}
-    candidates: dict[str, list[tuple[float, dict[str, int], int, FileRule]]] = {name: [] for name in rules}
+    candidates: dict[str, list[_Candidate]] = {c.name: [] for c in plan.guard.columns if c.role == "sensitive"}
     for names in [*combinations(quasi, 1), *combinations(quasi, 2)]:
         groups = group([bins[name] for name in names])
-        large = np.flatnonzero(groups.sizes >= k)
-        for name, each in candidates.items():
+        large, handicap = np.flatnonzero(groups.sizes >= k), STRONGER * (len(names) == 1)
+        for name, some in candidates.items():
             n_values = int(bins[name].max()) + 1
             cells = groups.labels * np.int64(n_values) + bins[name]
             counted = np.bincount(cells, minlength=groups.n_groups * n_values)
             share = counted.reshape(-1, n_values)[large] / groups.sizes[large, None]
             of_all = np.bincount(bins[name], minlength=n_values) / len(bins[name])
-            beyond = share - of_all + STRONGER * (len(names) == 1)
+            beyond = share - of_all + handicap
             # of each combination its strongest rule, and of these as many as could be named
             best = beyond.argmax(axis=1) if len(large) else np.zeros(0, np.int64)
             most = beyond[np.arange(len(large)), best]
-            order = np.flatnonzero(most > STRONGER * (len(names) == 1))  # others say nothing
+            order = np.flatnonzero(most > handicap)  # others say nothing
             order = order[np.argsort(-most[order], kind="stable")]
             for i in order[: RULES * (len(quasi) + 1)].tolist():
                 at = {column: int(bins[column][groups.first[large[i]]]) for column in names}
@@ -79,21 +88,20 @@ def file_rules(plan: Plan, released: Table) -> dict[str, list[FileRule]]:
                     share=float(share[i, best[i]]),
                     of_all=float(of_all[best[i]]),
                 )
-                each.append((float(beyond[i, best[i]]), at, int(best[i]), rule))
-    for name, each in candidates.items():
-        rules[name] = list(_distinct(sorted(each, key=lambda one: -one[0])))
-    return rules
+                some.append(_Candidate(float(most[i]), at, int(best[i]), rule))
+    return {name: list(_distinct(sorted(some, key=lambda one: -one.beyond))) for name, some in candidates.items()}
 
 
-def _distinct(ordered: Sequence[tuple[float, dict[str, int], int, FileRule]]) -> Iterator[FileRule]:
+def _distinct(ordered: Sequence[_Candidate]) -> Iterator[FileRule]:
     """Yield the first rules of which none says the same of a part, or of more, of another's rows."""
-    named: list[tuple[dict[str, int], int]] = []
-    for _, at, value, rule in ordered:
+    named: list[_Candidate] = []
+    for one in ordered:
+        at = one.at.items()
         if len(named) < RULES and not any(
-            v == value and (at.items() <= a.items() or a.items() <= at.items()) for a, v in named
+            other.value == one.value and (at <= other.at.items() or other.at.items() <= at) for other in named
         ):
-            named.append((at, value))
-            yield rule
+            named.append(one)
+            yield one.rule
 
 
 def _words(column: GuardedColumn, bins: Ints, released: Table) -> dict[int, str]:
@@ -107,7 +115,7 @@ def _words(column: GuardedColumn, bins: Ints, released: Table) -> dict[int, str]
     texts = [moment(v, column.unit) if column.kind == "date" else number(v) if is_number else v for v in read.values]
     for part, inside in of_bin.items():
         names = ["missing" if code == read.n_values else texts[code] for code in inside]
-        listed = [" to ".join([names[0], names[-1]])] if is_number and len(names) > 1 else names
+        listed = [f"{names[0]} to {names[-1]}"] if is_number and len(names) > 1 else names
         words[part] = ", ".join([*listed[:VALUES], *(["others"] if len(listed) > VALUES else [])])
     return words
 

@@ -6,7 +6,8 @@
              "runs"                                             │
                │    rule.py ──> how each group's values are drawn: its shares, smoothed
                │                towards what its features let expect (features.py, logit.py),
-               │                or the table's runs, tilted to its mean (moments.py)
+               │                or the table's runs, tilted to its mean (moments.py), or both:
+               │                shares of what many people have, and tilted runs of the rest
                │                  │
                │    draw.py ──> values of each group, until they keep the promises,
                │                in an order with the table's correlations
@@ -15,6 +16,9 @@
                │                and no pair that nobody has: where rows are drawn
                │                  │
                │    pieces.py ──> a number of its own for each drawn run
+               │                  │
+               │    file_cap.py ──> the same in other rows of a group, until the file keeps a cap;
+               │                    else draw.py once more: where the cap is on the file
                │                  │
                └─── rows.py ──────┴──> the released rows, in the table's types
 

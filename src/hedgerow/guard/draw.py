@@ -13,9 +13,9 @@ from ..errors import InfeasibleError
 from ..kernels.even_draws import order_within
 from ..key import Key
 from ..measures import Classes, Floats, Groups, Ints
-from ..measures.guarantees import ColumnGuarantee, from_promise
+from ..measures.guarantees import column_guarantees
 from ..plan import Guard, GuardedColumn, Plan, Vector
-from ..plan.records import AGAIN, FILE, dumps
+from ..plan.records import AGAIN, FILE, GROUPS, dumps
 from .code import as_column, as_vector
 from .pieces import as_told
 from .rule import ByClasses, ByMoments, ByShares, FittedGuard, ranges, sampler_of
@@ -24,9 +24,9 @@ from .rule import ByClasses, ByMoments, ByShares, FittedGuard, ranges, sampler_o
 NEAR = 2
 # times as many people as share a released value, from which on a value's companions come from its own people
 PLENTY = 5
-# times `AGAIN` that a group is drawn again, at most: where combinations of rows in the file are to keep a promise as
-# well, another draw may help even when all of it comes from the whole table
-LAST = {False: 2, True: 4}
+# times `AGAIN` that a group is drawn again, at most, by what keeps a cap: with one on the file another draw may help
+# even when all of it comes from the whole table
+LAST = {GROUPS: 2, FILE: 4}
 
 
 class Draws:
@@ -167,7 +167,7 @@ def groups_that_break(
     plan: Plan, groups: Groups, columns: Sequence[GuardedColumn], codes: Mapping[str, Ints]
 ) -> dict[str, Ints]:
     """Return, for each sensitive column, the numbers of the groups that break a promise, as readers see the column."""
-    promises = [p for p in map(from_promise, plan.promises) if isinstance(p, ColumnGuarantee)]
+    promises = column_guarantees(plan.promises)
     broken: dict[str, Ints] = {}
     for column in columns if promises else ():
         if column.role == "sensitive":
@@ -229,8 +229,8 @@ def counted_again(guard: Guard, bad: Mapping[int, Ints]) -> Guard:
     again = np.asarray(guard.again, np.int64).copy()
     for first, numbers in bad.items():
         again[first + numbers] += 1
-    is_of_file = guard.cap_on == FILE
-    if again.max(initial=0) > LAST[is_of_file] * AGAIN:
+    if again.max(initial=0) > LAST[guard.cap_on] * AGAIN:
+        is_of_file = guard.cap_on == FILE
         of_file = ", or a combination of quasi-identifiers in the file does"
         or_groups = ', or for a cap on groups alone: cap_on="groups" (--cap-on groups)'
         raise InfeasibleError(

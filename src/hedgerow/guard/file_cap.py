@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..backends.randomize import words_of
-from ..kernels.even_draws import Caps, swap_below_caps
+from ..kernels.even_draws import FINE, STEP, Caps, swap_below_caps
 from ..key import Key
 from ..measures import Classes, Counts, Groups, Ints, SensitiveCounts
-from ..measures.guarantees import ColumnGuarantee, Disclosure, from_promise
+from ..measures.guarantees import ColumnGuarantee, Disclosure, column_guarantees, promised_k
 from ..plan import Guard, GuardedColumn, Plan
 from ..plan.records import AGAIN
 from .code import as_column
@@ -24,8 +24,8 @@ from .swap import bins_of
 TURNS, PART = 60, 16
 # turns without fewer combinations that break a promise, after which no more are made
 PATIENCE = 20
-# rows of its group that each row of a combination is held against in a turn, and the steps that a row is counted in
-LOOKED, STEPS, FINE = 100, 64, 16
+# rows of its group that each row of a combination is held against in a turn
+LOOKED = 100
 # values of a number are told apart, while they are swapped, at these parts of the people
 _ENDS = (1 / 256, 1 / 64, *(i / 16 for i in range(1, 16)), 63 / 64, 255 / 256)
 
@@ -102,7 +102,7 @@ class _Capped:
             distance = ((n * np.tri(n_levels, dtype=np.int64).T - counts) ** 2).sum(axis=1)
         mean = sum(map(math.prod, zip(distance.tolist(), totals.tolist(), strict=True))) / n**3
         loss = np.maximum(distance / n**2, mean / 4)
-        return counts, np.rint(self.cap * loss * (STEPS**2 * FINE)).astype(np.int64)
+        return counts, np.rint(self.cap * loss * (STEP**2 * FINE)).astype(np.int64)
 
     def breaks(self, every: Combinations, place: Ints, among: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Return which combinations among some break a promise, where row i has the value of row ``place[i]``."""
@@ -131,10 +131,10 @@ class _Bundle:
         self._broke = np.zeros((len(columns), len(every.sizes)), np.int64)
         self._breaks = self._broke > 0
 
-    def broken(self, place: Ints) -> tuple[Ints, int]:
-        """Return the rows of combinations that break a promise, where row i has the values of row ``place[i]``.
+    def count_broken(self, place: Ints) -> tuple[Ints, int]:
+        """Count once more the combinations that break a promise, where row i has the values of row ``place[i]``.
 
-        The number of these combinations comes with them.
+        Their rows are returned, and how many combinations these are.
         """
         # those that broke one before are few: others are looked at where none of these does
         for among in (self._broke > 0, np.ones(self._broke.shape, np.bool_)):
@@ -161,35 +161,50 @@ class _Bundle:
         """Return how far each combination that ever broke a promise is from the shares of the whole file."""
         cells, column, off, first = [], [], [], 0
         n_levels = max(len(each.totals) for each in self._columns)
-        at, spare = np.argwhere(self._broke), np.zeros((len(self._columns), n_levels), np.int64)
+        watched, spare = self._broke > 0, np.zeros((len(self._columns), n_levels), np.int64)
         for c, capped in enumerate(self._columns):
-            watched, level = np.append(self._broke[c] > 0, [False]), capped.level[place]
-            number = np.where(watched, first + np.cumsum(watched) - 1, -1)
-            sizes, begin = self._every.sizes[watched[:-1]], first
+            sizes, level = self._every.sizes[watched[c]], capped.level[place]
+            number = np.append(np.where(watched[c], first + np.cumsum(watched[c]) - 1, -1), -1)
             counts = np.zeros((len(sizes), n_levels), np.int64)
-            for of_row in self._every.parts(watched):
+            for of_row in self._every.parts(watched[c]):
                 cell = number[of_row]
                 rows = np.flatnonzero(cell >= 0)
                 cells.append(cell.astype(np.int32))
                 column.append(c)
-                keys = (cell[rows] - begin) * n_levels + level[rows]
+                keys = (cell[rows] - first) * n_levels + level[rows]
                 counts += np.bincount(keys, minlength=counts.size).reshape(counts.shape)
             totals, spare[c] = capped.shares(n_levels)
             if capped.is_ordered:
                 counts = counts.cumsum(axis=1)
-            off.append(STEPS * counts - STEPS * sizes[:, None] * totals // len(place))
+            off.append(STEP * counts - STEP * sizes[:, None] * totals // len(place))
             first += len(sizes)
-        sizes = self._every.sizes[at[:, 1]]
-        leave = -(-sizes // PART) * self._breaks[at[:, 0], at[:, 1]]
-        ordered = np.array([each.is_ordered for each in self._columns])
-        weight = self._broke[at[:, 0], at[:, 1]]
-        return Caps(
-            np.stack(cells, axis=1), np.array(column), ordered, spare, np.concatenate(off), weight, sizes, leave
-        )
+        sizes = self._every.sizes[np.nonzero(watched)[1]]
+        weight, leave = self._broke[watched], -(-sizes // PART) * self._breaks[watched]
+        ordered, number = np.array([each.is_ordered for each in self._columns]), np.stack(cells, axis=1)
+        return Caps(number, np.array(column), ordered, spare, np.concatenate(off), weight, sizes, leave)
 
-    def levels(self, place: Ints) -> Ints:
-        """Return the level of each row's value in each column; shape (n_columns, n_rows)."""
-        return np.stack([column.level[place] for column in self._columns])
+    def swapped(self, words: NDArray[np.uint64], first: Ints, sizes: Ints) -> tuple[Ints, Ints]:
+        """Return the row whose values each row gets, and the rows of combinations that break a promise even then.
+
+        Parameters
+        ----------
+        words : uint64 array of shape (n_rows,)
+            Which order rows, and say where in its group each looks first.
+        first, sizes : int64 arrays of shape (n_rows,)
+            The first row of each row's group, and the group's size.
+        """
+        place, fewest, since = np.arange(len(words)), math.inf, 0
+        for turn in range(TURNS + 1):
+            rows, n_broken = self.count_broken(place)
+            fewest, since = (n_broken, turn) if n_broken < fewest else (fewest, since)
+            if not n_broken or turn - since > PATIENCE or turn == TURNS:
+                break
+            rows = rows[np.argsort(words[rows], kind="stable")]
+            begin = (words[rows] >> np.uint64(32)).astype(np.int64) + turn
+            visits = np.stack([rows, first[rows], sizes[rows], begin], axis=1)
+            levels = np.stack([column.level[place] for column in self._columns])
+            swap_below_caps(visits, place, levels, self.caps(place), LOOKED)
+        return place, rows
 
 
 def within_file_cap(
@@ -218,29 +233,18 @@ def within_file_cap(
     dict of str to int64 array
         By the same, the groups with rows of combinations that still break a promise.
     """
-    promises = [p for p in map(from_promise, plan.promises) if isinstance(p, ColumnGuarantee)]
+    promises = column_guarantees(plan.promises)
     quasi = [both for both in zip(guard.columns, columns, strict=True) if both[0].role == "quasi"]
-    k = max((promise["k"] for promise in plan.promises if "k" in promise), default=guard.people)
+    k = promised_k(plan.promises) or guard.people
     every = Combinations.from_bins([bins_in_file(c, as_read)[codes[c.name]] for c, as_read in quasi], k)
     sizes, bundles = np.asarray(guard.sizes, np.int64), guard.bundles()
     group, first = (np.repeat(x, sizes) for x in (np.arange(len(sizes)), np.cumsum(sizes) - sizes))
     place, concerned = dict[str, Ints](), dict[str, Ints]()
     for head in dict.fromkeys(bundles[c.name] for c in columns if c.role == "sensitive"):
         bundle = _Bundle([_Capped(c, codes[c.name], promises) for c in columns if bundles[c.name] == head], every)
-        place[head] = np.arange(len(group))
-        words = words_of(place[head].astype(np.uint64), key, f"guard cap {head}")
-        fewest, since = len(every.sizes) + 1, 0
-        for turn in range(TURNS):
-            rows, n_broken = bundle.broken(place[head])
-            fewest, since = (n_broken, turn) if n_broken < fewest else (fewest, since)
-            if not n_broken or turn - since > PATIENCE:
-                break
-            rows = rows[np.argsort(words[rows], kind="stable")]
-            begin = (words[rows] >> np.uint64(32)).astype(np.int64) + turn
-            visits = np.stack([rows, first[rows], sizes[group[rows]], begin], axis=1)
-            swap_below_caps(visits, place[head], bundle.levels(place[head]), bundle.caps(place[head]), LOOKED)
-        rows, n_broken = bundle.broken(place[head]) if n_broken else (rows, 0)
-        if n_broken:
+        words = words_of(np.arange(len(group), dtype=np.uint64), key, f"guard cap {head}")
+        place[head], rows = bundle.swapped(words, first, sizes[group])
+        if len(rows):
             concerned[head] = np.unique(group[rows])
             again = np.asarray(guard.again, np.int64)[guard.times_drawn()[head]]
             if again[concerned[head]].max() >= AGAIN:  # more of the whole table can come from others alone
@@ -248,7 +252,7 @@ def within_file_cap(
     return place, concerned
 
 
-def moved(guard: Guard, codes: Mapping[str, Ints], place: Mapping[str, Ints]) -> dict[str, Ints]:
+def swapped(guard: Guard, codes: Mapping[str, Ints], place: Mapping[str, Ints]) -> dict[str, Ints]:
     """Return codes of columns in the rows in which `within_file_cap` puts them."""
     bundles = guard.bundles()
     return {name: of_row[place[bundles[name]]] if bundles[name] in place else of_row for name, of_row in codes.items()}

@@ -13,13 +13,13 @@ from ..columns.table import Table
 from ..errors import InfeasibleError, ParameterError
 from ..key import Key
 from ..measures import Groups, Ints
-from ..measures.guarantees import ColumnGuarantee, from_promise
+from ..measures.guarantees import column_guarantees, promised_k
 from ..plan import Guard, GuardedColumn, Plan
 from ..plan.records import FILE, GROUPS, REDRAW, RUNS
 from ..schema import Schema
 from .code import coded, persons_of
 from .draw import Draws, by_count, counted_again, groups_that_break, key_of, within_promises
-from .file_cap import moved, within_file_cap
+from .file_cap import swapped, within_file_cap
 from .rows import as_released, assigned_to_rows, decoded_cells, group_numbers, unguarded_columns
 from .rule import FittedGuard, fit_guard
 from .swap import count_impossible, near_table, possible, rare_pairs, wanted_moments, without_impossible
@@ -77,8 +77,8 @@ def guarded(
     # columns that no recoding changes
     same = {name: decoded_cells(table, name) for name in quasi if name not in columns}
     groups = group_numbers({**columns, **same}, quasi, table.n_rows)
-    people = options.people or max((p["k"] for p in plan.promises if "k" in p), default=FEWEST)
-    if options.cap_on == FILE and not any(isinstance(from_promise(p), ColumnGuarantee) for p in plan.promises):
+    people = options.people or promised_k(plan.promises) or FEWEST
+    if options.cap_on == FILE and not column_guarantees(plan.promises):
         raise ParameterError(
             "there is no cap that the file could keep",
             hint='set one: max_disclosure (--max-disclosure), or leave cap_on="file" out (--cap-on file)',
@@ -147,7 +147,7 @@ def redrawn(fitted: FittedGuard, plan: Plan, key: Key) -> tuple[Guard, list[Guar
             return guard, columns, codes
         place, broken = within_file_cap(guard, plan, columns, codes, bound)
         if not broken:
-            items, codes = (moved(guard, each, place) for each in (items, codes))
+            items, codes = (swapped(guard, each, place) for each in (items, codes))
             return replace(guard, impossible=count_impossible(items, rare)), columns, codes
         guard = counted_again(guard, by_count(guard, broken))
 

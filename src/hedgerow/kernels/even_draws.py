@@ -406,24 +406,24 @@ class Caps(NamedTuple):
 
 
 # steps in which rows of a combination are counted, and parts of a step that are not lost when these are divided
-_STEP, _FINE = 64, 16
+STEP, FINE = 64, 16
 
 
 @inner
 def _replaced(cell: int, column: int, old: int, new: int, keep: bool, caps: Caps) -> int:
     """Return how the loss of a combination changes if a row's level becomes another; with `keep` it does."""
     off, change, is_ordered = caps.off, 0, caps.is_ordered[column]
-    # up to each level from the lower one to below the higher one there is a row more or fewer
-    step = _STEP if new < old else -_STEP
-    for level in range(min(old, new), max(old, new) if is_ordered else max(old, new) + 1):
-        if not is_ordered:
-            if level != old and level != new:
-                continue
-            step = _STEP if level == new else -_STEP
+    low, high = min(old, new), max(old, new)
+    step = STEP if new < old else -STEP
+    # up to each level from the lower one to below the higher one there is a row more or fewer; without an order there
+    # is one more of the one level, and one fewer of the other
+    for level in range(low, high if is_ordered else high + 1, 1 if is_ordered else high - low):
         change += step * (2 * off[cell, level] + step)
         if keep:
             off[cell, level] += step
-    return caps.weight[cell] * (_FINE * change // caps.sizes[cell] - caps.spare[column, new] + caps.spare[column, old])
+        if not is_ordered:
+            step = -step
+    return caps.weight[cell] * (FINE * change // caps.sizes[cell] - caps.spare[column, new] + caps.spare[column, old])
 
 
 @inner

@@ -472,6 +472,16 @@ def cap_of(promises: Promises, name: str | None = None) -> float | None:
     return next((p["maximum"] for p in caps if not p.get("columns") or name in p["columns"]), None)
 
 
+def promised_k(promises: Promises) -> int | None:
+    """Return the largest k that a plan promises; None if it promises none."""
+    return max((p["k"] for p in promises if "k" in p), default=None)
+
+
+def column_guarantees(promises: Promises) -> list[ColumnGuarantee]:
+    """Return the guarantees of a plan that are about sensitive columns."""
+    return [guarantee for guarantee in map(from_promise, promises) if isinstance(guarantee, ColumnGuarantee)]
+
+
 def unbounded(
     promises: Promises,
     sensitive: Mapping[str, Exposed],

@@ -13,7 +13,7 @@ from ..columns.numbers import LARGEST
 from ..columns.roles import attacked_as
 from ..columns.table import Table
 from ..measures import Persons
-from ..measures.guarantees import ColumnGuarantee, Disclosure, Guarantee, KAnonymity, from_promise
+from ..measures.guarantees import ColumnGuarantee, Disclosure, Guarantee, KAnonymity, from_promise, promised_k
 from ..notation import duration, figure, markdown, percent
 from ..plan import Guard, Plan
 from ..plan.records import FILE, RUNS
@@ -73,18 +73,12 @@ def in_words(plan: Plan, guard: Guard) -> str:
     if len(guard.weights):
         lines.append(_say("weights"))
     if guard.cap_on == FILE:
-        lines.append(_say("capped", k=fewest_rows(plan)))
+        lines.append(_say("capped", k=promised_k(plan.promises) or guard.people))
     if guard.moments:
         lines.append(_say("moments", moments=guard.moments))
     if pairs := _correlations(guard):
         lines.append(_say("correlations", pairs="; ".join(pairs)))
     return "\n  ".join([*lines, _say("once")])
-
-
-def fewest_rows(plan: Plan) -> int:
-    """Return how many rows of the file a combination has, at least, that a cap on the file is about."""
-    assert plan.guard is not None
-    return max((promise["k"] for promise in plan.promises if "k" in promise), default=plan.guard.people)
 
 
 def _correlations(guard: Guard) -> list[str]:
@@ -240,15 +234,17 @@ def reading(plan: Plan, counts: Mapping[str, Any] | None = None) -> list[str]:
 
 def promise_in_words(plan: Plan, promise: Guarantee) -> str:
     """Return one promise of a plan as a sentence; in rows form it is of groups which only mean weights show."""
-    if plan.in_rows and isinstance(promise, ColumnGuarantee):
-        is_of_file, words = plan.guard is not None and plan.guard.cap_on == FILE, promise.words()
+    guard = plan.guard
+    if guard is not None and guard.rows and isinstance(promise, ColumnGuarantee):
+        is_of_file, words = guard.cap_on == FILE, promise.words()
         if isinstance(promise, Disclosure):
             key = "promise_cap_file" if is_of_file else "promise_cap"
             words = _say(key, words=words.removeprefix("no released group"))
-        return _say("promise_in_file", words=words, k=fewest_rows(plan)) if is_of_file else words
+        k = promised_k(plan.promises) or guard.people
+        return _say("promise_in_file", words=words, k=k) if is_of_file else words
     if not plan.in_rows or not isinstance(promise, KAnonymity):
         return promise.words()
-    key = "promise_weights" if plan.guard and _differ(plan.guard.weights) else "promise_rows"
+    key = "promise_weights" if guard and _differ(guard.weights) else "promise_rows"
     who = plan.unit or plan.household
     return _say(key, k=promise.k, who="people" if who else "records", weight=plan.weight)
 

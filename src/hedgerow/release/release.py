@@ -28,7 +28,7 @@ from ..kernels import Ints
 from ..key import Secret
 from ..measures import Classes, disclosure, sizes
 from ..measures.disclosure import Disclosed
-from ..measures.guarantees import Check
+from ..measures.guarantees import Check, promised_k
 from ..methods.base import Method
 from ..notation import figure, words
 from ..plan import Plan
@@ -327,7 +327,7 @@ class Release:
             loud = not_bounded(self.plan, groups, judged, self.original, self.released)
             overall = Disclosed.over_columns(by_column.values())
             rare_ends = extremes(self.plan, self.original, self.released)
-            k = max((p["k"] for p in self.plan.promises if "k" in p), default=0)
+            k = promised_k(self.plan.promises) or 0
             rare = [extremes_in_words(name, k, figures) for name, figures in rare_ends.items()]
             guard = guard_words.figures(self.plan, self.schema, self.original, self.released)
             rare += guard_words.warnings(self.plan, guard, self.pseudonyms, self.released.n_rows)

@@ -28,7 +28,7 @@ from ..measures import Classes, Counts, Persons, disclosure, group
 from ..measures.class_measures import distinct
 from ..measures.classes import SensitiveCounts, distinct_values
 from ..measures.disclosure import SLACK
-from ..measures.guarantees import Disclosure, KAnonymity, from_promise, grouped, unbounded
+from ..measures.guarantees import Disclosure, KAnonymity, from_promise, grouped, promised_k, unbounded
 from ..notation import Cell, moment, number, signs
 from ..plan import Mask, Partition, Plan, PlanColumn, Recoded, Recoding
 from ..plan.records import UNCHANGED
@@ -166,7 +166,7 @@ def _homes(persons: Persons, plan: Plan, original: Table) -> Iterator[str]:
     """Warn of unchanged columns whose values show which records form one household."""
     if persons.homes is None:
         return
-    k = max((p["k"] for p in plan.promises if "k" in p), default=2)
+    k = promised_k(plan.promises) or 2
     home, n = persons.homes[persons.codes], persons.counted
     several = np.bincount(home, minlength=n) > 1
     changed = plan.relations()

@@ -14,10 +14,9 @@ from statistics import NormalDist
 from ..auditing.audit_data import AuditData
 from ..auditing.file_rules import FileRule
 from ..auditing.success import AttackData
-from ..measures.guarantees import unbounded
+from ..measures.guarantees import promised_k, unbounded
 from ..notation import percent
 from ..plan import Plan
-from ..plan.records import Promise
 from ..release.warnings import extremes_in_words
 from ..texts import text
 from .figures import at, is_larger
@@ -199,11 +198,6 @@ def rule_in_words(key: str, name: str, rule: FileRule) -> str:
     where = " and ".join(f"{column} {value}" for column, value in rule["where"].items())
     shares = {part: percent(rule[part], 0) for part in ("share", "of_all")}
     return text("verdict", key, name=name, where=where, value=rule["value"], rows=rule["rows"], **shares)
-
-
-def promised_k(promises: Sequence[Promise]) -> int | None:
-    """Return the largest k that a plan promises; None if it promises none."""
-    return max((p["k"] for p in promises if "k" in p), default=None)
 
 
 REASONS: tuple[Reason, ...] = (

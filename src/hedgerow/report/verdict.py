@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from ..auditing.audit_data import AuditData
 from ..json_types import Figures
 from ..measures.disclosure import SLACK
-from ..measures.guarantees import Check, CheckData, cap_of, from_promise
+from ..measures.guarantees import Check, CheckData, cap_of, from_promise, promised_k
 from ..notation import figure, number, percent, words
 from ..plan import Plan
 from ..plan.records import FILE
@@ -16,7 +16,7 @@ from ..profiles import ProfileData
 from ..release.guard_words import promise_in_words
 from ..texts import text, texts
 from .figures import at
-from .reasons import promised_k, rule_in_words
+from .reasons import rule_in_words
 
 # the checks of a method itself that bound a figure
 BOUNDED = ("disclosure (file)", "suppressed rows", "largest share of a value in a group", "inference (measured)")
@@ -72,12 +72,11 @@ def verdict(
         says += text("share_or_not", "on_sample", records=sample["records"], of=sample["of"])
     if is_tried and not against and audit["parameters"]["people"] < min(FEW_PEOPLE, audit["table"]["rows"]):
         says += text("share_or_not", "on_few", people=audit["parameters"]["people"])
-    hidden = " in hidden groups" if plan is not None and plan.in_rows else ""
-    of = [hidden * (each.name.startswith("disclosure") and each.name not in BOUNDED) for each in judged]
+    hidden = [each.name for each in judged if each.name.startswith("disclosure") and each.name not in BOUNDED]
     met = [
-        f"{e.name} (asked {e.limit}, reached{where} {e.reached})"
-        for e, where in zip(judged, of, strict=True)
-        if e.meets
+        f"{name} (asked {limit}, reached{_of_what(plan) if name in hidden else ''} {reached})"
+        for name, limit, reached, meets in judged
+        if meets
     ]
     further = care if against else care[1:]
     return {"says": says, "kept": state == "kept", "thresholds": met, "broken": broken, "reasons": further}
@@ -219,13 +218,17 @@ def _of_groups(plan: Plan | None, checks: Sequence[CheckData]) -> Iterator[Line]
         promised.add(check["name"])
         assert plan is not None
         sentence = promise_in_words(plan, guarantee).split(": knowing ")[0]  # the rest stands in RECIPIENT.md
-        of = " in hidden groups" if plan.in_rows else ""
-        reached = f"reached{of}: {_digits(check['reached'])}, {check['detail']}".removesuffix(", ")
+        reached = f"reached{_of_what(plan)}: {_digits(check['reached'])}, {check['detail']}".removesuffix(", ")
         yield f"{sentence[:1].upper()}{sentence[1:]} ({reached}).", _holds(check)
     for check in checks:
         # what neither the plan promised nor every file must hold is the method's own
         if check["name"] not in texts("file") and check["name"] not in promised:
             yield _method_line(check), _holds(check)
+
+
+def _of_what(plan: Plan | None) -> str:
+    """Return words that say of what a figure of groups is, where no group stands in the file."""
+    return " in hidden groups" if plan is not None and plan.in_rows else ""
 
 
 def _method_line(check: CheckData) -> str:

@@ -8,7 +8,6 @@ from typing import Any
 from ..auditing.inference import in_words
 from ..auditing.result import Audit
 from ..notation import figure, percent
-from ..plan import Plan
 from ..release import Release
 from ..release.guard_words import form_in_words, shifts_in_words
 from ..release.private_release import PrivateRelease
@@ -50,17 +49,14 @@ def outcome(release: Release | PrivateRelease, measured: Audit | None = None) ->
     lines = [*head, *rows, _say("groups", **counts, records=records, checks=checks)]
     if disclosure is not None:
         figures = {name: figure(disclosure[name]) for name in ("mean_over_records", "worst")}
-        lines.append(_say("disclosure", **figures, meant=_meant(release.plan)))
+        hidden = " of hidden groups" * release.plan.in_rows
+        meant = f", by the released values{hidden}" if guard is not None else ""
+        lines.append(_say("disclosure", **figures, meant=meant))
         in_file = [check for check in release.checks if check.name == "disclosure (file)"]
         lines += [_say("in_file", worst=figure(check.reached)) for check in in_file]
     if by_value := found_in_words(measured.risk.get("found"), measured.table) if measured else "":
         shifted.append(by_value)
     return lines + shifted + counts_off(measured) + _inferred(release, measured)
-
-
-def _meant(plan: Plan) -> str:
-    """Return of what a disclosure is said."""
-    return "" if plan.guard is None else f", by the released values{' of hidden groups' * plan.in_rows}"
 
 
 def verdict_lines(release: Release | PrivateRelease, measured: Audit | None) -> list[str]:

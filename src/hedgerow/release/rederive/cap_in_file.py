@@ -10,7 +10,7 @@ from ...backends.base import sensitive_column
 from ...columns.table import Table
 from ...kernels import Ints
 from ...measures import Classes, group
-from ...measures.guarantees import Check, ColumnGuarantee, from_promise
+from ...measures.guarantees import Check, column_guarantees, promised_k
 from ...plan import GuardedColumn, Plan
 from .guard_recipe import _bins
 
@@ -28,12 +28,11 @@ def cap_in_file(plan: Plan, released: Table) -> list[Check]:
         Nothing else is needed: neither the original nor a key.
     """
     assert plan.guard is not None
-    k = max([promise["k"] for promise in plan.promises if "k" in promise] or [plan.guard.people])
+    k = promised_k(plan.promises) or plan.guard.people
     sensitive = [sensitive_column(column, released) for column in plan.columns if column.role == "sensitive"]
     bins = [cells_in_bins(column, released) for column in plan.guard.columns if column.role == "quasi"]
-    promises = [p for p in map(from_promise, plan.promises) if isinstance(p, ColumnGuarantee)]
-    reached: list[list[float]] = [[] for _ in promises]
-    places: list[list[str]] = [[] for _ in promises]
+    promises = column_guarantees(plan.promises)
+    reached: list[list[tuple[float, str]]] = [[] for _ in promises]
     broken, counted = [0] * len(promises), 0
     for some in [*combinations(bins, 1), *combinations(bins, 2)]:
         classes = Classes.from_groups(group(some), sensitive)
@@ -42,17 +41,16 @@ def cap_in_file(plan: Plan, released: Table) -> list[Check]:
         for i, promise in enumerate(promises if large.any() else ()):
             for name in promise.columns or classes.sensitive:
                 figures = promise.reached(classes.sensitive[name])[large]
-                reached[i].append(float(figures.min() if promise.side == "at least" else figures.max()))
-                places[i].append(name)
+                reached[i].append((float(figures.min() if promise.side == "at least" else figures.max()), name))
                 broken[i] += int(np.count_nonzero(~promise.holds_for(classes.sensitive[name])[large]))
     checks = []
-    for i, promise in enumerate(promises):
-        at = int(np.argmin(reached[i]) if promise.side == "at least" else np.argmax(reached[i])) if reached[i] else -1
-        figure = reached[i][at] if reached[i] else promise.limit
-        words = f"in {places[i][at]!r}, of {counted:,} combinations" if reached[i] else "no combination has k rows"
-        if broken[i]:
-            words = f"{broken[i]:,} of {counted:,} combinations of quasi-identifiers {promise.broken_words}"
-        checks.append(Check(f"{promise.name} (file)", promise.limit, figure, not broken[i], words))
+    for promise, of_columns, n_broken in zip(promises, reached, broken, strict=True):
+        worst = min if promise.side == "at least" else max
+        figure, name = worst(of_columns, key=lambda one: one[0], default=(promise.limit, ""))
+        words = f"in {name!r}, of {counted:,} combinations" if of_columns else "no combination has k rows"
+        if n_broken:
+            words = f"{n_broken:,} of {counted:,} combinations of quasi-identifiers {promise.broken_words}"
+        checks.append(Check(f"{promise.name} (file)", promise.limit, figure, not n_broken, words))
     return checks
 
 

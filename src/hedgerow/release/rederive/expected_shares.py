@@ -37,7 +37,7 @@ class ExpectedShares:
     public: Floats
     off: float
 
-    def of(self, groups: slice) -> Floats:
+    def in_groups(self, groups: slice) -> Floats:
         """Return the shares in some groups, shape (n_groups, n_codes); those of all may not fit memory."""
         return np.asarray(self.ratio[groups][:, self.class_of] * self.public)
 

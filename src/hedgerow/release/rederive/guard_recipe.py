@@ -317,7 +317,7 @@ class GuardRecipe:
         planned[:, 1] **= 2
         # plans of version 1 kept spreads farther from the least that is possible
         least = 0.006 if self._plan.version > 1 else 0.02
-        nearest = np.array([_nearest_moments(levels, mean, variance, least) for mean, variance in planned])
+        nearest = np.array([_nearest_moments(levels, m, v, least) for m, v in planned])
         off = np.abs(np.stack([mean, variance], axis=1) - nearest).max(axis=1) > _CLOSE
         moved = ~np.isclose(nearest, planned).all(axis=1)
         pair = np.asarray(column.pair)
@@ -366,7 +366,7 @@ class GuardRecipe:
     def expected(self, column: GuardedColumn) -> Callable[[slice], Floats]:
         """Return a function from some units to the shares that people like theirs have of a column's codes."""
         if column.ruled:
-            return self._rule(column).of
+            return self._rule(column).in_groups
         people = np.asarray(column.people, np.float64)
         public = people / max(people.sum(), 1.0)
         return lambda units: np.tile(public, (units.stop - units.start, 1))
