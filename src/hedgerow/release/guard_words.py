@@ -227,7 +227,9 @@ def reading(plan: Plan, counts: Mapping[str, Any] | None = None) -> list[str]:
     guard = plan.guard
     if guard is None:
         return []
-    key = "reading_runs" if guard.form == RUNS else "reading_rows" if guard.rows else "reading_drawn"
+    key = "reading_runs" if guard.form == RUNS else "reading_drawn"
+    if guard.rows:
+        key = "reading_capped" if guard.cap_on == FILE else "reading_rows"
     near = "" if counts and (counts["median"] or 0) > _NEAR else _say("near")
     return [_say("reading", form=form_in_words(plan, guard, markdown)), _say(key, people=guard.people, near=near)]
 
