@@ -26,6 +26,8 @@ TURNS, PART = 60, 16
 PATIENCE = 20
 # rows of its group that each row of a combination is held against in a turn
 LOOKED = 100
+# numbers that a file has of a column, at most, for each to be a bin by itself
+VALUES = 60
 # values of a number are told apart, while they are swapped, at these parts of the people
 _ENDS = (1 / 256, 1 / 64, *(i / 16 for i in range(1, 16)), 63 / 64, 255 / 256)
 
@@ -259,9 +261,11 @@ def swapped(guard: Guard, codes: Mapping[str, Ints], place: Mapping[str, Ints]) 
 
 
 def bins_in_file(column: GuardedColumn, as_read: GuardedColumn) -> Ints:
-    """Return the bin of each code of a column as readers see it: of a number, the bin of the run it lies in."""
+    """Return the bin of each code of a column as readers see it: of many numbers, the bin of the run each lies in."""
     bins = bins_of(column)
     if not len(column.begins):
         return bins
+    if as_read.n_values <= VALUES:
+        return np.arange(len(as_read.values))
     runs = np.searchsorted(np.asarray(column.cuts), np.array(as_read.values[: as_read.n_values], np.float64), "right")
     return np.append(bins[runs], bins[column.n_values :])
