@@ -226,15 +226,17 @@ def counted_again(guard: Guard, bad: Mapping[int, Ints]) -> Guard:
     InfeasibleError
         One of them was drawn from the whole table often enough.
     """
-    again = np.asarray(guard.again, np.int64).copy()
+    again, most = np.asarray(guard.again, np.int64).copy(), LAST[guard.cap_on] * AGAIN
     for first, numbers in bad.items():
         again[first + numbers] += 1
-    if again.max(initial=0) > LAST[guard.cap_on] * AGAIN:
-        is_of_file = guard.cap_on == FILE
-        of_file = ", or a combination of quasi-identifiers in the file does"
-        or_groups = ', or for a cap on groups alone: cap_on="groups" (--cap-on groups)'
+    if again.max(initial=0) > most:
+        hopeless = [name for name, part in guard.times_drawn().items() if again[part].max(initial=0) > most]
+        about = ", ".join(repr(name) for name in hopeless)
+        message = f"a group drawn from the whole table still breaks a promise about {about}"
+        if guard.cap_on == FILE:
+            message = f"combinations of quasi-identifiers in the file still break a promise about {about}"
+        or_groups = ', or for a cap on groups alone: cap_on="groups" (--cap-on groups); another key may succeed'
         raise InfeasibleError(
-            f"a group drawn from the whole table still breaks a promise about it{of_file * is_of_file}",
-            hint=f"ask for larger groups (k), or for less{or_groups * is_of_file}",
+            message, hint=f"ask for larger groups (k), or for less{or_groups * (guard.cap_on == FILE)}"
         )
     return replace(guard, again=as_vector(again))
