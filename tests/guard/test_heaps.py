@@ -164,6 +164,22 @@ def test_every_engine_draws_the_same_bytes(tmp_path: Path) -> None:
     assert files[0] == files[1]
 
 
+def test_the_mean_of_one_alone_in_the_rest_counts_a_fifth() -> None:
+    """Of two, half; of many, all: whoever knows that one of a ward has a cost would read it from the rows otherwise."""
+    table = costs().assign(ward=np.repeat([f"w{i}" for i in range(100)], 20))
+    for alone in (1, 2, 10):
+        table.loc[:19, "cost"] = [*np.full(alone, 20.0), *np.zeros(20 - alone)]
+        schema = hr.Schema(quasi=["ward"], sensitive=["cost"])
+        guard = hr.protect(table, schema, hr.Hedge(10, max_disclosure=None), random_state=1).plan.guard
+        assert guard is not None
+        cost = next(column for column in guard.columns if column.name == "cost")
+        z = np.asarray(cost.scores)[np.searchsorted(np.asarray(cost.values)[np.asarray(cost.classes) == 0], 20.0) - 1]
+        moments, step = np.asarray(cost.moments).reshape(-1, 2), cost.step / cost.spread
+        means = moments[np.asarray(cost.pair), 0]
+        in_ward = alone**2 / (alone**2 + 4) * z / 32 / step
+        assert abs(means[0] - in_ward) < 1
+
+
 def test_the_key_decides_whether_a_value_is_a_class() -> None:
     """Between 5% and 10% of the people; below no value is one, above each, and so is none of few people."""
 

@@ -19,6 +19,8 @@ SCALE = 32
 STEPS = 8
 # people with the pooled spread who are added to each group's own
 SHRINK = 10
+# people whose mean counts half where others of their group are of classes: the mean of one alone would tell its value
+HALF = 2
 # by which part of what a mean allows a spread stays away from the least and from the largest
 LEAST, MOST = 0.006, 0.98
 # how often the weights of the runs are corrected towards the table's own distribution
@@ -163,7 +165,9 @@ class Tilts:
     moved: int
 
 
-def group_tilts(scores: RunScores, people: Ints, run: Ints, group: Ints, sizes: Ints, shrink: float) -> Tilts:
+def group_tilts(
+    scores: RunScores, people: Ints, run: Ints, group: Ints, sizes: Ints, shrink: float, half: float = 0
+) -> Tilts:
     """Return the tilt of each group towards its rounded mean and standard deviation.
 
     The weights of the runs are corrected until all groups together have the table's distribution:
@@ -181,6 +185,8 @@ def group_tilts(scores: RunScores, people: Ints, run: Ints, group: Ints, sizes: 
     shrink : float
         People with the pooled variance who are added to each group; without them groups with only one
         run keep it, which a tilt would spread.
+    half : float, default 0
+        Of how many people a mean lies half way between the column's and their own.
     """
     z, n_groups = scores.of_run[run], len(sizes)
     # sums of whole numbers, so the order of the rows changes nothing
@@ -188,6 +194,7 @@ def group_tilts(scores: RunScores, people: Ints, run: Ints, group: Ints, sizes: 
     n = np.maximum(sizes, 1)
     mean = sums[0] / n / SCALE
     variance = np.maximum(sums[1] / n / SCALE**2 - mean**2, 0.0)
+    mean *= n**2 / (n**2 + half**2)
     pooled = float((variance * sizes).sum() / sizes.sum())
     spread = np.sqrt((sizes * variance + shrink * pooled) / np.maximum(sizes + shrink, 1))
     step = scores.step / scores.spread

@@ -22,7 +22,7 @@ from ..schema import Schema
 from .code import CodedColumn, as_vector, coded, persons_of, sorted_categories
 from .features import HEAP, features_of
 from .logit import COEFFICIENTS, FeatureRows, Rule, fit_rule
-from .moments import SCALE, SHRINK, group_tilts, scores_of, tilted
+from .moments import HALF, SCALE, SHRINK, group_tilts, scores_of, tilted
 
 # whole numbers of at most so many values are codes or counts: they are drawn by shares
 FEW = 25
@@ -211,7 +211,7 @@ def _with_draws(column: CodedColumn, groups: Groups, key: Key) -> GuardedColumn:
     run[rest] = np.arange(len(rest))
     run = run[codes]
     present = np.bincount(labels[run >= 0], minlength=len(sizes))
-    tilts = group_tilts(scores, people[rest], run[run >= 0], labels[run >= 0], present, shrink)
+    tilts = group_tilts(scores, people[rest], run[run >= 0], labels[run >= 0], present, shrink, HALF * classes.any())
     if classes.any():
         record = replace(record, classes=as_vector(classes))
         record = _with_counts(record, groups, np.append(classes, -1)[codes], int(classes.max()) + 1)

@@ -262,7 +262,7 @@ class GuardRecipe:
             return len(self.guard.sizes)
         by_class, rest = column.parts()
         in_rest = np.append(np.where(classes == 0, np.cumsum(classes == 0) - 1, -1), -1)[codes]
-        return self._off_shares(by_class) + self._off_moments(rest, in_rest)
+        return self._off_shares(by_class) + self._off_moments(rest, in_rest, 2)
 
     def _off_shares(self, column: GuardedColumn) -> int:
         """Return the number of groups if the counts of codes in any of them, or the rule, are not the originals'."""
@@ -275,8 +275,11 @@ class GuardRecipe:
         is_counted = np.array_equal(planned, np.stack([keys // width, keys % width, counts]))
         return 0 if is_counted and is_fitted else len(sizes)
 
-    def _off_moments(self, column: GuardedColumn, codes: Ints) -> int:
-        """Count the groups whose means, spreads or tilts do not follow from their originals."""
+    def _off_moments(self, column: GuardedColumn, codes: Ints, half: int = 0) -> int:
+        """Count the groups whose means, spreads or tilts do not follow from their originals.
+
+        The mean of `half` people counts half.
+        """
         labels, sizes = self.units(column)
         n_groups = len(sizes)
         n = len(column.scores)
@@ -286,6 +289,7 @@ class GuardRecipe:
         mean = np.bincount(labels[with_value], z, n_groups) / np.maximum(n_present, 1)
         deviation = z - mean[labels[with_value]]
         within = np.bincount(labels[with_value], deviation**2, n_groups)
+        mean *= n_present**2 / np.maximum(n_present**2 + half**2, 1)
         shrink = 10 if column.role == "sensitive" else 0
         spread = np.sqrt((within + shrink * within.sum() / n_present.sum()) / np.maximum(n_present + shrink, 1))
         step = column.step / column.spread
