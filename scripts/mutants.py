@@ -670,7 +670,7 @@ MUTANTS = (
     M("a plan excuses its tilts", "release/rederive/guard_recipe.py",
       " + abs(int(moved[pair].sum()) - column.moved)", "", DERIVED),
     M("one person alone in the rest of a group is told by its mean", "guard/rule.py",
-      "HALF * classes.any()", "0",
+      "HALF if classes.any() else 0", "0",
       f"{HEAPS}test_the_mean_of_one_alone_in_the_rest_counts_a_fifth"),
     M("rules are believed", "release/rederive/guard_recipe.py",
       "not column.ruled or self._rule(column).off <= _MISSED", "True",

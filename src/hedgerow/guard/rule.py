@@ -211,7 +211,9 @@ def _with_draws(column: CodedColumn, groups: Groups, key: Key) -> GuardedColumn:
     run[rest] = np.arange(len(rest))
     run = run[codes]
     present = np.bincount(labels[run >= 0], minlength=len(sizes))
-    tilts = group_tilts(scores, people[rest], run[run >= 0], labels[run >= 0], present, shrink, HALF * classes.any())
+    tilts = group_tilts(
+        scores, people[rest], run[run >= 0], labels[run >= 0], present, shrink, HALF if classes.any() else 0
+    )
     if classes.any():
         record = replace(record, classes=as_vector(classes))
         record = _with_counts(record, groups, np.append(classes, -1)[codes], int(classes.max()) + 1)
