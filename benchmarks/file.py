@@ -3,6 +3,7 @@
 python benchmarks/file.py ward                           # a ward of ill people, under a cap of groups and of the file
 HEDGEROW_DATA=... python benchmarks/file.py cap          # what a cap on the file costs in Adult
 HEDGEROW_DATA=... python benchmarks/file.py intervals    # how often 95% intervals hold
+python benchmarks/file.py large --keys 10                # the same in large made tables, with a cap and without
 HEDGEROW_DATA=... python benchmarks/file.py foreign      # what an audit says of files that somebody else made
 HEDGEROW_DATA=... python benchmarks/file.py numbers      # who is found by the numbers that columns show
 HEDGEROW_DATA=... python benchmarks/file.py members      # who is found by all moments, and what the last person has
@@ -273,6 +274,34 @@ def intervals(repeats: int, n: int = 3_000) -> None:
             print(f"| {name} | {key} | " + " | ".join(f"{share:.2f}"[:4] for share in shares) + " |", flush=True)
 
 
+def large(keys: int) -> None:
+    """Print how often 95% intervals hold known coefficients, and the errors of slopes, in large made tables."""
+    slopes, odds = np.array([30.0, 4, -3, 2]), np.array([-2.0, 0.4, 0.3, -0.1])
+    schema = hr.Schema(quasi=["age", "female", "school", "region"], sensitive=["income", "ill"])
+
+    def estimates(people: pd.DataFrame) -> list[tuple[Array, Array]]:
+        age, school = (people[name].to_numpy(float) for name in ("age", "school"))
+        x = _with_constant((age - 50) / 15, _is(people, "female", "y"), (school - 12) / 3.5)
+        return [linear(x, people["income"].to_numpy(float)), logit(x, _is(people, "ill", "yes"))]
+
+    for n in (12_000, 200_000):
+        for cap in (0.5, None):
+            rows = []
+            for key in range(keys):
+                draws = np.random.default_rng(key)
+                age, female, school = draws.integers(20, 80, n), draws.integers(0, 2, n), draws.integers(6, 19, n)
+                x = _with_constant((age - 50) / 15, female, (school - 12) / 3.5)
+                people = pd.DataFrame({"age": age, "female": np.where(female, "y", "n"), "school": school})
+                people["region"] = draws.choice(list("ABCDEFGH"), n)
+                people["income"] = (x @ slopes + draws.normal(0, 8, n)).round(1)
+                people["ill"] = np.where(draws.random(n) < 1 / (1 + np.exp(-x @ odds)), "yes", "no")
+                released = hr.protect(people, schema, hr.Hedge(max_disclosure=cap), random_state=key).table
+                both = zip([*estimates(people), *estimates(released)], [slopes, odds] * 2, strict=True)
+                rows.append([np.abs(b - truth) <= 1.96 * error for (b, error), truth in both])
+            held = np.array(rows).mean(axis=(0, 2))
+            print(f"| {n:,} | {cap} | " + " | ".join(f"{share:.2f}" for share in held) + " |", flush=True)
+
+
 FOREIGN = {
     "adult": (
         "adult_train",
@@ -321,7 +350,7 @@ def foreign(keys: int, n: int = 500) -> None:
 
 if __name__ == "__main__":
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("what", choices=["ward", "cap", "intervals", "foreign", "numbers", "members"])
+    options.add_argument("what", choices=["ward", "cap", "intervals", "large", "foreign", "numbers", "members"])
     options.add_argument("--keys", type=int, default=20, help="releases of each ward")
     options.add_argument("--repeats", type=int, default=60, help="samples whose intervals are computed")
     given = options.parse_args()
@@ -334,6 +363,8 @@ if __name__ == "__main__":
         foreign(given.keys)
     elif given.what == "numbers":
         numbers(given.keys)
+    elif given.what == "large":
+        large(given.keys)
     elif given.what == "members":
         members()
     else:
