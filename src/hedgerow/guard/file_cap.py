@@ -26,7 +26,7 @@ TURNS, PART = 60, 16
 PATIENCE = 20
 # rows of its group that each row of a combination is held against in a turn
 LOOKED = 100
-# numbers that a file has of a column, at most, for each to be a bin by itself
+# numbers that a file has of a column, at most, for each to be a bin by itself, as `bins_of` has it for codes
 VALUES = 60
 # values of a number are told apart, while they are swapped, at these parts of the people
 _ENDS = (1 / 256, 1 / 64, *(i / 16 for i in range(1, 16)), 63 / 64, 255 / 256)

@@ -81,7 +81,7 @@ def guarded(
     if options.cap_on == FILE and not column_guarantees(plan.promises):
         raise ParameterError(
             "there is no cap that the file could keep",
-            hint='set one: max_disclosure (--max-disclosure), or leave cap_on="file" out (--cap-on file)',
+            hint="set one: max_disclosure (--max-disclosure), or leave cap_on out (--cap-on)",
         )
     if options.form == RUNS:
         return _released_as_runs(people, table, schema, plan, groups)

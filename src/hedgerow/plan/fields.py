@@ -211,7 +211,7 @@ def public_fields(record: Any, *, public: bool = False) -> dict[str, object]:
         for f in fields(record)
         if not (public and f.metadata.get("private"))
         # what says nothing is left out of plans without it, which stay byte for byte
-        and not (f.metadata.get("optional") and getattr(record, f.name) in (f.default, None, 0, ""))
+        and not (f.metadata.get("optional") and (not getattr(record, f.name) or getattr(record, f.name) == f.default))
     }
 
 

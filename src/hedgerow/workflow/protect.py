@@ -228,8 +228,8 @@ def guarding(
         raise ParameterError(f"{names} is for {why}", hint=hint)
     if cap_on == FILE and (form != REDRAW or not getattr(method, "in_rows", False)):
         raise ParameterError(
-            "a cap on the file is for rows that are drawn, and in other releases groups stand in the file",
-            hint='leave cap_on out (--cap-on), or use Hedge with cells="rows"',
+            "a cap on the file is for whole rows that are drawn, which this release has not",
+            hint='leave cap_on out (--cap-on), or use Hedge with cells="rows", which is the default (--method hedge)',
         )
     if form is None:
         return None
