@@ -1,6 +1,7 @@
 """Whether regressions of textbooks come out of drawn rows as they come out of the people themselves.
 
     python benchmarks/conclusions.py --keys 5 [--tables fair,wage1] [--rows 10000] [--worst]
+    python benchmarks/conclusions.py --keys 5 --factor [--half 0]
 
 The tables and regressions stand in conclusions.toml; the tables are in Python packages, nothing is fetched. Beside
 drawn rows stand the people drawn again with replacement, which is what chance alone changes, and sequential trees.
@@ -185,6 +186,64 @@ def judged(found: pd.DataFrame) -> pd.DataFrame:
     )
 
 
+def said(models: dict[str, Any], kinds: dict[str, bool]) -> float:
+    """Return the factor that a recipient reads for a coefficient: by its kind, in tenths and at least 1."""
+    own = "squares" if kinds["squares"] else "sensitive" if kinds["sensitive on sensitive"] else ""
+    accuracy = models["kinds"][own or ("differences" if kinds["dummies"] else "slopes")]
+    return max(1.0, np.ceil(10 * (accuracy["factor"] or models["every"]["factor"]) - 1e-9) / 10)
+
+
+def covered(name: str, given: dict[str, Any], keys: int, most: int) -> Iterator[dict[str, Any]]:
+    """Yield whether intervals of releases hold a population's coefficients, with the factor that each release says.
+
+    The table is the population; each release is of as many people drawn from it with replacement.
+    """
+    population = table_of(name, given)
+    population = population.sample(most, random_state=0) if len(population) > most else population
+    quasi, sensitive = given["quasi"].split(), given["sensitive"].split()
+    schema = hr.Schema(quasi=quasi, sensitive=sensitive)
+    fits = [Fit.of_text(kind, text, population) for kind in ("ols", "logit") for text in given.get(kind, [])]
+    true = [fit.estimate(population) for fit in fits]
+    what = [[kinds(population, fit, at, sensitive) for at in range(len(fit.terms))] for fit in fits]
+    for key in range(keys):
+        rows = population.sample(frac=1, replace=True, random_state=100 + key).reset_index(drop=True)
+        release = hr.protect(rows, schema, random_state=key)
+        models = hr.audit(rows, release, attacks=False, learning=False).utility["models"]
+        if models is None:
+            continue
+        for number, (fit, (values, _, scale), of) in enumerate(zip(fits, true, what, strict=True)):
+            one, other = fit.estimate(rows, scale), fit.estimate(release.table, scale)
+            for at, own in enumerate(of):
+                column = next(n for n in re.findall(r"\w+", fit.of[at]) if n in models["columns"])
+                yield {
+                    "table": name, "rows": len(rows), "key": key, "fit": number, "kinds": own,
+                    "factor": said(models, own), "verdict": models["columns"][column]["verdict"],
+                    "people": abs(one[0][at] - values[at]) / one[1][at],
+                    "release": abs(other[0][at] - values[at]) / other[1][at],
+                }  # fmt: skip
+
+
+def factors(found: pd.DataFrame) -> None:
+    """Print how often intervals hold the population's coefficients: of the people, of the release, with its factor."""
+    found = found[np.isfinite(found[["people", "release"]]).all(axis=1)]
+    held = found.assign(
+        people=found["people"] <= 1.96,
+        release=found["release"] <= 1.96,
+        constant=found["release"] <= 1.96 * 1.5,
+        said=found["release"] <= 1.96 * found["factor"],
+    )
+    columns = ["people", "release", "constant", "said"]
+    print("\n| | coefficients | factor said (median) | people | release | times 1.5 | times the factor said |")
+    print("|---|---:|---:|---:|---:|---:|---:|")
+    parts = {kind: held[held["kinds"].map(lambda own, kind=kind: own[kind])] for kind in held["kinds"].iloc[0]}
+    for title, part in [*parts.items(), *held.groupby("table"), *held.groupby("verdict")]:
+        if len(part):
+            cells = [f"{len(part)}", f"{part['factor'].median():.1f}", *(f"{part[c].mean():.3f}" for c in columns)]
+            print("| " + " | ".join([str(title), *cells]) + " |")
+    tables = held.groupby("table")["said"].mean()
+    print(f"\nof the tables, 10 to 90 in 100: {tables.quantile(0.1):.3f} to {tables.quantile(0.9):.3f}")
+
+
 MEASURES = {"kept": "mean", "sign": "mean", "inside": "mean", "overlap": "mean", "slope": "median", "wrong": "mean"}
 
 
@@ -237,6 +296,8 @@ def main() -> int:
     options.add_argument("--keys", type=int, default=5, help="releases of each table")
     options.add_argument("--tables", default="", help="names of tables, with commas; all if none is named")
     options.add_argument("--rows", type=int, default=10_000, help="most people of a table")
+    options.add_argument("--factor", action="store_true", help="how often intervals hold with the factor that is said")
+    options.add_argument("--half", type=int, choices=(0, 1), help="every other table, from the first or the second on")
     options.add_argument("--worst", action="store_true", help="print the ten worst coefficients and tables as well")
     asked = options.parse_args()
     if any(find_spec(package) is None for package in PACKAGES):
@@ -247,14 +308,17 @@ def main() -> int:
         return 2
     warnings.filterwarnings("ignore")
     given = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
-    wanted = asked.tables.split(",") if asked.tables else list(given)
+    wanted = asked.tables.split(",") if asked.tables else list(given)[asked.half or 0 :: 1 if asked.half is None else 2]
     found: list[dict[str, Any]] = []
     for name in wanted:
         try:
-            found += list(lines(name, given[name], asked.keys, asked.rows))
+            found += list((covered if asked.factor else lines)(name, given[name], asked.keys, asked.rows))
         except hr.HedgerowError as refused:
             print(f"{name} is refused: {refused}", flush=True)
         print(f"{name}: {len(found)} lines", file=sys.stderr, flush=True)
+    if asked.factor:
+        factors(pd.DataFrame(found))
+        return 0
     figures = judged(pd.DataFrame(found))
     first = figures[(figures["way"] == next(iter(WAYS))) & (figures["key"] == 0)]
     fits = first.groupby(["table", "fit"]).ngroups

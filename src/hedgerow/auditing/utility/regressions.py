@@ -1,0 +1,496 @@
+"""Regressions on the original and on the release: which estimates hold, and by what errors must be multiplied.
+
+Every sensitive column is explained by the quasi-identifiers, and once more with the squares of their numbers and the
+other sensitive columns: by least squares if it is a number; by a logit if it has two values, or of more categories the
+commonest or not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal, NamedTuple, TypedDict, cast, get_args
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import expit, ndtr
+
+from ...columns.column import Column
+from ...json_types import Count, OrNull, Share
+from ...measures import Bools, Floats, Ints
+from ..figure import Figure
+from ..released_values import ReleasedColumn
+from ..table_pair import TablePair
+
+# people who must share a category, or have the rarer outcome
+FEWEST = 50
+# columns to explain, terms of a regression, and records for each term
+RESPONSES, TERMS, PER_TERM = 40, 150, 10
+# rows laid out at a time; a logit of more rows than `FIRST` begins with about so many of them
+BLOCK, FIRST = 1 << 15, 100_000
+# part of a term's variance that the terms before it leave unexplained
+_OWN = 1e-4
+# standard deviations between nought and the mean, from which on squares are taken about the mean
+_FAR = 5.0
+# curvature added to a logit, whose slopes stay finite where outcomes are parted completely
+_RIDGE = 0.01
+# rounds of a logit, its longest step, and the step in standard errors at which it ends
+_ROUNDS, _LONGEST, _STILL = 25, 4.0, 1e-3
+# the two-sided 95% point of the normal distribution, and the largest factor
+_Z, _MOST = 1.959963985, 100.0
+# standard errors from which on an estimate shows how much slopes shrink
+_CLEAR = 3.0
+# estimates of all kinds that count in the factor of one kind or column
+_LEAN = 8
+# the largest factor, change of slopes and change of the distribution of a column that holds, and of a weakened one
+_HOLDS, _WEAKENED = (1.5, 0.15, 0.05), (3.0, 0.5, 0.2)
+# estimates that are farthest off, in the audit
+_WORST = 12
+
+Kind = Literal["differences", "slopes", "squares", "sensitive"]
+Verdict = Literal["holds", "weakened", "do not use", "not measured"]
+
+
+class Accuracy(TypedDict):
+    """How well estimates hold.
+
+    ``inside``: share of the release's estimates in the original's 95% intervals. ``attenuation``: median ratio of the
+    two, where the original's is beyond three standard errors. ``factor``: what the release's standard errors must be
+    multiplied by so that 95% of the intervals hold the value of the population. ``resample_inside`` and
+    ``resample_factor``: what chance makes of the same people drawn again with replacement.
+    """
+
+    estimates: Count
+    inside: OrNull[Share]
+    attenuation: OrNull[float]
+    factor: OrNull[float]
+    resample_inside: OrNull[Share]
+    resample_factor: OrNull[float]
+
+
+class ColumnAccuracy(Accuracy):
+    """How well the estimates hold that a column takes part in, and whether its distribution does."""
+
+    verdict: Verdict
+    changed: OrNull[Share]
+
+
+class Estimate(TypedDict):
+    """One coefficient of both tables with its standard errors; numbers are in standard deviations of the original."""
+
+    outcome: str
+    term: str
+    kind: Kind
+    original: float
+    release: float
+    error: float
+    release_error: float
+
+
+class Models(TypedDict):
+    """How well regressions hold: altogether, by kind of estimate and by column, and the estimates farthest off."""
+
+    every: Accuracy
+    kinds: dict[str, Accuracy]
+    columns: dict[str, ColumnAccuracy]
+    worst: list[Estimate]
+
+
+class Term(NamedTuple):
+    """A column of the design: what the codes of a column count in the original, and its cells in the release."""
+
+    column: str
+    term: str
+    kind: str
+    people: float
+    before: Floats
+    after: Floats
+
+
+class Response(NamedTuple):
+    """A column to explain: the value of each code and of each cell, NaN if missing; of a logit 0 to 1."""
+
+    column: str
+    is_logit: bool
+    before: Floats
+    after: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Design:
+    """The terms and responses of one of the tables, laid out a block of rows at a time."""
+
+    codes: dict[str, npt.NDArray[Any]]
+    terms: Sequence[tuple[str, Floats]]
+    responses: dict[str, Floats]
+    n_rows: int
+
+    def blocks(self, step: int = 1) -> Iterator[tuple[Floats, dict[str, Floats]]]:
+        """Yield terms, of which the first is 1, and responses of every `step`-th row."""
+        for low in range(0, self.n_rows, BLOCK * step):
+            part = {name: codes[low : low + BLOCK * step : step] for name, codes in self.codes.items()}
+            ones = np.ones(len(range(low, min(low + BLOCK * step, self.n_rows), step)))
+            x = np.column_stack([ones, *(values[part[name]] for name, values in self.terms)])
+            yield x, {name: values[part[name]] for name, values in self.responses.items()}
+
+    @cached_property
+    def independent(self) -> Bools:
+        """Return which terms are no sum of those before them, but for a ten-thousandth of their variance."""
+        rest = np.asarray(sum(x.T @ x for x, _ in self.blocks())) / self.n_rows
+        rest = rest - np.outer(rest[:, 0], rest[0])
+        own = np.diag(rest).copy()
+        chosen = np.arange(len(own)) == 0
+        for at in range(1, len(own)):
+            chosen[at] = own[at] > 0 and rest[at, at] > _OWN * own[at]
+            if chosen[at]:
+                rest = rest - np.outer(rest[:, at], rest[at]) / rest[at, at]
+        return chosen
+
+    def fit(self, regressions: Sequence[Regression]) -> None:
+        """Fit regressions together, so that a block of rows is laid out once in a round."""
+        step = max(1, self.n_rows // FIRST)
+        logits = [each for each in regressions if each.response.is_logit]
+        for part, every in [(logits, step)] * (step > 1) + [(regressions, 1)]:
+            for each in part:
+                each.is_fitted = False
+            for _ in range(_ROUNDS):
+                if not (left := [each for each in part if not each.is_fitted]):
+                    break
+                for x, responses in self.blocks(every):
+                    for each in left:
+                        each.add(x, responses[each.response.column])
+                for each in left:
+                    each.step()
+
+    def score(self, regressions: Sequence[Regression]) -> None:
+        """Add the robust errors of fitted regressions."""
+        for x, responses in self.blocks():
+            for each in regressions:
+                each.add_scores(x, responses[each.response.column])
+
+
+class Regression:
+    """A regression that is fitted by Newton's steps, from sums over blocks of rows; least squares take one.
+
+    Parameters
+    ----------
+    response : Response
+    terms : int array
+        Columns of the design; the first is the constant.
+    values : float array, optional
+        Coefficients to begin with.
+
+    Attributes
+    ----------
+    values, errors : float arrays, shape (n_terms,)
+        Coefficients, and their standard errors as software prints them.
+    robust : float array, shape (n_terms,)
+        Squared standard errors that hold where variances differ (White 1980), after `add_scores`.
+    """
+
+    def __init__(self, response: Response, terms: Ints, values: Floats | None = None) -> None:
+        self.response, self.terms, self.is_fitted = response, terms, False
+        self.values = np.zeros(len(terms)) if values is None else values
+        self.errors, self.robust = np.zeros(len(terms)), np.zeros(len(terms))
+        self._forget()
+
+    def _forget(self) -> None:
+        self._curvature, self._slope = np.zeros((len(self.terms),) * 2), np.zeros(len(self.terms))
+        self._rows, self._squares = 0, 0.0
+
+    def _parts(self, x: Floats, y: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return terms, expectation and residuals of the rows that have a response."""
+        is_known = np.isfinite(y)
+        x, y = (x, y) if is_known.all() else (x[is_known], y[is_known])
+        x = x[:, self.terms]
+        expected = x @ self.values
+        expected = expit(expected) if self.response.is_logit else expected
+        return x, expected, y - expected
+
+    def add(self, x: Floats, y: Floats) -> None:
+        """Add a block of rows to the sums of the next step."""
+        x, expected, residuals = self._parts(x, y)
+        weighted = x * (expected * (1 - expected))[:, None] if self.response.is_logit else x
+        self._curvature += x.T @ weighted
+        self._slope += x.T @ residuals
+        self._squares += float(residuals @ residuals)
+        self._rows += len(residuals)
+
+    def step(self) -> None:
+        """Take the step that the sums ask for."""
+        is_logit, variance, length = self.response.is_logit, 1.0, 1.0
+        ridge = _RIDGE * is_logit * (np.arange(len(self.values)) > 0)
+        slope = self._slope - ridge * self.values
+        self._inverse = np.linalg.pinv(self._curvature + np.diag(ridge), hermitian=True)
+        step = self._inverse @ slope
+        if is_logit:
+            length = min(1.0, _LONGEST / max(float(np.abs(step).max()), _LONGEST))
+        else:
+            variance = max(self._squares - float(slope @ step), 0.0) / max(self._rows - len(step), 1)
+        self.values = self.values + length * step
+        self.errors = np.sqrt(np.maximum(np.diag(self._inverse) * variance, 0.0))
+        self.is_fitted = not is_logit or bool((np.abs(step) <= _STILL * self.errors).all())
+        self._forget()
+
+    def add_scores(self, x: Floats, y: Floats) -> None:
+        """Add a block of rows to the robust errors of the fitted coefficients."""
+        x, _, residuals = self._parts(x, y)
+        self.robust += residuals**2 @ (x @ self._inverse) ** 2
+
+
+def _numbers(column: Column, released: ReleasedColumn) -> tuple[Floats, Floats]:
+    """Return the number of each code and of each cell, NaN if it is missing or hidden."""
+    is_hidden = released.anything | (released.absent >= 0.5)
+    return column.by_code, np.where(is_hidden, np.nan, released.middle)
+
+
+def _terms(column: Column, released: ReleasedColumn, kind: str) -> Iterator[Term]:
+    """Yield the terms of a column: a number in standard deviations, or each category but the commonest."""
+    name, n, before, after = column.name, column.n_values, column.counts(), released.counts
+    codes = np.arange(n + 1)
+    if not column.is_number:
+        people = np.minimum(before, after @ released.shares)
+        for code in np.flatnonzero((people >= FEWEST) & (codes != before.argmax())):
+            # missing is no group that anybody compares
+            text, its_kind = ("missing", "") if code == n else (str(column.values[code]), kind)
+            share = released.shares[:, [code]].toarray()[:, 0]
+            yield Term(name, f"{name} = {text}", its_kind, float(people[code]), 1.0 * (codes == code), share)
+        return
+    both = _numbers(column, released)
+    known = before[:-1] / max(int(before[:-1].sum()), 1)
+    centre = float(known @ both[0][:-1]) if n else 0.0
+    spread = float(np.sqrt(known @ (both[0][:-1] - centre) ** 2)) if n else 0.0
+    if not 0 < spread < np.inf:
+        return
+    origin = 0.0 if abs(centre) < _FAR * spread else centre
+    # a missing number stands at the mean, and a term of its own says that it is missing
+    z = [(np.where(np.isfinite(x), x, centre) - origin) / spread for x in both]
+    yield Term(name, name, "differences" if n == 2 and kind == "slopes" else kind, np.inf, *z)
+    absent = [1.0 * np.isnan(x) for x in both]
+    if min(before @ absent[0], after @ absent[1]) >= FEWEST:
+        yield Term(name, f"{name} = missing", "", float(before[-1]), *absent)
+
+
+def _response(column: Column, released: ReleasedColumn) -> Response | None:
+    """Return a sensitive column as it is explained; None if all people but a few have one value."""
+    n, people = column.n_values, column.counts()[:-1]
+    if n < 2 or people.sum() - people.max() < FEWEST:
+        return None
+    commonest = int(people.argmax())
+    if not column.is_number:
+        shares = released.shares[:, [commonest, n]].toarray()
+        is_commonest = np.where(shares[:, 1] < 0.5, shares[:, 0] / np.maximum(1 - shares[:, 1], 0.5), np.nan)
+        return Response(column.name, True, np.append(1.0 * (np.arange(n) == commonest), np.nan), is_commonest)
+    before, after = _numbers(column, released)
+    low, high = (before[0], before[1]) if n == 2 else (float(np.average(before[:-1], weights=people)), 0.0)
+    scale = high - low if n == 2 else float(np.sqrt(np.average((before[:-1] - low) ** 2, weights=people)))
+    if not 0 < scale < np.inf:
+        return None
+    before, after = (before - low) / scale, (after - low) / scale
+    return Response(column.name, n == 2, before, np.clip(after, 0, 1) if n == 2 else after)
+
+
+def factor(differences: Floats, errors: Floats, robust: Floats) -> float:
+    """Return what standard errors must be multiplied by, so that 95% of intervals hold the population's values.
+
+    Parameters
+    ----------
+    differences : float array, shape (n,)
+        Estimates of the release minus those of the original.
+    errors : float array, shape (n,)
+        Standard errors of the release.
+    robust : float array, shape (n,)
+        Standard errors of the original, which itself is that far from its population.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> one = np.ones(3)
+    >>> round(factor(0 * one, one, one), 2), round(factor(2 * one, one, one), 2)
+    (1.0, 1.86)
+    """
+    low, high = 0.0, _MOST
+    for _ in range(40):
+        middle = (low + high) / 2
+        width = _Z * middle * errors
+        holds = float(np.mean(ndtr((differences + width) / robust) - ndtr((differences - width) / robust)))
+        low, high = (middle, high) if holds < 0.95 else (low, middle)
+    return round(high, 6)
+
+
+@dataclass(frozen=True, eq=False)
+class Estimates:
+    """Coefficients of both tables; arrays of shape (n_estimates,).
+
+    Parameters
+    ----------
+    outcome, column, term, kind : arrays of str
+        What is explained, by which column and which term of it, and the kind of estimate.
+    original, release, error, release_error, robust : float arrays
+        Estimates with their standard errors, and the original's robust ones.
+    """
+
+    outcome: npt.NDArray[Any]
+    column: npt.NDArray[Any]
+    term: npt.NDArray[Any]
+    kind: npt.NDArray[Any]
+    original: Floats
+    release: Floats
+    error: Floats
+    release_error: Floats
+    robust: Floats
+
+    @cached_property
+    def off(self) -> Floats:
+        """Return how many standard errors of the original each estimate of the release is away from it."""
+        return (self.release - self.original) / self.error
+
+    def accuracy(self, which: Bools) -> Accuracy:
+        """Return how well some of the estimates hold; their factor leans on that of all if they are few."""
+        n = int(which.sum())
+        if not n:
+            return {
+                "estimates": 0, "inside": None, "attenuation": None, "factor": None, "resample_inside": None,
+                "resample_factor": None,
+            }  # fmt: skip
+        error, robust, clear = self.error[which], self.robust[which], which & (np.abs(self.original) > _CLEAR * self.error)
+        own, every = (
+            factor((self.release - self.original)[rows], self.release_error[rows], self.robust[rows])
+            for rows in (which, np.ones(len(which), np.bool_))
+        )
+        return {
+            "estimates": n,
+            "inside": float((np.abs(self.off[which]) <= _Z).mean()),
+            "attenuation": float(np.median((self.release / self.original)[clear])) if clear.any() else None,
+            "factor": round(float((own**n * every**_LEAN) ** (1 / (n + _LEAN))), 6),
+            "resample_inside": float((2 * ndtr(_Z * error / robust) - 1).mean()),
+            "resample_factor": factor(np.zeros(n), error, robust * np.sqrt(2)),
+        }
+
+    def worst(self) -> list[Estimate]:
+        """Return the estimates that are farthest off, those beyond chance alone."""
+        order = np.argsort(-np.abs(self.off), kind="stable")[:_WORST]
+        return [
+            {
+                "outcome": str(self.outcome[at]), "term": str(self.term[at]), "kind": self.kind[at],
+                "original": float(self.original[at]), "release": float(self.release[at]),
+                "error": float(self.error[at]), "release_error": float(self.release_error[at]),
+            }
+            for at in order
+            if abs(self.off[at]) > _CLEAR
+        ]  # fmt: skip
+
+
+def estimates(sides: TablePair) -> Estimates | None:
+    """Fit the regressions of every sensitive column on both tables; return None if there are none.
+
+    Where a model has the square of a number, that number's slope is the one at nought (at the mean, if nought is far
+    away), and counts among the squares.
+    """
+    whole = sides.unchanged
+    quasi = [*zip(whole.quasi, sides.released_quasi, strict=True)]
+    hidden = [*zip(whole.sensitive, sides.sensitive_cells, strict=True)]
+    n_rows = len(whole.quasi[0].codes), sides.n_rows
+    known = [t for c, r in quasi for t in _terms(c, r, "slopes" if c.is_number else "differences")]
+    terms = [*known, *(t for c, r in hidden for t in _terms(c, r, "sensitive"))]
+    most = np.argsort([-t.people for t in terms], kind="stable")[: min(TERMS, min(n_rows) // PER_TERM)]
+    n_known = int((most < len(known)).sum())
+    terms = [terms[at] for at in sorted(most)]
+    terms += [
+        t._replace(term=f"{t.column}²", kind="squares", before=t.before**2, after=t.after**2)
+        for t in terms
+        if t.kind == "slopes"
+    ]
+    responses = [r for pair in hidden if (r := _response(*pair)) is not None][:RESPONSES]
+    if not responses or sides.by_group is not None:
+        return None
+    before, after = (
+        Design(
+            {c.name: c.codes for c in columns},
+            [(t.column, t[at]) for t in terms],
+            {r.column: r[at - 2] for r in responses},
+            n,
+        )
+        for at, n, columns in zip((4, 5), n_rows, zip(*(*quasi, *hidden), strict=True), strict=True)
+    )
+    column, term = (np.array(["", *names]) for names in ([t.column for t in terms], [t.term for t in terms]))
+    kind = np.array(["", *(t.kind for t in terms)])
+    places = np.flatnonzero(before.independent & after.independent)
+    # what a model with squares is asked for: a slope there is another one than that without
+    curved = np.where((kind == "slopes") & np.isin(column, column[places[kind[places] == "squares"]]), "squares", kind)
+    asked = [
+        each
+        for r in responses
+        for each in (
+            (r, places[places <= n_known], np.where(np.isin(kind, ("slopes", "differences")), kind, "")),
+            (r, places[column[places] != r.column], np.where(np.isin(curved, ("squares", "sensitive")), curved, "")),
+        )
+    ]
+    one = [Regression(response, at) for response, at, _ in asked]
+    before.fit(one)
+    before.score(one)
+    other = [Regression(each.response, each.terms, each.values) for each in one]
+    after.fit(other)
+    parts = [
+        (np.full(len(at), r.column), column[at], term[at], kinds[at], a.values, b.values, a.errors, b.errors, np.sqrt(a.robust))
+        for a, b, (r, at, kinds) in zip(one, other, asked, strict=True)
+        if a.is_fitted and b.is_fitted
+    ]
+    every = [np.concatenate(part) for part in zip(*parts, strict=True)] if parts else []
+    use = (every[3] != "") & (every[8] > 0) if parts else np.zeros(0, np.bool_)
+    return Estimates(*(part[use] for part in every)) if use.any() else None
+
+
+def _verdict(accuracy: Accuracy, changed: float | None) -> Verdict:
+    """Return whether a column holds, by its factor, its slopes and its distribution."""
+    shrinks = abs(1 - (accuracy["attenuation"] or 1.0))
+    if accuracy["factor"] is None and (changed or 0) <= _WEAKENED[2]:
+        return "not measured"
+    measured = (accuracy["factor"] or 0.0, shrinks, changed or 0.0)
+    for says, limits in (("holds", _HOLDS), ("weakened", _WEAKENED)):
+        if all(value <= limit for value, limit in zip(measured, limits, strict=True)):
+            return cast(Verdict, says)
+    return "do not use"
+
+
+def models(sides: TablePair) -> Models | None:
+    """Compare regressions of every sensitive column on the original and on the release.
+
+    Returns
+    -------
+    Models, or None if nothing can be explained
+    """
+    found = estimates(sides)
+    if found is None:
+        return None
+    whole = sides.unchanged
+    cells = [*zip(whole.quasi, sides.released_quasi, strict=True), *zip(whole.sensitive, sides.sensitive_cells, strict=True)]
+    columns = dict[str, ColumnAccuracy]()
+    for column, released in cells:
+        accuracy = found.accuracy((found.column == column.name) | (found.outcome == column.name))
+        changed = None if column.is_number else _changed(column, released)
+        columns[column.name] = {**accuracy, "verdict": _verdict(accuracy, changed), "changed": changed}
+    return {
+        "every": found.accuracy(np.ones(len(found.kind), np.bool_)),
+        "kinds": {kind: found.accuracy(found.kind == kind) for kind in get_args(Kind)},
+        "columns": columns,
+        "worst": found.worst(),
+    }
+
+
+def _changed(column: Column, released: ReleasedColumn) -> float:
+    """Return the total variation distance of a released category from the original."""
+    shares = column.counts() / max(len(column.codes), 1)
+    after = released.counts @ released.shares / max(len(released.codes), 1)
+    return round(float(np.abs(after - shares).sum() / 2), 12)
+
+
+FIGURES = (
+    Figure(
+        {"utility.models": Models | None},
+        lambda task: models(task.sides.plain),
+        needs=("both tables", "sensitive columns"),
+        says="regressions",
+    ),
+)
