@@ -7,6 +7,7 @@ if TYPE_CHECKING:  # for mypy such imports make no circles
     from .auditing.column_comparison import compare as compare  # Release.compare
     from .auditing.measure import against as against  # Release.against
     from .auditing.measure import figure_types as figure_types  # Audit.json_schema
+    from .auditing.measure import models_of as models_of  # Release.write
     from .auditing.measure import rows_of_figures as rows_of_figures  # print(Audit)
     from .auditing.profile_result import Judged as Judged
     from .backends.check_sql import check_sql as check_sql  # Plan.check_sql

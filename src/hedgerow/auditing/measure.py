@@ -921,6 +921,13 @@ def versions() -> dict[str, str]:
     return out | {name: metadata.version(name) for name in ("numpy", "scipy", "scikit-learn")}
 
 
+def models_of(release: Release) -> regressions.Models | None:
+    """Return how well regressions on a release hold; None if nothing can be explained, or rows are on a cluster."""
+    if is_clustered(release):
+        return None
+    return regressions.models(read_unpaired(release.original, subject(release, None, None)))
+
+
 def against(release: Release, profile: str | Path | Profile, options: Mapping[str, Any]) -> Judged:
     """Compare a release with a profile, running attacks if the profile needs them."""
     audited = audit_against(release, Profile.load(profile), options)

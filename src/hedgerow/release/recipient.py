@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from math import ceil
 from typing import Any
 
 from ..io.file_format import FileFormat
@@ -15,6 +16,8 @@ from ..texts import text, texts
 from . import guard_words
 from .explain import style_in_words
 
+# change of slopes and share of changed cells that is said of a column, and how many of the worst estimates are named
+SHRUNK, REPLACED, _WEAKEST = 0.15, 0.05, 5
 _say = partial(text, "recipient")
 
 
@@ -34,8 +37,8 @@ def recipient(
     ----------
     plan : Plan
     numbers : mapping
-        `Release.summary()`; with ``found``, the share of the rows that each column finds alone, and ``counts``,
-        the errors of counts if they were measured.
+        `Release.summary()`; with ``found``, the share of the rows that each column finds alone, ``models``, how well
+        regressions hold, and ``counts``, the errors of counts, if they were measured.
     file : str
         Name of the table's file.
     method : RecipientNotes
@@ -75,6 +78,7 @@ def recipient(
     lines += _labelled(layout, [c.name for c in released])
     lines += [] if plan.in_rows else _reading(recoding, file, empty)
     lines += guard_words.reading(plan, numbers.get("counts"))
+    lines += _estimates(numbers.get("models"))
     if plan.zones:
         lines.append(_say("zones", names=_listed(plan.zones)))
     lines.append(_say("promised"))
@@ -161,6 +165,53 @@ def _labelled(layout: FileFormat, names: Sequence[str]) -> list[str]:
         return [_say("labels_elsewhere")]
     pairs = [(w, n) for w, n in layout.labels.whys.items() if w in names and n in names]
     return [_say("labels")] + [_say("why_missing", why=markdown(w), name=markdown(n)) for w, n in pairs]
+
+
+def in_tenths(factor: float) -> float:
+    """Return a factor for standard errors as it is said: rounded up to a tenth, and at least 1.
+
+    What is coarse does not show what one person changes.
+    """
+    return max(1.0, ceil(10 * factor - 1e-6) / 10)
+
+
+def kinds_in_words(models: Mapping[str, Any] | None) -> Iterator[tuple[str, str, str, str]]:
+    """Yield each kind of estimate: its factor, the share in the original's intervals, and its size beside them."""
+    for kind, measured in models["kinds"].items() if models else ():
+        if measured["factor"] is not None:
+            ratio = measured["attenuation"]
+            size = "-" if ratio is None else f"{ratio:.1f} times"
+            factor = f"{in_tenths(measured['factor']):.1f}"
+            yield text("estimate", kind), factor, percent(measured["inside"], 0), size
+
+
+def _estimates(models: Mapping[str, Any] | None) -> list[str]:
+    """Return the section on how well regressions on the table hold."""
+    if models is None:
+        return [_say("no_estimates")]
+    every = models["every"]
+    shares = {name: percent(every[name], 0) for name in ("inside", "resample_inside")}
+    lines = [_say("estimates", estimates=every["estimates"], **shares)]
+    lines += [f"| {' | '.join(cells)} |" for cells in kinds_in_words(models)]
+    lines.append(_say("estimates_columns"))
+    lines += [f"| {markdown(name)} | {words} |" for name, words in columns_in_words(models)]
+    if models["worst"]:
+        names = (f"{markdown(each['outcome'])} by {markdown(each['term'])}" for each in models["worst"][:_WEAKEST])
+        lines.append(_say("estimates_weakest", names="; ".join(names)))
+    return [*lines, _say("estimates_end")]
+
+
+def columns_in_words(models: Mapping[str, Any] | None) -> Iterator[tuple[str, str]]:
+    """Yield each column with what is said of the estimates that it takes part in, and why they do not hold."""
+    for name, column in models["columns"].items() if models else ():
+        why = []
+        if (factor := column["factor"]) is not None:
+            why.append(text("estimates_with", "factor", factor=in_tenths(factor)))
+        if abs(1 - (column["attenuation"] or 1.0)) > SHRUNK:
+            why.append(text("estimates_with", "attenuation", attenuation=column["attenuation"]))
+        if (column["changed"] or 0.0) > REPLACED:
+            why.append(text("estimates_with", "changed", changed=percent(column["changed"], 0)))
+        yield name, text("estimates_with", column["verdict"], why="; ".join(why))
 
 
 def _content(column: PlanColumn) -> str:

@@ -536,7 +536,9 @@ class Release:
         if measured is not None:
             measured.report(folder / REPORT, plan=plan, checks=self.checks, cautions=self.cautions, name=file.name)
         counts = (figures["utility"].get("queries") or {}).get("range") if figures else None
-        reached = {**self.summary(), "found": shares_alone(plan, self.released), "counts": counts}
+        models = figures["utility"].get("models") if figures else facade.models_of(self)
+        measured_too = {"found": shares_alone(plan, self.released), "counts": counts, "models": models}
+        reached = {**self.summary(), **measured_too}
         notes = recipient(
             plan, reached, file.name, self.method.recipient_notes(file.name), self.pseudonyms,
             any(self.released.has_missing(column.name) for column in plan.recoding.recoded()),

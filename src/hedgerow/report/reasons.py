@@ -183,6 +183,13 @@ def _counts_are_off(audit: AuditData, plan: Plan | None) -> Iterator[str]:
         yield text("verdict", "counts", **{part: percent(counts[part], 0) for part in ("median", "p90")})
 
 
+def _estimates_are_off(audit: AuditData, plan: Plan | None) -> Iterator[str]:
+    """Yield a clause on the columns whose estimates cannot be used."""
+    columns = (at(audit, "utility", "models") or {"columns": {}})["columns"]
+    if names := [name for name, column in columns.items() if column["verdict"] == "do not use"]:
+        yield text("verdict", "estimates", names=", ".join(names))
+
+
 def _shows_a_rule(audit: AuditData, plan: Plan | None) -> Iterator[str]:
     """Yield a clause on a rule of drawn rows that makes a value almost certain which few of all rows have."""
     for name, rules in (at(audit, "risk", "rules") or {}).items():
@@ -215,4 +222,5 @@ REASONS: tuple[Reason, ...] = (
     _goes_beyond_promises,
     _ends_at_rare_values,
     _counts_are_off,
+    _estimates_are_off,
 )

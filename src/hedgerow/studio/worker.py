@@ -34,6 +34,7 @@ from ..profiles import Profile
 from ..progress import cautions, compiling_noticed
 from ..release import ReleaseOptions
 from ..release.making import open_checked
+from ..release.recipient import columns_in_words, kinds_in_words
 from ..report import pictures
 from ..report.figures import risk_rows
 from ..report.page import answers
@@ -348,6 +349,8 @@ def comparison(session: Session) -> Answer:
         "utility": audit["utility"],
         "shown": None if examples is None else {n: getattr(examples, n) for n in ("names", "before", "after")},
         "attacked": bool(audit["attacks"]),
+        "estimates": [*kinds_in_words(audit["utility"]["models"])],
+        "by_column": [*columns_in_words(audit["utility"]["models"])],
         "standard": audit["profile"],
         "warned": _for_page(session, [each for each in release.cautions if each not in loud]),
     }

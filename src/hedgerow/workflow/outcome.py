@@ -11,6 +11,7 @@ from ..notation import figure, percent
 from ..release import Release
 from ..release.guard_words import form_in_words, shifts_in_words
 from ..release.private_release import PrivateRelease
+from ..release.recipient import kinds_in_words
 from ..release.warnings import shares_alone
 from ..report.figures import interval
 from ..report.reasons import FOUND, reasons
@@ -96,14 +97,19 @@ def _inferred(release: Release | PrivateRelease, measured: Audit | None) -> list
 
 
 def counts_off(measured: Audit | None) -> list[str]:
-    """Return a line that compares the errors of counts with those of a new survey as large; [] if not measured."""
+    """Return lines on errors of counts beside those of a new survey, and on regressions; [] if not measured."""
     queries = measured.utility.get("queries") if measured else None
     if not queries or not queries["range"]["queries"]:
         return []
     counts, survey = queries["range"], queries["range"]["new_survey"]
     figures = {"median": percent(counts["median"]), "survey": percent(survey["median"])}
     figures |= {"p90": percent(counts["p90"], 0), "survey_p90": percent(survey["p90"], 0)}
-    return [_say("counts" if counts["median"] else "counts_exact", **figures)]
+    lines = [_say("counts" if counts["median"] else "counts_exact", **figures)]
+    if models := measured.utility.get("models") if measured else None:
+        factors = sorted({factor for _, factor, *_ in kinds_in_words(models)}, key=float)
+        shares = {name: percent(models["every"][name], 0) for name in ("inside", "resample_inside")}
+        lines.append(_say("models", factors=" to ".join(dict.fromkeys([factors[0], factors[-1]])), **shares))
+    return lines
 
 
 def _linked(measured: Audit | None) -> list[str]:

@@ -17,9 +17,10 @@ import numpy.typing as npt
 from scipy.special import expit, ndtr
 
 from ...columns.column import Column
-from ...json_types import Count, OrNull, Share
+from ...json_types import Count, Share
 from ...measures import Bools, Floats, Ints
-from ..figure import Figure
+from ...release.recipient import REPLACED, SHRUNK
+from ..figure import Definition, Figure
 from ..released_values import ReleasedColumn
 from ..table_pair import TablePair
 
@@ -30,7 +31,7 @@ RESPONSES, TERMS, PER_TERM = 40, 150, 10
 # rows laid out at a time; a logit of more rows than `FIRST` begins with about so many of them
 BLOCK, FIRST = 1 << 15, 100_000
 # part of a term's variance that the terms before it leave unexplained
-_OWN = 1e-4
+_UNEXPLAINED = 1e-4
 # standard deviations between nought and the mean, from which on squares are taken about the mean
 _FAR = 5.0
 # curvature added to a logit, whose slopes stay finite where outcomes are parted completely
@@ -44,7 +45,7 @@ _CLEAR = 3.0
 # estimates of all kinds that count in the factor of one kind or column
 _LEAN = 8
 # the largest factor, change of slopes and change of the distribution of a column that holds, and of a weakened one
-_HOLDS, _WEAKENED = (1.5, 0.15, 0.05), (3.0, 0.5, 0.2)
+_HOLDS, _WEAKENED = (1.5, SHRUNK, REPLACED), (3.0, 0.5, 0.2)
 # estimates that are farthest off, in the audit
 _WORST = 12
 
@@ -53,7 +54,7 @@ Verdict = Literal["holds", "weakened", "do not use", "not measured"]
 
 
 class Accuracy(TypedDict):
-    """How well estimates hold.
+    """The accuracy of some estimates.
 
     ``inside``: share of the release's estimates in the original's 95% intervals. ``attenuation``: median ratio of the
     two, where the original's is beyond three standard errors. ``factor``: what the release's standard errors must be
@@ -62,18 +63,18 @@ class Accuracy(TypedDict):
     """
 
     estimates: Count
-    inside: OrNull[Share]
-    attenuation: OrNull[float]
-    factor: OrNull[float]
-    resample_inside: OrNull[Share]
-    resample_factor: OrNull[float]
+    inside: Share | None
+    attenuation: float | None
+    factor: float | None
+    resample_inside: Share | None
+    resample_factor: float | None
 
 
 class ColumnAccuracy(Accuracy):
-    """How well the estimates hold that a column takes part in, and whether its distribution does."""
+    """The accuracy of the estimates that a column takes part in, and the change of its distribution."""
 
     verdict: Verdict
-    changed: OrNull[Share]
+    changed: Share | None
 
 
 class Estimate(TypedDict):
@@ -89,7 +90,7 @@ class Estimate(TypedDict):
 
 
 class Models(TypedDict):
-    """How well regressions hold: altogether, by kind of estimate and by column, and the estimates farthest off."""
+    """The accuracy of regressions: altogether, by kind of estimate and by column, and the estimates farthest off."""
 
     every: Accuracy
     kinds: dict[str, Accuracy]
@@ -108,7 +109,7 @@ class Term(NamedTuple):
     after: Floats
 
 
-class Response(NamedTuple):
+class Explained(NamedTuple):
     """A column to explain: the value of each code and of each cell, NaN if missing; of a logit 0 to 1."""
 
     column: str
@@ -118,7 +119,7 @@ class Response(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Design:
+class Layout:
     """The terms and responses of one of the tables, laid out a block of rows at a time."""
 
     codes: dict[str, npt.NDArray[Any]]
@@ -139,10 +140,10 @@ class Design:
         """Return which terms are no sum of those before them, but for a ten-thousandth of their variance."""
         rest = np.asarray(sum(x.T @ x for x, _ in self.blocks())) / self.n_rows
         rest = rest - np.outer(rest[:, 0], rest[0])
-        own = np.diag(rest).copy()
-        chosen = np.arange(len(own)) == 0
-        for at in range(1, len(own)):
-            chosen[at] = own[at] > 0 and rest[at, at] > _OWN * own[at]
+        variance = np.diag(rest).copy()
+        chosen = np.arange(len(rest)) == 0
+        for at in range(1, len(rest)):
+            chosen[at] = variance[at] > 0 and rest[at, at] > _UNEXPLAINED * variance[at]
             if chosen[at]:
                 rest = rest - np.outer(rest[:, at], rest[at]) / rest[at, at]
         return chosen
@@ -155,12 +156,12 @@ class Design:
             for each in part:
                 each.is_fitted = False
             for _ in range(_ROUNDS):
-                if not (left := [each for each in part if not each.is_fitted]):
+                if not (unfitted := [each for each in part if not each.is_fitted]):
                     break
                 for x, responses in self.blocks(every):
-                    for each in left:
+                    for each in unfitted:
                         each.add(x, responses[each.response.column])
-                for each in left:
+                for each in unfitted:
                     each.step()
 
     def score(self, regressions: Sequence[Regression]) -> None:
@@ -175,7 +176,7 @@ class Regression:
 
     Parameters
     ----------
-    response : Response
+    response : Explained
     terms : int array
         Columns of the design; the first is the constant.
     values : float array, optional
@@ -189,7 +190,7 @@ class Regression:
         Squared standard errors that hold where variances differ (White 1980), after `add_scores`.
     """
 
-    def __init__(self, response: Response, terms: Ints, values: Floats | None = None) -> None:
+    def __init__(self, response: Explained, terms: Ints, values: Floats | None = None) -> None:
         self.response, self.terms, self.is_fitted = response, terms, False
         self.values = np.zeros(len(terms)) if values is None else values
         self.errors, self.robust = np.zeros(len(terms)), np.zeros(len(terms))
@@ -258,9 +259,9 @@ def _terms(column: Column, released: ReleasedColumn, kind: str) -> Iterator[Term
             yield Term(name, f"{name} = {text}", its_kind, float(people[code]), 1.0 * (codes == code), share)
         return
     both = _numbers(column, released)
-    known = before[:-1] / max(int(before[:-1].sum()), 1)
-    centre = float(known @ both[0][:-1]) if n else 0.0
-    spread = float(np.sqrt(known @ (both[0][:-1] - centre) ** 2)) if n else 0.0
+    weights = before[:-1] / max(int(before[:-1].sum()), 1)
+    centre = float(weights @ both[0][:-1]) if n else 0.0
+    spread = float(np.sqrt(weights @ (both[0][:-1] - centre) ** 2)) if n else 0.0
     if not 0 < spread < np.inf:
         return
     origin = 0.0 if abs(centre) < _FAR * spread else centre
@@ -272,7 +273,7 @@ def _terms(column: Column, released: ReleasedColumn, kind: str) -> Iterator[Term
         yield Term(name, f"{name} = missing", "", float(before[-1]), *absent)
 
 
-def _response(column: Column, released: ReleasedColumn) -> Response | None:
+def _response(column: Column, released: ReleasedColumn) -> Explained | None:
     """Return a sensitive column as it is explained; None if all people but a few have one value."""
     n, people = column.n_values, column.counts()[:-1]
     if n < 2 or people.sum() - people.max() < FEWEST:
@@ -281,14 +282,14 @@ def _response(column: Column, released: ReleasedColumn) -> Response | None:
     if not column.is_number:
         shares = released.shares[:, [commonest, n]].toarray()
         is_commonest = np.where(shares[:, 1] < 0.5, shares[:, 0] / np.maximum(1 - shares[:, 1], 0.5), np.nan)
-        return Response(column.name, True, np.append(1.0 * (np.arange(n) == commonest), np.nan), is_commonest)
+        return Explained(column.name, True, np.append(1.0 * (np.arange(n) == commonest), np.nan), is_commonest)
     before, after = _numbers(column, released)
     low, high = (before[0], before[1]) if n == 2 else (float(np.average(before[:-1], weights=people)), 0.0)
     scale = high - low if n == 2 else float(np.sqrt(np.average((before[:-1] - low) ** 2, weights=people)))
     if not 0 < scale < np.inf:
         return None
     before, after = (before - low) / scale, (after - low) / scale
-    return Response(column.name, n == 2, before, np.clip(after, 0, 1) if n == 2 else after)
+    return Explained(column.name, n == 2, before, np.clip(after, 0, 1) if n == 2 else after)
 
 
 def factor(differences: Floats, errors: Floats, robust: Floats) -> float:
@@ -297,7 +298,7 @@ def factor(differences: Floats, errors: Floats, robust: Floats) -> float:
     Parameters
     ----------
     differences : float array, shape (n,)
-        Estimates of the release minus those of the original.
+        Coefficients of the release minus those of the original.
     errors : float array, shape (n,)
         Standard errors of the release.
     robust : float array, shape (n,)
@@ -320,7 +321,7 @@ def factor(differences: Floats, errors: Floats, robust: Floats) -> float:
 
 
 @dataclass(frozen=True, eq=False)
-class Estimates:
+class Coefficients:
     """Coefficients of both tables; arrays of shape (n_estimates,).
 
     Parameters
@@ -328,7 +329,7 @@ class Estimates:
     outcome, column, term, kind : arrays of str
         What is explained, by which column and which term of it, and the kind of estimate.
     original, release, error, release_error, robust : float arrays
-        Estimates with their standard errors, and the original's robust ones.
+        Coefficients with their standard errors, and the original's robust ones.
     """
 
     outcome: npt.NDArray[Any]
@@ -354,8 +355,12 @@ class Estimates:
                 "estimates": 0, "inside": None, "attenuation": None, "factor": None, "resample_inside": None,
                 "resample_factor": None,
             }  # fmt: skip
-        error, robust, clear = self.error[which], self.robust[which], which & (np.abs(self.original) > _CLEAR * self.error)
-        own, every = (
+        error, robust, clear = (
+            self.error[which],
+            self.robust[which],
+            which & (np.abs(self.original) > _CLEAR * self.error),
+        )
+        of_these, of_all = (
             factor((self.release - self.original)[rows], self.release_error[rows], self.robust[rows])
             for rows in (which, np.ones(len(which), np.bool_))
         )
@@ -363,7 +368,7 @@ class Estimates:
             "estimates": n,
             "inside": float((np.abs(self.off[which]) <= _Z).mean()),
             "attenuation": float(np.median((self.release / self.original)[clear])) if clear.any() else None,
-            "factor": round(float((own**n * every**_LEAN) ** (1 / (n + _LEAN))), 6),
+            "factor": round(float((of_these**n * of_all**_LEAN) ** (1 / (n + _LEAN))), 6),
             "resample_inside": float((2 * ndtr(_Z * error / robust) - 1).mean()),
             "resample_factor": factor(np.zeros(n), error, robust * np.sqrt(2)),
         }
@@ -382,7 +387,7 @@ class Estimates:
         ]  # fmt: skip
 
 
-def estimates(sides: TablePair) -> Estimates | None:
+def coefficients(sides: TablePair) -> Coefficients | None:
     """Fit the regressions of every sensitive column on both tables; return None if there are none.
 
     Where a model has the square of a number, that number's slope is the one at nought (at the mean, if nought is far
@@ -392,10 +397,10 @@ def estimates(sides: TablePair) -> Estimates | None:
     quasi = [*zip(whole.quasi, sides.released_quasi, strict=True)]
     hidden = [*zip(whole.sensitive, sides.sensitive_cells, strict=True)]
     n_rows = len(whole.quasi[0].codes), sides.n_rows
-    known = [t for c, r in quasi for t in _terms(c, r, "slopes" if c.is_number else "differences")]
-    terms = [*known, *(t for c, r in hidden for t in _terms(c, r, "sensitive"))]
+    by_quasi = [t for c, r in quasi for t in _terms(c, r, "slopes" if c.is_number else "differences")]
+    terms = [*by_quasi, *(t for c, r in hidden for t in _terms(c, r, "sensitive"))]
     most = np.argsort([-t.people for t in terms], kind="stable")[: min(TERMS, min(n_rows) // PER_TERM)]
-    n_known = int((most < len(known)).sum())
+    n_quasi = int((most < len(by_quasi)).sum())
     terms = [terms[at] for at in sorted(most)]
     terms += [
         t._replace(term=f"{t.column}²", kind="squares", before=t.before**2, after=t.after**2)
@@ -405,41 +410,55 @@ def estimates(sides: TablePair) -> Estimates | None:
     responses = [r for pair in hidden if (r := _response(*pair)) is not None][:RESPONSES]
     if not responses or sides.by_group is not None:
         return None
-    before, after = (
-        Design(
-            {c.name: c.codes for c in columns},
-            [(t.column, t[at]) for t in terms],
-            {r.column: r[at - 2] for r in responses},
-            n,
-        )
-        for at, n, columns in zip((4, 5), n_rows, zip(*(*quasi, *hidden), strict=True), strict=True)
+    originals, released = zip(*quasi, *hidden, strict=True)
+    before = Layout(
+        {c.name: c.codes for c in originals},
+        [(t.column, t.before) for t in terms],
+        {r.column: r.before for r in responses},
+        n_rows[0],
+    )
+    after = Layout(
+        {c.name: c.codes for c in released},
+        [(t.column, t.after) for t in terms],
+        {r.column: r.after for r in responses},
+        n_rows[1],
     )
     column, term = (np.array(["", *names]) for names in ([t.column for t in terms], [t.term for t in terms]))
     kind = np.array(["", *(t.kind for t in terms)])
     places = np.flatnonzero(before.independent & after.independent)
     # what a model with squares is asked for: a slope there is another one than that without
     curved = np.where((kind == "slopes") & np.isin(column, column[places[kind[places] == "squares"]]), "squares", kind)
-    asked = [
+    to_fit = [
         each
         for r in responses
         for each in (
-            (r, places[places <= n_known], np.where(np.isin(kind, ("slopes", "differences")), kind, "")),
+            (r, places[places <= n_quasi], np.where(np.isin(kind, ("slopes", "differences")), kind, "")),
             (r, places[column[places] != r.column], np.where(np.isin(curved, ("squares", "sensitive")), curved, "")),
         )
     ]
-    one = [Regression(response, at) for response, at, _ in asked]
+    one = [Regression(response, at) for response, at, _ in to_fit]
     before.fit(one)
     before.score(one)
     other = [Regression(each.response, each.terms, each.values) for each in one]
     after.fit(other)
     parts = [
-        (np.full(len(at), r.column), column[at], term[at], kinds[at], a.values, b.values, a.errors, b.errors, np.sqrt(a.robust))
-        for a, b, (r, at, kinds) in zip(one, other, asked, strict=True)
+        (
+            np.full(len(at), r.column),
+            column[at],
+            term[at],
+            kinds[at],
+            a.values,
+            b.values,
+            a.errors,
+            b.errors,
+            np.sqrt(a.robust),
+        )
+        for a, b, (r, at, kinds) in zip(one, other, to_fit, strict=True)
         if a.is_fitted and b.is_fitted
     ]
     every = [np.concatenate(part) for part in zip(*parts, strict=True)] if parts else []
     use = (every[3] != "") & (every[8] > 0) if parts else np.zeros(0, np.bool_)
-    return Estimates(*(part[use] for part in every)) if use.any() else None
+    return Coefficients(*(part[use] for part in every)) if use.any() else None
 
 
 def _verdict(accuracy: Accuracy, changed: float | None) -> Verdict:
@@ -461,21 +480,24 @@ def models(sides: TablePair) -> Models | None:
     -------
     Models, or None if nothing can be explained
     """
-    found = estimates(sides)
-    if found is None:
+    fitted = coefficients(sides)
+    if fitted is None:
         return None
     whole = sides.unchanged
-    cells = [*zip(whole.quasi, sides.released_quasi, strict=True), *zip(whole.sensitive, sides.sensitive_cells, strict=True)]
+    cells = [
+        *zip(whole.quasi, sides.released_quasi, strict=True),
+        *zip(whole.sensitive, sides.sensitive_cells, strict=True),
+    ]
     columns = dict[str, ColumnAccuracy]()
     for column, released in cells:
-        accuracy = found.accuracy((found.column == column.name) | (found.outcome == column.name))
+        accuracy = fitted.accuracy((fitted.column == column.name) | (fitted.outcome == column.name))
         changed = None if column.is_number else _changed(column, released)
         columns[column.name] = {**accuracy, "verdict": _verdict(accuracy, changed), "changed": changed}
     return {
-        "every": found.accuracy(np.ones(len(found.kind), np.bool_)),
-        "kinds": {kind: found.accuracy(found.kind == kind) for kind in get_args(Kind)},
+        "every": fitted.accuracy(np.ones(len(fitted.kind), np.bool_)),
+        "kinds": {kind: fitted.accuracy(fitted.kind == kind) for kind in get_args(Kind)},
         "columns": columns,
-        "worst": found.worst(),
+        "worst": fitted.worst(),
     }
 
 
@@ -492,5 +514,19 @@ FIGURES = (
         lambda task: models(task.sides.plain),
         needs=("both tables", "sensitive columns"),
         says="regressions",
+        rows=(
+            Definition(
+                "estimates in the original's 95% intervals",
+                ("utility", "models", "every", "inside"),
+                "share",
+                "regressions of sensitive columns",
+            ),
+            Definition(
+                "factor for standard errors",
+                ("utility", "models", "every", "factor"),
+                "number",
+                "with it, 95% of the intervals hold the value of the population",
+            ),
+        ),
     ),
 )
