@@ -109,7 +109,7 @@ class Term(NamedTuple):
     after: Floats
 
 
-class Explained(NamedTuple):
+class Dependent(NamedTuple):
     """A column to explain: the value of each code and of each cell, NaN if missing; of a logit 0 to 1."""
 
     column: str
@@ -176,7 +176,7 @@ class Regression:
 
     Parameters
     ----------
-    response : Explained
+    response : Dependent
     terms : int array
         Columns of the design; the first is the constant.
     values : float array, optional
@@ -190,7 +190,7 @@ class Regression:
         Squared standard errors that hold where variances differ (White 1980), after `add_scores`.
     """
 
-    def __init__(self, response: Explained, terms: Ints, values: Floats | None = None) -> None:
+    def __init__(self, response: Dependent, terms: Ints, values: Floats | None = None) -> None:
         self.response, self.terms, self.is_fitted = response, terms, False
         self.values = np.zeros(len(terms)) if values is None else values
         self.errors, self.robust = np.zeros(len(terms)), np.zeros(len(terms))
@@ -273,7 +273,7 @@ def _terms(column: Column, released: ReleasedColumn, kind: str) -> Iterator[Term
         yield Term(name, f"{name} = missing", "", float(before[-1]), *absent)
 
 
-def _response(column: Column, released: ReleasedColumn) -> Explained | None:
+def _response(column: Column, released: ReleasedColumn) -> Dependent | None:
     """Return a sensitive column as it is explained; None if all people but a few have one value."""
     n, people = column.n_values, column.counts()[:-1]
     if n < 2 or people.sum() - people.max() < FEWEST:
@@ -282,14 +282,14 @@ def _response(column: Column, released: ReleasedColumn) -> Explained | None:
     if not column.is_number:
         shares = released.shares[:, [commonest, n]].toarray()
         is_commonest = np.where(shares[:, 1] < 0.5, shares[:, 0] / np.maximum(1 - shares[:, 1], 0.5), np.nan)
-        return Explained(column.name, True, np.append(1.0 * (np.arange(n) == commonest), np.nan), is_commonest)
+        return Dependent(column.name, True, np.append(1.0 * (np.arange(n) == commonest), np.nan), is_commonest)
     before, after = _numbers(column, released)
     low, high = (before[0], before[1]) if n == 2 else (float(np.average(before[:-1], weights=people)), 0.0)
     scale = high - low if n == 2 else float(np.sqrt(np.average((before[:-1] - low) ** 2, weights=people)))
     if not 0 < scale < np.inf:
         return None
     before, after = (before - low) / scale, (after - low) / scale
-    return Explained(column.name, n == 2, before, np.clip(after, 0, 1) if n == 2 else after)
+    return Dependent(column.name, n == 2, before, np.clip(after, 0, 1) if n == 2 else after)
 
 
 def factor(differences: Floats, errors: Floats, robust: Floats) -> float:
