@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from typing import Any, Literal, NamedTuple, TypedDict, cast, get_args
 
 import numpy as np
@@ -99,41 +100,47 @@ class Models(TypedDict):
 
 
 class Term(NamedTuple):
-    """A column of the design: what the codes of a column count in the original, and its cells in the release."""
+    """A column of the design: what each code of a column counts in the original, and each of its cells in the release.
+
+    `people` is how many it tells apart from others; a term without a `kind` is there for the others' sake.
+    """
 
     column: str
-    term: str
+    text: str
     kind: str
     people: float
-    before: Floats
-    after: Floats
+    values: tuple[Floats, Floats]
 
 
 class Dependent(NamedTuple):
-    """A column to explain: the value of each code and of each cell, NaN if missing; of a logit 0 to 1."""
+    """A column to explain: the value of each code in the original and of each cell in the release, NaN if missing."""
 
     column: str
     is_logit: bool
-    before: Floats
-    after: Floats
+    values: tuple[Floats, Floats]
 
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """The terms and responses of one of the tables, laid out a block of rows at a time."""
+    """One of the two tables (`side` 0 is the original), laid out a block of rows at a time."""
 
-    codes: dict[str, npt.NDArray[Any]]
-    terms: Sequence[tuple[str, Floats]]
-    responses: dict[str, Floats]
-    n_rows: int
+    columns: Sequence[Column | ReleasedColumn]
+    terms: Sequence[Term]
+    responses: Sequence[Dependent]
+    side: Literal[0, 1]
+
+    @property
+    def n_rows(self) -> int:
+        """Return the number of rows."""
+        return len(self.columns[0].codes)
 
     def blocks(self, step: int = 1) -> Iterator[tuple[Floats, dict[str, Floats]]]:
         """Yield terms, of which the first is 1, and responses of every `step`-th row."""
         for low in range(0, self.n_rows, BLOCK * step):
-            part = {name: codes[low : low + BLOCK * step : step] for name, codes in self.codes.items()}
-            ones = np.ones(len(range(low, min(low + BLOCK * step, self.n_rows), step)))
-            x = np.column_stack([ones, *(values[part[name]] for name, values in self.terms)])
-            yield x, {name: values[part[name]] for name, values in self.responses.items()}
+            codes = {c.name: c.codes[low : low + BLOCK * step : step] for c in self.columns}
+            ones = np.ones(len(codes[self.columns[0].name]))
+            x = np.column_stack([ones, *(t.values[self.side][codes[t.column]] for t in self.terms)])
+            yield x, {r.column: r.values[self.side][codes[r.column]] for r in self.responses}
 
     @cached_property
     def independent(self) -> Bools:
@@ -256,7 +263,7 @@ def _terms(column: Column, released: ReleasedColumn, kind: str) -> Iterator[Term
             # missing is no group that anybody compares
             text, its_kind = ("missing", "") if code == n else (str(column.values[code]), kind)
             share = released.shares[:, [code]].toarray()[:, 0]
-            yield Term(name, f"{name} = {text}", its_kind, float(people[code]), 1.0 * (codes == code), share)
+            yield Term(name, f"{name} = {text}", its_kind, float(people[code]), (1.0 * (codes == code), share))
         return
     both = _numbers(column, released)
     weights = before[:-1] / max(int(before[:-1].sum()), 1)
@@ -266,11 +273,11 @@ def _terms(column: Column, released: ReleasedColumn, kind: str) -> Iterator[Term
         return
     origin = 0.0 if abs(centre) < _FAR * spread else centre
     # a missing number stands at the mean, and a term of its own says that it is missing
-    z = [(np.where(np.isfinite(x), x, centre) - origin) / spread for x in both]
-    yield Term(name, name, "differences" if n == 2 and kind == "slopes" else kind, np.inf, *z)
-    absent = [1.0 * np.isnan(x) for x in both]
+    first, second = ((np.where(np.isfinite(x), x, centre) - origin) / spread for x in both)
+    yield Term(name, name, "differences" if n == 2 and kind == "slopes" else kind, np.inf, (first, second))
+    absent = 1.0 * np.isnan(both[0]), 1.0 * np.isnan(both[1])
     if min(before @ absent[0], after @ absent[1]) >= FEWEST:
-        yield Term(name, f"{name} = missing", "", float(before[-1]), *absent)
+        yield Term(name, f"{name} = missing", "", float(before[-1]), absent)
 
 
 def _response(column: Column, released: ReleasedColumn) -> Dependent | None:
@@ -282,14 +289,14 @@ def _response(column: Column, released: ReleasedColumn) -> Dependent | None:
     if not column.is_number:
         shares = released.shares[:, [commonest, n]].toarray()
         is_commonest = np.where(shares[:, 1] < 0.5, shares[:, 0] / np.maximum(1 - shares[:, 1], 0.5), np.nan)
-        return Dependent(column.name, True, np.append(1.0 * (np.arange(n) == commonest), np.nan), is_commonest)
+        return Dependent(column.name, True, (np.append(1.0 * (np.arange(n) == commonest), np.nan), is_commonest))
     before, after = _numbers(column, released)
     low, high = (before[0], before[1]) if n == 2 else (float(np.average(before[:-1], weights=people)), 0.0)
     scale = high - low if n == 2 else float(np.sqrt(np.average((before[:-1] - low) ** 2, weights=people)))
     if not 0 < scale < np.inf:
         return None
     before, after = (before - low) / scale, (after - low) / scale
-    return Dependent(column.name, n == 2, before, np.clip(after, 0, 1) if n == 2 else after)
+    return Dependent(column.name, n == 2, (before, np.clip(after, 0, 1) if n == 2 else after))
 
 
 def factor(differences: Floats, errors: Floats, robust: Floats) -> float:
@@ -342,6 +349,10 @@ class Coefficients:
     release_error: Floats
     robust: Floats
 
+    def part(self, which: Bools) -> Coefficients | None:
+        """Return some of them, None if these are none."""
+        return Coefficients(*(values[which] for values in vars(self).values())) if which.any() else None
+
     @cached_property
     def off(self) -> Floats:
         """Return how many standard errors of the original each estimate of the release is away from it."""
@@ -387,78 +398,70 @@ class Coefficients:
         ]  # fmt: skip
 
 
+def _columns(sides: TablePair) -> tuple[list[tuple[Column, ReleasedColumn]], ...]:
+    """Return the original and released columns of the quasi-identifiers, and those of the sensitive columns."""
+    whole = sides.unchanged
+    quasi = zip(whole.quasi, sides.released_quasi, strict=True)
+    return [*quasi], [*zip(whole.sensitive, sides.sensitive_cells, strict=True)]
+
+
+def _design(sides: TablePair, most: int) -> tuple[list[Term], int]:
+    """Return the terms of at most `most` columns of the design, and how many of them are of quasi-identifiers.
+
+    Where there are more, numbers come first, then what most people have. The squares of slopes come last, beyond them.
+    """
+    quasi, hidden = _columns(sides)
+    terms = [t for c, r in quasi for t in _terms(c, r, "slopes" if c.is_number else "differences")]
+    n_quasi = len(terms)
+    terms += [t for c, r in hidden for t in _terms(c, r, "sensitive")]
+    chosen = np.sort(np.argsort([-t.people for t in terms], kind="stable")[:most])
+    terms = [terms[at] for at in chosen]
+    for term in [t for t in terms if t.kind == "slopes"]:
+        squares = term.values[0] ** 2, term.values[1] ** 2
+        terms.append(term._replace(text=f"{term.column}²", kind="squares", values=squares))
+    return terms, int((chosen < n_quasi).sum())
+
+
 def coefficients(sides: TablePair) -> Coefficients | None:
     """Fit the regressions of every sensitive column on both tables; return None if there are none.
 
     Where a model has the square of a number, that number's slope is the one at nought (at the mean, if nought is far
     away), and counts among the squares.
     """
-    whole = sides.unchanged
-    quasi = [*zip(whole.quasi, sides.released_quasi, strict=True)]
-    hidden = [*zip(whole.sensitive, sides.sensitive_cells, strict=True)]
-    n_rows = len(whole.quasi[0].codes), sides.n_rows
-    by_quasi = [t for c, r in quasi for t in _terms(c, r, "slopes" if c.is_number else "differences")]
-    terms = [*by_quasi, *(t for c, r in hidden for t in _terms(c, r, "sensitive"))]
-    most = np.argsort([-t.people for t in terms], kind="stable")[: min(TERMS, min(n_rows) // PER_TERM)]
-    n_quasi = int((most < len(by_quasi)).sum())
-    terms = [terms[at] for at in sorted(most)]
-    terms += [
-        t._replace(term=f"{t.column}²", kind="squares", before=t.before**2, after=t.after**2)
-        for t in terms
-        if t.kind == "slopes"
-    ]
+    quasi, hidden = _columns(sides)
     responses = [r for pair in hidden if (r := _response(*pair)) is not None][:RESPONSES]
     if not responses or sides.by_group is not None:
         return None
-    originals, released = zip(*quasi, *hidden, strict=True)
-    before = Layout(
-        {c.name: c.codes for c in originals},
-        [(t.column, t.before) for t in terms],
-        {r.column: r.before for r in responses},
-        n_rows[0],
-    )
-    after = Layout(
-        {c.name: c.codes for c in released},
-        [(t.column, t.after) for t in terms],
-        {r.column: r.after for r in responses},
-        n_rows[1],
-    )
-    column, term = (np.array(["", *names]) for names in ([t.column for t in terms], [t.term for t in terms]))
-    kind = np.array(["", *(t.kind for t in terms)])
+    columns, cells = zip(*quasi, *hidden, strict=True)
+    terms, n_quasi = _design(sides, min(TERMS, len(columns[0].codes) // PER_TERM, sides.n_rows // PER_TERM))
+    before, after = Layout(columns, terms, responses, 0), Layout(cells, terms, responses, 1)
+    name, text, kind = (np.array(["", *each]) for each in zip(*(t[:3] for t in terms), strict=True))
     places = np.flatnonzero(before.independent & after.independent)
-    # what a model with squares is asked for: a slope there is another one than that without
-    curved = np.where((kind == "slopes") & np.isin(column, column[places[kind[places] == "squares"]]), "squares", kind)
-    to_fit = [
-        each
-        for r in responses
-        for each in (
-            (r, places[places <= n_quasi], np.where(np.isin(kind, ("slopes", "differences")), kind, "")),
-            (r, places[column[places] != r.column], np.where(np.isin(curved, ("squares", "sensitive")), curved, "")),
-        )
-    ]
-    one = [Regression(response, at) for response, at, _ in to_fit]
-    before.fit(one)
-    before.score(one)
-    other = [Regression(each.response, each.terms, each.values) for each in one]
-    after.fit(other)
+    # beside its square, a slope is another one than without
+    has_square = np.isin(name, name[places[kind[places] == "squares"]])
+    beside_squares = np.where((kind == "slopes") & has_square, "squares", kind)
+    to_fit = []
+    for response in responses:
+        to_fit.append((response, places[places <= n_quasi], np.where(kind == "sensitive", "", kind)))
+        shown = np.where(np.isin(beside_squares, ("squares", "sensitive")), beside_squares, "")
+        to_fit.append((response, places[name[places] != response.column], shown))
+    original = [Regression(response, at) for response, at, _ in to_fit]
+    before.fit(original)
+    before.score(original)
+    release = [Regression(each.response, each.terms, each.values) for each in original]
+    after.fit(release)
     parts = [
         (
-            np.full(len(at), r.column),
-            column[at],
-            term[at],
-            kinds[at],
-            a.values,
-            b.values,
-            a.errors,
-            b.errors,
-            np.sqrt(a.robust),
+            *(np.full(len(at), response.column), name[at], text[at], kinds[at]),
+            *(one.values, other.values, one.errors, other.errors, np.sqrt(one.robust)),
         )
-        for a, b, (r, at, kinds) in zip(one, other, to_fit, strict=True)
-        if a.is_fitted and b.is_fitted
+        for one, other, (response, at, kinds) in zip(original, release, to_fit, strict=True)
+        if one.is_fitted and other.is_fitted
     ]
-    every = [np.concatenate(part) for part in zip(*parts, strict=True)] if parts else []
-    use = (every[3] != "") & (every[8] > 0) if parts else np.zeros(0, np.bool_)
-    return Coefficients(*(part[use] for part in every)) if use.any() else None
+    if not parts:
+        return None
+    every = Coefficients(*(np.concatenate(part) for part in zip(*parts, strict=True)))
+    return every.part((every.kind != "") & (every.robust > 0))
 
 
 def _verdict(accuracy: Accuracy, changed: float | None) -> Verdict:
@@ -483,13 +486,8 @@ def models(sides: TablePair) -> Models | None:
     fitted = coefficients(sides)
     if fitted is None:
         return None
-    whole = sides.unchanged
-    cells = [
-        *zip(whole.quasi, sides.released_quasi, strict=True),
-        *zip(whole.sensitive, sides.sensitive_cells, strict=True),
-    ]
     columns = dict[str, ColumnAccuracy]()
-    for column, released in cells:
+    for column, released in chain(*_columns(sides)):
         accuracy = fitted.accuracy((fitted.column == column.name) | (fitted.outcome == column.name))
         changed = None if column.is_number else _changed(column, released)
         columns[column.name] = {**accuracy, "verdict": _verdict(accuracy, changed), "changed": changed}
