@@ -303,7 +303,7 @@ def test_a_recipient_of_a_capped_file_is_told_to_estimate_no_relation(tmp_path: 
         release = hr.protect(ward(100), WARDS, hr.Hedge(max_disclosure=0.5), random_state=0, cap_on=cap_on)
         folder = release.write(tmp_path / cap_on)
         words = " ".join((folder / "RECIPIENT.md").read_text(encoding="utf-8").split())
-        assert ("multiply standard errors by 1.5" in words) == factor
+        assert ("multiply standard errors by" in words) == factor
         assert ("do not estimate regressions" in words) != factor
 
 

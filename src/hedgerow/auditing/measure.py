@@ -922,10 +922,10 @@ def versions() -> dict[str, str]:
 
 
 def models_of(release: Release) -> regressions.Models | None:
-    """Return how well regressions on a release hold; None if nothing can be explained, or rows are on a cluster."""
-    if is_clustered(release):
+    """Return how well regressions on a release hold; None if nothing can be explained or read here."""
+    if is_clustered(release) or release.plan.recoding.second_file:
         return None
-    return regressions.models(read_unpaired(release.original, subject(release, None, None)))
+    return regressions.models(read_unpaired(release.original, Subject(release.released, release.schema, release.plan)))
 
 
 def against(release: Release, profile: str | Path | Profile, options: Mapping[str, Any]) -> Judged:

@@ -234,6 +234,11 @@ def reading(plan: Plan, counts: Mapping[str, Any] | None = None) -> list[str]:
     return [_say("reading", form=form_in_words(plan, guard, markdown)), _say(key, people=guard.people, near=near)]
 
 
+def hides_relations(plan: Plan | None) -> bool:
+    """Return whether a cap on the file weakens relations, so that by how much they changed is not for recipients."""
+    return plan is not None and plan.guard is not None and plan.guard.cap_on == FILE
+
+
 def promise_in_words(plan: Plan, promise: Guarantee) -> str:
     """Return one promise of a plan as a sentence; in rows form it is of groups which only mean weights show."""
     guard = plan.guard

@@ -78,7 +78,7 @@ def recipient(
     lines += _labelled(layout, [c.name for c in released])
     lines += [] if plan.in_rows else _reading(recoding, file, empty)
     lines += guard_words.reading(plan, numbers.get("counts"))
-    lines += _estimates(numbers.get("models"))
+    lines += [] if guard_words.hides_relations(plan) else _estimates(numbers.get("models"))
     if plan.zones:
         lines.append(_say("zones", names=_listed(plan.zones)))
     lines.append(_say("promised"))

@@ -18,7 +18,7 @@ from ..measures.guarantees import cap_of
 from ..notation import figure, percent, words
 from ..plan import Partition, Plan
 from ..release.explain import recoding_in_words
-from ..release.guard_words import form_in_words, in_words
+from ..release.guard_words import form_in_words, hides_relations, in_words
 from ..texts import texts
 from ..validation import check_one_of
 from . import figures, pictures, standards, text
@@ -89,6 +89,8 @@ def render(
         cautions=[line for line in cautions if steward and line not in loud],
         verdict=verdict(audit, plan, checks, loud, k=k, max_disclosure=max_disclosure),
         cap_of=partial(cap_of, plan.promises if plan else ()),
+        # by how much relations changed would undo a cap on the file
+        models=audit["utility"].get("models") if steward or not hides_relations(plan) else None,
         **_people(examples if steward else None),
     )  # fmt: skip
     return stacked(page)

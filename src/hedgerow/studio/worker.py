@@ -349,8 +349,8 @@ def comparison(session: Session) -> Answer:
         "utility": audit["utility"],
         "shown": None if examples is None else {n: getattr(examples, n) for n in ("names", "before", "after")},
         "attacked": bool(audit["attacks"]),
-        "estimates": [*kinds_in_words(audit["utility"]["models"])],
-        "by_column": [*columns_in_words(audit["utility"]["models"])],
+        "estimates": [*kinds_in_words(audit["utility"].get("models"))],
+        "by_column": [*columns_in_words(audit["utility"].get("models"))],
         "standard": audit["profile"],
         "warned": _for_page(session, [each for each in release.cautions if each not in loud]),
     }

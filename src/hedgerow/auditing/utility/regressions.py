@@ -9,19 +9,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain
 from typing import Any, Literal, NamedTuple, TypedDict, cast, get_args
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import expit, ndtr
+from threadpoolctl import threadpool_limits
 
 from ...columns.column import Column
 from ...json_types import Count, Share
+from ...kernels.threads import side_by_side
 from ...measures import Bools, Floats, Ints
 from ...release.recipient import REPLACED, SHRUNK
-from ..figure import Definition, Figure
+from ..figure import Figure
 from ..released_values import ReleasedColumn
 from ..table_pair import TablePair
 
@@ -38,7 +40,11 @@ _FAR = 5.0
 # curvature added to a logit, whose slopes stay finite where outcomes are parted completely
 _RIDGE = 0.01
 # rounds of a logit, its longest step, and the step in standard errors at which it ends
-_ROUNDS, _LONGEST, _STILL = 25, 4.0, 1e-3
+_ROUNDS, _LONGEST, _STILL = 25, 4.0, 0.02
+# standard errors, in standard deviations, up to which a column is the sum of others
+_EXACT = 1e-9
+# its square is far below the largest double
+_LARGEST = 1e150
 # the two-sided 95% point of the normal distribution, and the largest factor
 _Z, _MOST = 1.959963985, 100.0
 # standard errors from which on an estimate shows how much slopes shrink
@@ -143,39 +149,58 @@ class Layout:
             yield x, {r.column: r.values[self.side][codes[r.column]] for r in self.responses}
 
     @cached_property
+    def sums(self) -> Floats:
+        """Return the sums of products of all terms and responses, the number of which is missing if one lacks a row."""
+        total = np.zeros((1 + len(self.terms) + len(self.responses),) * 2)
+        for x, responses in self.blocks():
+            both = np.column_stack([x, *responses.values()])
+            total += both.T @ both
+        return total
+
+    @cached_property
     def independent(self) -> Bools:
         """Return which terms are no sum of those before them, but for a ten-thousandth of their variance."""
-        rest = np.asarray(sum(x.T @ x for x, _ in self.blocks())) / self.n_rows
+        n = 1 + len(self.terms)
+        rest = self.sums[:n, :n] / self.n_rows
         rest = rest - np.outer(rest[:, 0], rest[0])
         variance = np.diag(rest).copy()
-        chosen = np.arange(len(rest)) == 0
-        for at in range(1, len(rest)):
+        chosen = np.arange(n) == 0
+        for at in range(1, n):
             chosen[at] = variance[at] > 0 and rest[at, at] > _UNEXPLAINED * variance[at]
             if chosen[at]:
                 rest = rest - np.outer(rest[:, at], rest[at]) / rest[at, at]
         return chosen
 
     def fit(self, regressions: Sequence[Regression]) -> None:
-        """Fit regressions together, so that a block of rows is laid out once in a round."""
-        step = max(1, self.n_rows // FIRST)
-        logits = [each for each in regressions if each.response.is_logit]
-        for part, every in [(logits, step)] * (step > 1) + [(regressions, 1)]:
-            for each in part:
-                each.is_fitted = False
+        """Fit regressions: least squares from the sums at once, others together in rounds over all rows.
+
+        A logit of many rows begins with some of them.
+        """
+        n = 1 + len(self.terms)
+        for each in regressions:
+            y = self.sums[n + self.responses.index(each.response)]
+            # a response that is missing somewhere has no sums
+            if not each.response.is_logit and np.isfinite(y).all():
+                each.add_sums(self.sums[:n, :n], y[:n], float(y[n + self.responses.index(each.response)]), self.n_rows)
+                each.step()
+        for every in dict.fromkeys((max(1, self.n_rows // FIRST), 1)):
+            part = [each for each in regressions if every == 1 or each.response.is_logit]
             for _ in range(_ROUNDS):
                 if not (unfitted := [each for each in part if not each.is_fitted]):
                     break
                 for x, responses in self.blocks(every):
-                    for each in unfitted:
-                        each.add(x, responses[each.response.column])
+                    side_by_side(partial(_add, x, responses), unfitted, cost=x.size)
                 for each in unfitted:
                     each.step()
+            for each in part:
+                each.is_fitted &= every == 1
 
     def score(self, regressions: Sequence[Regression]) -> None:
-        """Add the robust errors of fitted regressions."""
-        for x, responses in self.blocks():
+        """Compute the robust errors of fitted regressions, from some of the rows if these are many."""
+        step = max(1, self.n_rows // FIRST)
+        for x, responses in self.blocks(step):
             for each in regressions:
-                each.add_scores(x, responses[each.response.column])
+                each.robust += step * each.scores(x, responses[each.response.column])
 
 
 class Regression:
@@ -186,7 +211,7 @@ class Regression:
     response : Dependent
     terms : int array
         Columns of the design; the first is the constant.
-    values : float array, optional
+    start : float array, optional
         Coefficients to begin with.
 
     Attributes
@@ -194,43 +219,56 @@ class Regression:
     values, errors : float arrays, shape (n_terms,)
         Coefficients, and their standard errors as software prints them.
     robust : float array, shape (n_terms,)
-        Squared standard errors that hold where variances differ (White 1980), after `add_scores`.
+        Squared standard errors that hold where variances differ (White 1980), after `Layout.score`.
     """
 
-    def __init__(self, response: Dependent, terms: Ints, values: Floats | None = None) -> None:
+    def __init__(self, response: Dependent, terms: Ints, start: Floats | None = None) -> None:
         self.response, self.terms, self.is_fitted = response, terms, False
-        self.values = np.zeros(len(terms)) if values is None else values
+        # columns of the design up to the last that it uses, which need no copy
+        self._width = int(terms[-1]) + 1
+        # least squares find the way from anywhere, and their sums are about nought
+        self.values = np.zeros(len(terms)) if start is None or not response.is_logit else start
         self.errors, self.robust = np.zeros(len(terms)), np.zeros(len(terms))
         self._forget()
 
     def _forget(self) -> None:
-        self._curvature, self._slope = np.zeros((len(self.terms),) * 2), np.zeros(len(self.terms))
+        self._curvature, self._slope = np.zeros((self._width,) * 2), np.zeros(self._width)
         self._rows, self._squares = 0, 0.0
 
-    def _parts(self, x: Floats, y: Floats) -> tuple[Floats, Floats, Floats]:
-        """Return terms, expectation and residuals of the rows that have a response."""
-        is_known = np.isfinite(y)
-        x, y = (x, y) if is_known.all() else (x[is_known], y[is_known])
-        x = x[:, self.terms]
-        expected = x @ self.values
+    def _residuals(self, x: Floats, y: Floats) -> tuple[Floats, Floats]:
+        """Return what is expected of each row, and what is left of its response; nought where that is missing."""
+        everywhere = np.zeros(self._width)
+        everywhere[self.terms] = self.values
+        expected = x[:, : self._width] @ everywhere
         expected = expit(expected) if self.response.is_logit else expected
-        return x, expected, y - expected
+        return expected, np.nan_to_num(y - expected, nan=0.0)
 
     def add(self, x: Floats, y: Floats) -> None:
         """Add a block of rows to the sums of the next step."""
-        x, expected, residuals = self._parts(x, y)
-        weighted = x * (expected * (1 - expected))[:, None] if self.response.is_logit else x
-        self._curvature += x.T @ weighted
-        self._slope += x.T @ residuals
-        self._squares += float(residuals @ residuals)
-        self._rows += len(residuals)
+        x = x[:, : self._width]
+        expected, residuals = self._residuals(x, y)
+        weights = np.isfinite(y) * (expected * (1 - expected) if self.response.is_logit else 1.0)
+        self.add_sums(
+            x.T @ (x * weights[:, None]), x.T @ residuals, float(residuals @ residuals), int(np.isfinite(y).sum())
+        )
+
+    def add_sums(self, curvature: Floats, slope: Floats, squares: float, rows: int) -> None:
+        """Add sums of products of all terms, of terms and residuals, and of squared residuals over some rows."""
+        self._curvature += curvature[: self._width, : self._width]
+        self._slope += slope[: self._width]
+        self._squares += squares
+        self._rows += rows
 
     def step(self) -> None:
         """Take the step that the sums ask for."""
         is_logit, variance, length = self.response.is_logit, 1.0, 1.0
         ridge = _RIDGE * is_logit * (np.arange(len(self.values)) > 0)
-        slope = self._slope - ridge * self.values
-        self._inverse = np.linalg.pinv(self._curvature + np.diag(ridge), hermitian=True)
+        slope = self._slope[self.terms] - ridge * self.values
+        curvature = self._curvature[np.ix_(self.terms, self.terms)] + np.diag(ridge)
+        try:
+            self._inverse = np.linalg.inv(curvature)
+        except np.linalg.LinAlgError:  # terms that differ only where the response is missing
+            self._inverse = np.linalg.pinv(curvature, hermitian=True)
         step = self._inverse @ slope
         if is_logit:
             length = min(1.0, _LONGEST / max(float(np.abs(step).max()), _LONGEST))
@@ -241,16 +279,28 @@ class Regression:
         self.is_fitted = not is_logit or bool((np.abs(step) <= _STILL * self.errors).all())
         self._forget()
 
-    def add_scores(self, x: Floats, y: Floats) -> None:
-        """Add a block of rows to the robust errors of the fitted coefficients."""
-        x, _, residuals = self._parts(x, y)
-        self.robust += residuals**2 @ (x @ self._inverse) ** 2
+    def scores(self, x: Floats, y: Floats) -> Floats:
+        """Return the part of the squared robust errors that a block of rows contributes."""
+        _, residuals = self._residuals(x, y)
+        return residuals**2 @ (x[:, self.terms] @ self._inverse) ** 2
 
 
-def _numbers(column: Column, released: ReleasedColumn) -> tuple[Floats, Floats]:
-    """Return the number of each code and of each cell, NaN if it is missing or hidden."""
+def _add(x: Floats, responses: dict[str, Floats], regression: Regression) -> None:
+    regression.add(x, responses[regression.response.column])
+
+
+def _numbers(column: Column, released: ReleasedColumn) -> tuple[Floats, Floats, float, float]:
+    """Return the number of each code and of each cell, NaN if missing or hidden, with mean and standard deviation.
+
+    The deviation is 0 if there is none, or if squares would be infinite.
+    """
     is_hidden = released.anything | (released.absent >= 0.5)
-    return column.by_code, np.where(is_hidden, np.nan, released.middle)
+    values, people = column.by_code, column.counts()[:-1]
+    cells = np.where(is_hidden, np.nan, released.middle)
+    if not people.sum() or not np.abs(values[:-1]).max() < _LARGEST:
+        return values, cells, 0.0, 0.0
+    mean = float(np.average(values[:-1], weights=people))
+    return values, cells, mean, float(np.sqrt(np.average((values[:-1] - mean) ** 2, weights=people)))
 
 
 def _terms(column: Column, released: ReleasedColumn, kind: str) -> Iterator[Term]:
@@ -265,15 +315,12 @@ def _terms(column: Column, released: ReleasedColumn, kind: str) -> Iterator[Term
             share = released.shares[:, [code]].toarray()[:, 0]
             yield Term(name, f"{name} = {text}", its_kind, float(people[code]), (1.0 * (codes == code), share))
         return
-    both = _numbers(column, released)
-    weights = before[:-1] / max(int(before[:-1].sum()), 1)
-    centre = float(weights @ both[0][:-1]) if n else 0.0
-    spread = float(np.sqrt(weights @ (both[0][:-1] - centre) ** 2)) if n else 0.0
-    if not 0 < spread < np.inf:
+    *both, mean, spread = _numbers(column, released)
+    if not spread:
         return
-    origin = 0.0 if abs(centre) < _FAR * spread else centre
+    origin = 0.0 if abs(mean) < _FAR * spread else mean
     # a missing number stands at the mean, and a term of its own says that it is missing
-    first, second = ((np.where(np.isfinite(x), x, centre) - origin) / spread for x in both)
+    first, second = ((np.where(np.isfinite(x), x, mean) - origin) / spread for x in both)
     yield Term(name, name, "differences" if n == 2 and kind == "slopes" else kind, np.inf, (first, second))
     absent = 1.0 * np.isnan(both[0]), 1.0 * np.isnan(both[1])
     if min(before @ absent[0], after @ absent[1]) >= FEWEST:
@@ -290,10 +337,10 @@ def _response(column: Column, released: ReleasedColumn) -> Dependent | None:
         shares = released.shares[:, [commonest, n]].toarray()
         is_commonest = np.where(shares[:, 1] < 0.5, shares[:, 0] / np.maximum(1 - shares[:, 1], 0.5), np.nan)
         return Dependent(column.name, True, (np.append(1.0 * (np.arange(n) == commonest), np.nan), is_commonest))
-    before, after = _numbers(column, released)
-    low, high = (before[0], before[1]) if n == 2 else (float(np.average(before[:-1], weights=people)), 0.0)
-    scale = high - low if n == 2 else float(np.sqrt(np.average((before[:-1] - low) ** 2, weights=people)))
-    if not 0 < scale < np.inf:
+    before, after, low, scale = _numbers(column, released)
+    if n == 2:
+        low, scale = before[0], before[1] - before[0]
+    if not scale:
         return None
     before, after = (before - low) / scale, (after - low) / scale
     return Dependent(column.name, n == 2, (before, np.clip(after, 0, 1) if n == 2 else after))
@@ -378,8 +425,8 @@ class Coefficients:
         return {
             "estimates": n,
             "inside": float((np.abs(self.off[which]) <= _Z).mean()),
-            "attenuation": float(np.median((self.release / self.original)[clear])) if clear.any() else None,
-            "factor": round(float((of_these**n * of_all**_LEAN) ** (1 / (n + _LEAN))), 6),
+            "attenuation": float(np.median(self.release[clear] / self.original[clear])) if clear.any() else None,
+            "factor": round(float(np.exp(np.average(np.log([of_these, of_all]), weights=[n, _LEAN]))), 6),
             "resample_inside": float((2 * ndtr(_Z * error / robust) - 1).mean()),
             "resample_factor": factor(np.zeros(n), error, robust * np.sqrt(2)),
         }
@@ -430,11 +477,17 @@ def coefficients(sides: TablePair) -> Coefficients | None:
     """
     quasi, hidden = _columns(sides)
     responses = [r for pair in hidden if (r := _response(*pair)) is not None][:RESPONSES]
-    if not responses or sides.by_group is not None:
+    terms, n_quasi = _design(sides, min(TERMS, len(quasi[0][0].codes) // PER_TERM, sides.n_rows // PER_TERM))
+    if not (responses and terms) or sides.by_group is not None:
         return None
     columns, cells = zip(*quasi, *hidden, strict=True)
-    terms, n_quasi = _design(sides, min(TERMS, len(columns[0].codes) // PER_TERM, sides.n_rows // PER_TERM))
-    before, after = Layout(columns, terms, responses, 0), Layout(cells, terms, responses, 1)
+    with threadpool_limits(1):  # threads of small products wait for each other
+        return _fitted(Layout(columns, terms, responses, 0), Layout(cells, terms, responses, 1), n_quasi)
+
+
+def _fitted(before: Layout, after: Layout, n_quasi: int) -> Coefficients | None:
+    """Fit the regressions on two layouts, whose first terms are those of the quasi-identifiers."""
+    terms, responses = before.terms, before.responses
     name, text, kind = (np.array(["", *each]) for each in zip(*(t[:3] for t in terms), strict=True))
     places = np.flatnonzero(before.independent & after.independent)
     # beside its square, a slope is another one than without
@@ -461,7 +514,8 @@ def coefficients(sides: TablePair) -> Coefficients | None:
     if not parts:
         return None
     every = Coefficients(*(np.concatenate(part) for part in zip(*parts, strict=True)))
-    return every.part((every.kind != "") & (every.robust > 0))
+    # what is left of a sum of the others is rounding
+    return every.part((every.kind != "") & (np.minimum(every.error, every.robust) > _EXACT))
 
 
 def _verdict(accuracy: Accuracy, changed: float | None) -> Verdict:
@@ -512,19 +566,5 @@ FIGURES = (
         lambda task: models(task.sides.plain),
         needs=("both tables", "sensitive columns"),
         says="regressions",
-        rows=(
-            Definition(
-                "estimates in the original's 95% intervals",
-                ("utility", "models", "every", "inside"),
-                "share",
-                "regressions of sensitive columns",
-            ),
-            Definition(
-                "factor for standard errors",
-                ("utility", "models", "every", "factor"),
-                "number",
-                "with it, 95% of the intervals hold the value of the population",
-            ),
-        ),
     ),
 )
