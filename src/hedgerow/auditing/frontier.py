@@ -192,7 +192,7 @@ class Trial:
         table, schema = self.table, self.schema
         form, drawing = method.usual_guard, Key.from_key_or_seed(random_state=self.random_state)
         guard = GuardOptions.from_method(method, form, None, drawing) if form else None  # as `protect` releases it
-        fitted = method.fit_table(table, schema, drawn=guard is not None and guard.rows)
+        fitted = method.fit_table(table, schema, in_rows=guard is not None and guard.rows)
         if method.is_private:
             return self._private(fitted)
         progress("recoding", None)

@@ -127,7 +127,7 @@ def _protected(
             fitted: Method = method.copy().fit_checked(
                 fitting.with_local_codes(method.joint_columns(roles), memory),
                 roles,
-                drawn=guard is not None and guard.rows,
+                in_rows=guard is not None and guard.rows,
             )
         plan = replace(fitted.plan_, columns=tuple(c for c in fitted.plan_.columns if c.name in table.names))
         if undeclared := plan.names("undeclared"):
