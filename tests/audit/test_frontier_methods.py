@@ -173,9 +173,9 @@ def test_whoever_interrupts_waits_for_one_step_alone() -> None:
     began: list[int] = []
 
     class Slow(hr.MART):
-        def fit_table(self, table, schema):  # type: ignore[no-untyped-def]
+        def fit_table(self, table, schema, **options):  # type: ignore[no-untyped-def]
             began.append(threading.get_ident())
-            return super().fit_table(table, schema)
+            return super().fit_table(table, schema, **options)
 
     def listen(step: str, share: float | None) -> None:
         if share:

@@ -190,12 +190,12 @@ class Trial:
         `progress` is called between steps; what it raises stops the work.
         """
         table, schema = self.table, self.schema
-        fitted = method.fit_table(table, schema)
+        form, drawing = method.usual_guard, Key.from_key_or_seed(random_state=self.random_state)
+        guard = GuardOptions.from_method(method, form, None, drawing) if form else None  # as `protect` releases it
+        fitted = method.fit_table(table, schema, in_rows=guard is not None and guard.rows)
         if method.is_private:
             return self._private(fitted)
         progress("recoding", None)
-        form, drawing = method.usual_guard, Key.from_key_or_seed(random_state=self.random_state)
-        guard = GuardOptions.from_method(method, form, None, drawing) if form else None  # as `protect` releases it
         # groups are counted by the cells that they share, which drawn rows do not show
         groups = None if guard is None else replace(guard, rows=False)
         release = of_fitted(fitted, table, schema, groups)

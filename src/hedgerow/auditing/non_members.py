@@ -68,7 +68,8 @@ def fitted_again(method: Method, part: Table, schema: Schema, guard: Guard | Non
         options = GuardOptions(guard.form, guard.people, drawing, guard.rows, guard.cap_on)
         if guard.form == RUNS:
             fitting, roles = with_runs(part, schema, guard.people)
-    return of_fitted(method.copy().fit_table(fitting, roles), part, schema, options)
+    fitted = method.copy().fit_table(fitting, roles, in_rows=guard is not None and guard.rows)
+    return of_fitted(fitted, part, schema, options)
 
 
 def read_control(control: Any, original: Table, schema: Schema) -> tuple[Table, tuple[str, ...]]:

@@ -296,14 +296,18 @@ class Method(Estimator):
         self._know(people.names, named)
         return self
 
-    def fit_table(self, table: Table, schema: Schema) -> Self:
-        """Fit a plan to a table whose schema names the roles of its columns."""
+    def fit_table(self, table: Table, schema: Schema, *, in_rows: bool = False) -> Self:
+        """Fit a plan to a table whose schema names the roles of its columns.
+
+        With `in_rows`, a guard will draw all rows inside the groups of the plan.
+        """
         # Before any encoding: a plain message instead of a failure inside numpy or Arrow.
         self.check_table(table, schema)
-        return self.fit_checked(table, schema)
+        return self.fit_checked(table, schema, in_rows=in_rows)
 
-    def fit_checked(self, table: Table, schema: Schema) -> Self:
+    def fit_checked(self, table: Table, schema: Schema, *, in_rows: bool = False) -> Self:
         """Fit a plan to a table that `check_table` accepted; `protect` calls this."""
+        self._in_rows = in_rows
         if self.draws:
             self._key = Key.from_key_or_seed(self.key, self.random_state)
         self.plan_ = self._fit(table, schema)

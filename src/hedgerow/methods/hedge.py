@@ -262,6 +262,7 @@ class Hedge(PartitionMethod):
             likeness.means(grown.stats[leaf]),
             grouped,
             promises if persons is not None else promises[1:],
+            self._in_rows,
         )
         plan = self._plan(table, schema, quasi, grown, promises, persons, self._joined)
         assert isinstance(plan.recoding, Partition)

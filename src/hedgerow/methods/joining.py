@@ -18,6 +18,9 @@ from ..progress import done
 SLICE = 16
 # Most categories kept separate while joining; rarer ones are merged, but not in the exact check.
 WIDEST = 1_024
+# The part of a cap that numbers tell at most where rows will be drawn. Draws go by rounded means, which may tell more
+# than the originals; a group above the cap is drawn again towards the whole table, which flattens slopes.
+DRAWN = 0.8
 
 
 class _Block(NamedTuple):
@@ -86,7 +89,7 @@ def _frequent(sums: Floats, public: Floats, loss: Floats) -> tuple[Floats, Float
     )
 
 
-def limits_of(classes: Classes, promises: Sequence[Guarantee]) -> tuple[Floats, Limits]:
+def limits_of(classes: Classes, promises: Sequence[Guarantee], *, in_rows: bool = False) -> tuple[Floats, Limits]:
     """Return, for each group, sums that add up when groups are joined, and the limit each promise sets on them.
 
     t-closeness is no such sum; the exact check handles it.
@@ -95,12 +98,14 @@ def limits_of(classes: Classes, promises: Sequence[Guarantee]) -> tuple[Floats, 
     ----------
     classes : Classes
     promises : sequence of Guarantee
+    in_rows : bool, default False
+        Whether a guard will draw rows inside the groups: then numbers may tell `DRAWN` of a cap.
     """
     n, blocks = classes.n_groups, [_Block(np.zeros((classes.n_groups, 0)), (), 0.0)]
     for promise in promises:
         if isinstance(promise, Disclosure):
             for column in classes.sensitive.values():
-                blocks += _scores(column, n, promise.limit)
+                blocks += _scores(column, n, promise.limit * (DRAWN if in_rows and column.is_number else 1.0))
         elif isinstance(promise, LDiversity) and promise.diversity in ("frequency", "entropy"):
             for name in promise.columns or classes.sensitive:
                 counts = classes.sensitive[name].counts
@@ -121,7 +126,9 @@ def limits_of(classes: Classes, promises: Sequence[Guarantee]) -> tuple[Floats, 
     return sums, Limits(places, limits, public, loss, ranked)
 
 
-def joined(n: Ints, means: Floats, classes_of: Callable[[Ints], Classes], promises: Sequence[Guarantee]) -> Ints:
+def joined(
+    n: Ints, means: Floats, classes_of: Callable[[Ints], Classes], promises: Sequence[Guarantee], in_rows: bool
+) -> Ints:
     """Join cells until every group keeps every promise, and return the group of each cell.
 
     The group that exceeds a promise most is joined first. Its partner is the group of least Ward's loss
@@ -137,6 +144,8 @@ def joined(n: Ints, means: Floats, classes_of: Callable[[Ints], Classes], promis
     classes_of : callable
         Returns the classes that the promises check, given the group (0 .. g - 1) of every cell.
     promises : sequence of Guarantee
+    in_rows : bool
+        As `limits_of` takes it.
 
     Returns
     -------
@@ -152,7 +161,7 @@ def joined(n: Ints, means: Floats, classes_of: Callable[[Ints], Classes], promis
     if not promises:
         return number
     classes = classes_of(number)
-    sums, limits = limits_of(classes, promises)
+    sums, limits = limits_of(classes, promises, in_rows=in_rows)
     groups = JoinGroups.from_sums(n, means, sums, limits)
     while True:
         while join(groups, limits, SLICE):

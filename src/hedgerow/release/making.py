@@ -125,7 +125,9 @@ def _protected(
                 )
             # the caller's method stays unfitted
             fitted: Method = method.copy().fit_checked(
-                fitting.with_local_codes(method.joint_columns(roles), memory), roles
+                fitting.with_local_codes(method.joint_columns(roles), memory),
+                roles,
+                in_rows=guard is not None and guard.rows,
             )
         plan = replace(fitted.plan_, columns=tuple(c for c in fitted.plan_.columns if c.name in table.names))
         if undeclared := plan.names("undeclared"):
