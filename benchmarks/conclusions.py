@@ -187,10 +187,12 @@ def judged(found: pd.DataFrame) -> pd.DataFrame:
 
 
 def said(models: dict[str, Any], kinds: dict[str, bool]) -> float:
-    """Return the factor that a recipient reads for a coefficient: by its kind, in tenths and at least 1."""
-    own = "squares" if kinds["squares"] else "sensitive" if kinds["sensitive on sensitive"] else ""
-    accuracy = models["kinds"][own or ("differences" if kinds["dummies"] else "slopes")]
-    return max(1.0, np.ceil(10 * (accuracy["factor"] or models["every"]["factor"]) - 1e-9) / 10)
+    """Return the factor that a recipient reads for a coefficient: the largest of its kinds, in tenths and at least 1."""
+    of = {"squares": kinds["squares"], "sensitive": kinds["sensitive on sensitive"], "differences": kinds["dummies"]}
+    mine = [name for name, is_one in of.items() if is_one] or ["slopes"]
+    factors = [models["kinds"][name]["factor"] for name in (models["kinds"] if kinds["products"] else mine)]
+    most = max((each for each in factors if each is not None), default=models["every"]["factor"])
+    return max(1.0, np.ceil(10 * most - 1e-9) / 10)
 
 
 def covered(name: str, given: dict[str, Any], keys: int, most: int) -> Iterator[dict[str, Any]]:
