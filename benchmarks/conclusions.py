@@ -187,7 +187,7 @@ def judged(found: pd.DataFrame) -> pd.DataFrame:
 
 
 def said(models: dict[str, Any], kinds: dict[str, bool]) -> float:
-    """Return the factor that a recipient reads for a coefficient: the largest of its kinds, in tenths and at least 1."""
+    """Return the factor that a recipient reads for a coefficient: the largest of its kinds, in tenths."""
     of = {"squares": kinds["squares"], "sensitive": kinds["sensitive on sensitive"], "differences": kinds["dummies"]}
     mine = [name for name, is_one in of.items() if is_one] or ["slopes"]
     factors = [models["kinds"][name]["factor"] for name in (models["kinds"] if kinds["products"] else mine)]
