@@ -60,6 +60,7 @@ ALLOWED = {
     "pyreadstat": {"columns"},
     "openpyxl": {"columns"},
     "opendp": {"methods"},
+    "statsmodels": {"auditing"},
 }
 
 # Folders and files that need nothing but the standard library.
