@@ -1,4 +1,4 @@
-"""`hedgerow.compare_models`: one regression on the original and on a release, side by side or as answers for a recipient.
+"""`hedgerow.compare_models`: one regression on the original and on a release, side by side or answered for a recipient.
 
 Statsmodels fits (the extra ``models``). For a recipient only *agrees*, *differs* or *refused* is printed of each
 coefficient, and a private file beside the release counts the answers.
@@ -11,7 +11,7 @@ import hmac
 import json
 import secrets
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from importlib import import_module
@@ -42,12 +42,11 @@ MOST_QUESTIONS, MOST_ANSWERED = 20, 50
 # people that an answer needs where no plan names k
 USUAL_K = 10
 # deviations of the noise on a recipient's answer, in the most that one person moves the t value
-NOISE = 3.0
+NOISE = 2.0
 # a column whose part of the others does not explain is smaller follows from them
 _COLLINEAR = 1e-8
 # standard errors, of columns of mean square 1 in a logit or Poisson model, beyond which there is no finite estimate
 _ENDLESS = 1e3
-TABLES = "original", "release"
 Answer = Literal["agrees", "differs", "refused", "absent"]
 AGREES = """\
 agrees: above 0, below 0 or neither at 5%, as in the release; refused: too few people carry it. Near a threshold the \
@@ -177,8 +176,8 @@ class ModelComparison:
             return list(self.notes)
         overlap = np.mean([c.overlap for c in both if c.overlap is not None])
         return [
-            f"{counts[0]} of {len(both)} conclusions at 5% stay; {counts[1]} of {len(both)} estimates of the release lie "
-            f"inside the original's 95% interval; intervals overlap by {overlap:.2f} on average.",
+            f"{counts[0]} of {len(both)} conclusions at 5% stay; {counts[1]} of {len(both)} estimates of the release "
+            f"lie inside the original's 95% interval; intervals overlap by {overlap:.2f} on average.",
             *self.notes,
         ]
 
@@ -211,16 +210,16 @@ def compare_models(
     original : path, pandas, Polars or Arrow table, DuckDB relation
     release : Release, release folder, or a released file or table
     formula : str
-        ``income ~ age + C(education)``: columns, names with blanks in backquotes, C() for numbers that are codes, log(),
-        powers (``age**2``), products (``a:b``, and ``a*b`` for a + b + a:b) and ``- 1`` for no intercept. It is
-        parsed and never run.
+        ``income ~ age + C(education)``: columns, names with blanks in backquotes, C() for numbers that are codes,
+        log(), powers (``age**2``), products (``a:b``, and ``a*b`` for a + b + a:b) and ``- 1`` for no intercept.
+        It is parsed and never run.
     schema : Schema, optional
         Kinds of the columns and how text files are read; by default those of the release's plan.
     family : {"ols", "logit", "poisson", "quantile"}
         Least squares, logit of two values, Poisson with a log link, or the median.
     for_recipient : bool
-        Answer only *agrees* or *differs* for each coefficient, so that it can be passed on. The release must be a folder
-        with its plan, beside which ``NAME.answers.json`` (private) counts: the twentieth question is the last.
+        Answer only *agrees* or *differs* for each coefficient, so that it can be passed on. The release must be a
+        folder with its plan, beside which ``NAME.answers.json`` (private) counts: the twentieth question is the last.
 
     Returns
     -------
@@ -260,8 +259,9 @@ def compare_models(
             hint="write the release, and give its folder",
         )
     if has_plan or isinstance(release, (Release, PrivateRelease)):
-        what = subject(release, schema, None)
-        schema, released, k = schema or what.schema, what.table, what.k
+        # who counts as one person is the plan's to say
+        what = subject(release, None if for_recipient else schema, None)
+        schema, released, k = what.schema, what.table, what.k
         if for_recipient and what.is_private:
             raise UnsupportedError("this release promises epsilon, which answers from the original would exceed")
         if what.numbered in {factor.column for factor in parsed.factors}:
@@ -312,9 +312,8 @@ class _Fit(NamedTuple):
     """A fitted model: estimates of the columns that somebody carries, and what single people add to them."""
 
     estimates: list[Estimate | None]
-    design: Design
     present: Bools
-    # of columns of mean square 1: coefficients, working rows, their residuals, and the variance of these
+    # of columns of mean square 1: coefficients, working rows, their residuals, and the variance of these if estimated
     scaled: Floats
     x: Floats
     residuals: Floats
@@ -325,18 +324,16 @@ def _compared(sources: _Sources, formula: Formula, family: str) -> ModelComparis
     columns = sources.columns(formula)
     formula = sources.bound(formula)
     built = designs(formula, columns, family == "logit")
-    first, second = (_fitted(built.entries, getattr(built, table), family, table) for table in TABLES)
+    first = _fitted(built.entries, built.original, family, "original")
+    second = _fitted(built.entries, built.release, family, "release")
     coefficients = [
         Coefficient(entry.name, "absent" if one is None or two is None else _answer(one.conclusion, two), one, two)
         for entry, one, two in zip(built.entries, first.estimates, second.estimates, strict=True)
     ]
-    rows = len(built.original.y), len(built.release.y)
-    totals = zip(TABLES, rows, (sources.original.n_rows, sources.released.n_rows), strict=True)
-    notes = [
-        f"{n:,} of {all_rows:,} rows of the {table} are complete in these columns."
-        for table, n, all_rows in totals
-        if n < all_rows
-    ]
+    rows, notes = (len(built.original.y), len(built.release.y)), list[str]()
+    for name, n, table in zip(("original", "release"), rows, (sources.original, sources.released), strict=True):
+        if n < table.n_rows:
+            notes.append(f"{n:,} of {table.n_rows:,} rows of the {name} are complete in these columns.")
     if absent := [c.name for c in coefficients if c.answer == "absent"]:
         more = f" and {len(absent) - 10} more" if absent[10:] else ""
         notes.append(f"Absent in one of the tables: {', '.join(absent[:10])}{more}.")
@@ -359,45 +356,37 @@ def _fitted(entries: Sequence[Entry], design: Design, family: str, table: str) -
     """
     present = (design.x != 0).any(axis=0)
     # no category in a message: it may be one person's
-    used = [entry.plain for entry, is_there in zip(entries, present, strict=True) if is_there]
+    used = np.array([entry.plain for entry in entries])[present]
     scale = np.sqrt((design.x[:, present] ** 2).mean(axis=0))
-    x, y = design.x[:, present] / scale, design.y
+    x, y, is_linear = design.x[:, present] / scale, design.y, family in ("ols", "quantile")
     if not len(y) > len(used) > 0:
-        raise ParameterError(
-            f"the {table} has {len(y):,} complete rows for {len(used)} coefficients, which are too few"
-        )
+        raise ParameterError(f"the {table} has {len(y):,} complete rows, too few for {len(used)} coefficients")
     parts = np.abs(np.diag(np.linalg.qr(x, mode="r"))) / np.sqrt(len(y))
-    if follows := [name for name, part in zip(used, parts, strict=True) if part < _COLLINEAR]:
+    if (parts < _COLLINEAR).any():
         raise ParameterError(
-            f"in the {table} {_listed(follows)} cannot be told from the columns before",
+            f"in the {table} {_listed(used[parts < _COLLINEAR])} cannot be told from the columns before",
             hint="leave it out; a product needs its columns by themselves as well, as a*b has them",
         )
-    if family == "poisson" and (y < 0).any():
-        raise ParameterError(f"in the {table} the column to explain has values below 0, which Poisson does not allow")
-    if family != "quantile" and y.min() == y.max():
-        raise ParameterError(f"in the {table} the column to explain does not vary")
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")
+    if (y.min() == y.max()) or (family == "poisson" and y.min() < 0):
+        raise ParameterError(f"in the {table} the column to explain does not vary, or is below 0 for family poisson")
+    with warnings.catch_warnings(record=True) as caught, np.errstate(all="ignore"):
+        warnings.simplefilter("always")
         result: Any = _result(family, y, x)
-        error = np.asarray(result.bse)
-        lacking = [
-            name for name, e in zip(used, error, strict=True) if family in ("logit", "poisson") and not e < _ENDLESS
-        ]
-        if lacking or not getattr(result, "converged", True):
-            which = f" of {_listed(lacking)}" if lacking else ""
+        error, params = np.asarray(result.bse), np.asarray(result.params)
+        lacking = ~(error < (np.inf if is_linear else _ENDLESS))
+        limited = any(each.category.__name__ == "IterationLimitWarning" for each in caught)
+        if lacking.any() or limited or not getattr(result, "converged", True):
             raise ParameterError(
-                f"in the {table} there is no finite estimate{which}: the columns tell some people's outcome exactly",
+                f"in the {table} there is no finite estimate of {_listed(used[lacking]) or 'the coefficients'}",
                 hint="leave out categories in which the outcome does not vary",
             )
-        columns = np.column_stack([result.params, error, result.conf_int(0.05)]) / scale[:, None]
+        columns = np.column_stack([params, error, result.conf_int(0.05)]) / scale[:, None]
         values = iter(np.column_stack([columns, result.pvalues]).tolist())
-        if family in ("logit", "poisson"):
-            spread = np.sqrt(result.family.variance(result.mu))
-            working = x * spread[:, None], (y - result.mu) / spread, None
-        else:
-            working = x, np.asarray(result.resid), float(result.scale)
     estimates = [Estimate(*next(values)) if is_there else None for is_there in present]
-    return _Fit(estimates, design, present, np.asarray(result.params), *working)
+    if is_linear:
+        return _Fit(estimates, present, params, x, np.asarray(result.resid), float(result.scale))
+    spread = np.sqrt(result.family.variance(result.mu))
+    return _Fit(estimates, present, params, x * spread[:, None], (y - result.mu) / spread, None)
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -453,13 +442,8 @@ def _answered(sources: _Sources, formula: Formula, family: str, folder: Path, k:
     estimates = _fitted(alone.entries, alone.release, family, "release").estimates
     released = {e.name: one for e, one in zip(alone.entries, estimates, strict=True) if one is not None}
     path = folder.parent / f"{folder.name}.answers.json"
-    question = Question(
-        formula=str(formula),
-        family=family,
-        release=str(file_facts(released_file(folder))["sha256"]),
-        columns=sorted(columns),
-        answers={},
-    )
+    file, names = str(file_facts(released_file(folder))["sha256"]), sorted(columns)
+    question = Question(formula=str(formula), family=family, release=file, columns=names, answers={})
     with locked(folder):
         book = _book(path)
         same = [i for i, q in enumerate(book["questions"]) if {**q, "answers": {}} == question]
@@ -481,7 +465,7 @@ def _answered(sources: _Sources, formula: Formula, family: str, folder: Path, k:
 
 
 def _book(path: Path) -> Book:
-    """Return the file of answers, or a new one; raise InputError for one that was damaged, so that none is forgotten."""
+    """Return the file of answers, or a new one; raise InputError for a damaged one, which might forget some."""
     if not path.exists():
         return Book(hedgerow_answers=1, secret=secrets.token_hex(32), questions=[])
     text = read_text(path, "the answers", InputError)
@@ -516,13 +500,13 @@ class _Judge:
     k: int
     book: Book
 
-    def _drawn(self, *about: str) -> float:
+    def _uniform(self, *about: str) -> float:
         """Return a number in (0, 1) that follows from the secret and what it is about."""
         digest = hmac.digest(bytes.fromhex(self.book["secret"]), json.dumps(about).encode(), hashlib.sha256)
         return (int.from_bytes(digest[:6]) + 0.5) / 2**48
 
     def _needed(self, *about: str) -> int:
-        return self.k + int(self._drawn("people", *about) * (self.k + 1))
+        return self.k + int(self._uniform("people", *about) * (self.k + 1))
 
     def answers(
         self, columns: Mapping[str, tuple[Column, Column]], released: Mapping[str, Estimate]
@@ -536,52 +520,45 @@ class _Judge:
         """
         built = designs(self.formula, columns, self.family == "logit")
         design, places = built.original, {entry.name: at for at, entry in enumerate(built.entries)}
-        self._check_rows(columns)
-        fit = _fitted(built.entries, design, self.family, "original")
-        people = self._people()[design.rows]
+        people = self._people()
+        self._check_rows(design.rows, people, sorted(columns))
+        people = people[design.rows]
         values, counts = np.unique(design.y, return_counts=True)
-        if _n_distinct(people[design.y != values[counts.argmax()]]) < self._needed("outcome"):
+        is_rare = _n_distinct(people[design.y != values[counts.argmax()]]) < self._needed("outcome")
+        if is_rare or not released.keys() <= places.keys():  # whoever lacks a category compares with another one
             raise ParameterError(WITHHELD)
-        weights, moved = _influence(fit, people)
-        # of coefficients that somebody in the original carries
-        at_present = np.cumsum(fit.present) - 1
-        answers = dict[str, Answer]()
+        fit = _fitted(built.entries, design, self.family, "original")
+        effective, moved = _influence(fit, people)
+        answers = dict[str, Answer](dict.fromkeys(released, "refused"))
         for name, estimate in released.items():
-            at = places[name]  # a release that has what the original lacks is not answered
-            original, answers[name] = fit.estimates[at], "refused"
-            if original is None:
+            if (original := fit.estimates[places[name]]) is None:
                 continue
-            least, each = self._needed(name), at_present[at]
-            carriers = min(_n_distinct(people[cell]) for cell in built.cells(built.entries[at]))
-            t, most = original.estimate / original.error, float(moved[each])
-            noise = NOISE * most * NormalDist().inv_cdf(self._drawn("noise", str(self.formula), self.family, name))
-            if min(carriers, weights[each]) >= least and most <= max(1.0, abs(t)) / 6:
-                critical = (original.high - original.estimate) / original.error
-                answers[name] = _answer(int(t + noise > critical) - int(t + noise < -critical), estimate)
+            at = fit.present[: places[name]].sum()
+            carriers = min(_n_distinct(people[cell]) for cell in built.cells(built.entries[places[name]]))
+            t = original.estimate / original.error
+            if min(carriers, effective[at]) < self._needed(name) or moved[at] > max(0.5, abs(t) / 4):
+                continue
+            deviate = NormalDist().inv_cdf(self._uniform("noise", str(self.formula), self.family, name))
+            t, critical = t + NOISE * moved[at] * deviate, (original.high - original.estimate) / original.error
+            answers[name] = _answer(int(t > critical) - int(t < -critical), estimate)
         return answers
 
     def _people(self) -> Ints:
         """Return whose each row of the original is: a household's, a person's, or its own."""
+        table, name = self.sources.original, self.sources.schema.household or self.sources.schema.person
+        codes = np.arange(table.n_rows) if name is None else table.column(name, kind="categorical").codes
+        return codes.astype(np.int64)
+
+    def _check_rows(self, rows: Bools, people: Ints, names: Sequence[str]) -> None:
+        """Raise ParameterError if few people are left out, of all and of those of an earlier question."""
         table, schema = self.sources.original, self.sources.schema
-        name = schema.household or schema.person
-        return (
-            np.arange(table.n_rows) if name is None else table.column(name, kind="categorical").codes.astype(np.int64)
-        )
-
-    def _check_rows(self, columns: Iterable[str]) -> None:
-        """Raise ParameterError if few people are left out, here or between two questions."""
-        table, people, least = self.sources.original, self._people(), self._needed("rows", *sorted(columns))
-
-        def complete(names: Iterable[str]) -> Bools:
-            read = [table.declared_column(self.sources.schema, name) for name in names]
-            return np.logical_and.reduce(
-                [np.isfinite(c.numbers) if c.is_number else c.codes < c.n_values for c in read]
-            )
-
-        here, others = complete(columns), [complete(q["columns"]) for q in self.book["questions"]]
-        for other in (np.ones(table.n_rows, bool), *others):
-            if 0 < _n_distinct(people[here != other]) < least:
-                raise ParameterError(WITHHELD)
+        others, least = [np.ones(table.n_rows, bool)], self._needed("rows", *names)
+        for question in self.book["questions"]:
+            read = [table.declared_column(schema, name) for name in question["columns"]]
+            parts = [np.isfinite(c.numbers) if c.is_number else c.codes < c.n_values for c in read]
+            others.append(np.logical_and.reduce(parts))
+        if any(0 < _n_distinct(people[rows != other]) < least for other in others):
+            raise ParameterError(WITHHELD)
 
 
 def _n_distinct(people: Ints) -> int:
@@ -600,29 +577,29 @@ def _influence(fit: _Fit, people: Ints) -> tuple[Floats, Floats]:
     Returns
     -------
     effective : array, shape (p,)
-        The number of people that it is computed from: of the squares of the rows' weights, the inverse of the sum of
-        the squared shares (as many as there are if all count alike, 1 if one carries all).
+        The number of people that it is computed from, by the shares of the squares of their weights, and on each
+        side of a contrast by the weights: as many as there are if all count alike, 1 if one carries all.
     moved : array, shape (p,)
         The most that one person's rows move its t value, exact for one row in least squares, and one step of
         the fit otherwise (Cook and Weisberg 1982; Pregibon 1981).
     """
     x, residuals, (n, p) = fit.x, fit.residuals, fit.x.shape
     inverse = np.linalg.inv(x.T @ x)
-    weights = x @ inverse
-    rest = np.maximum(1 - (weights * x).sum(axis=1), 1e-9)
-    b = fit.scaled
-    variance = 1.0 if fit.scale is None else fit.scale
-    left = (
-        np.ones(n)
-        if fit.scale is None
-        else np.maximum(((n - p) * variance - residuals**2 / rest) / max(n - p - 1, 1), 1e-300)
-    )
-    t = b / np.sqrt(variance * np.diag(inverse))
-    without = b - weights * (residuals / rest)[:, None]
-    moves = without / np.sqrt(left[:, None] * (np.diag(inverse) + weights**2 / rest[:, None])) - t
+    weights, variances = x @ inverse, np.diag(inverse)
+    rest = np.maximum(1 - (weights * x).sum(axis=1), 1e-9)[:, None]
+    moved, variance, others = weights * residuals[:, None] / rest, 1.0, np.ones((n, 1))
+    if fit.scale is not None:  # which one person moves as well
+        variance, freedom = fit.scale, max(n - p - 1, 1)
+        others = np.maximum(((n - p) * variance - residuals[:, None] ** 2 / rest) / freedom, 1e-300)
+    t = fit.scaled / np.sqrt(variance * variances)
+    changes = (fit.scaled - moved) / np.sqrt(others * (variances + weights**2 / rest)) - t
     _, whose = np.unique(people, return_inverse=True)
-    shares = np.column_stack([np.bincount(whose, column) for column in (weights**2).T])
-    shares /= shares.sum(axis=0)
-    return 1 / (shares**2).sum(axis=0), np.abs(np.column_stack([np.bincount(whose, column) for column in moves.T])).max(
-        axis=0
+    squares, signed, changed = (
+        np.array([np.bincount(whose, column) for column in each.T]) for each in (weights**2, weights, changes)
     )
+    effective = squares.sum(axis=1) ** 2 / (squares**2).sum(axis=1)
+    for side in (np.maximum(signed, 0.0), np.maximum(-signed, 0.0)):
+        total = side.sum(axis=1)
+        few = total**2 / np.maximum((side**2).sum(axis=1), 1e-300)
+        effective = np.minimum(effective, np.where(total > 0.05 * np.abs(signed).sum(axis=1), few, np.inf))
+    return effective, np.abs(changed).max(axis=1)

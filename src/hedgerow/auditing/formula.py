@@ -108,10 +108,10 @@ def parse(text: str) -> Formula:
     """
     if len(text) > LONGEST:
         raise ParameterError(f"the formula has {len(text):,} characters; at most {LONGEST:,} are read")
-    return _Reader(text).formula()
+    return FormulaReader(text).formula()
 
 
-class _Reader:
+class FormulaReader:
     """The rest of a formula while it is read, from left to right and without recursion."""
 
     def __init__(self, text: str) -> None:
@@ -214,7 +214,7 @@ class _Reader:
 
 
 @dataclass(frozen=True, eq=False)
-class Coded:
+class FactorValues:
     """A factor in both tables: numbers, or codes of the levels that either table has.
 
     Parameters
@@ -241,7 +241,7 @@ class Coded:
         """Return which rows of a table have a value."""
         return np.isfinite(self.values[side]) if self.levels is None else self.values[side] >= 0
 
-    def reduced(self, rows: Sequence[Bools], factor: Factor) -> Coded:
+    def reduced(self, rows: Sequence[Bools], factor: Factor) -> FactorValues:
         """Return the factor with the levels of complete rows alone, the reference level first."""
         if self.levels is None:
             return self
@@ -254,10 +254,10 @@ class Coded:
         place = np.full(n + 1, -1)
         place[order] = np.arange(len(order))
         one, two = (place[v.astype(np.int64)] for v in self.values)
-        return Coded((one, two), [self.levels[i] for i in order])
+        return FactorValues((one, two), [self.levels[i] for i in order])
 
 
-def coded(factor: Factor, columns: Sequence[Column]) -> Coded:
+def coded(factor: Factor, columns: Sequence[Column]) -> FactorValues:
     """Code a factor's column in both tables.
 
     Raises
@@ -275,7 +275,7 @@ def coded(factor: Factor, columns: Sequence[Column]) -> Coded:
                 raise ParameterError(f"{factor}: there are values that are not above 0, which have no logarithm")
             days = [np.log(each) for each in days]
         one, two = (each**factor.power for each in days)
-        return Coded((one, two))
+        return FactorValues((one, two))
     texts = [[moment(v, c.unit) if c.unit else number(v) for v in c.values] if is_number else c.values for c in columns]
     levels = list(dict.fromkeys([*texts[0], *texts[1]]))
     if is_number:  # both in one order
@@ -286,7 +286,7 @@ def coded(factor: Factor, columns: Sequence[Column]) -> Coded:
         np.array([*(place[t] for t in text), -1], np.int64)[column.codes]
         for text, column in zip(texts, columns, strict=True)
     )
-    return Coded((one, two), levels)
+    return FactorValues((one, two), levels)
 
 
 @dataclass(frozen=True, eq=False)
@@ -338,12 +338,12 @@ class Designs:
     ----------
     entries : list of Entry
         The coefficients, p of them.
-    parts : mapping of Factor to Coded
+    parts : mapping of Factor to FactorValues
     original, release : Design
     """
 
     entries: list[Entry]
-    parts: Mapping[Factor, Coded]
+    parts: Mapping[Factor, FactorValues]
     original: Design
     release: Design
 
@@ -358,7 +358,7 @@ class Designs:
             yield inside
 
 
-def _entries(formula: Formula, parts: Mapping[Factor, Coded]) -> Iterator[Entry]:
+def _entries(formula: Formula, parts: Mapping[Factor, FactorValues]) -> Iterator[Entry]:
     """Yield the coefficients of a formula.
 
     A factor of categories leaves its reference level out where the term without it is in the model already.
@@ -401,11 +401,8 @@ def designs(formula: Formula, columns: Mapping[str, tuple[Column, Column]], is_b
     parts = {factor: part.reduced(rows, factor) for factor, part in parts.items()}
     response = parts[formula.response]
     values = [each[r] for each, r in zip(response.values, rows, strict=True)]
-    if (
-        is_binary
-        and response.n_levels != 2
-        and not (response.levels is None and np.isin(values[0], (0, 1)).all() and np.isin(values[1], (0, 1)).all())
-    ):
+    is_zero_or_one = response.levels is None and all(np.isin(each, (0, 1)).all() for each in values)
+    if is_binary and not (is_zero_or_one or response.n_levels == 2):
         raise ParameterError(f"{formula.response}: a logit explains two categories, or numbers that are 0 or 1")
     if not is_binary and response.levels is not None:
         raise ParameterError(f"{formula.response}: only a logit explains categories")
