@@ -145,13 +145,13 @@ class ModelComparison:
         return f"ModelComparison({self.formula!r}, {self.family}, {len(self.coefficients)} coefficients)"
 
     def __str__(self) -> str:
-        head, rows = self._table()
+        head, rows = self.text_rows()
         table = [""] * bool(rows) + (fitted(rows, head) if rows else [])
-        return "\n".join([wrapped(f"{self.family}: {self.formula}"), *table, "", *map(wrapped, self._sentences())])
+        return "\n".join([wrapped(f"{self.family}: {self.formula}"), *table, "", *map(wrapped, self.sentences())])
 
     def _repr_html_(self) -> str:
-        head, rows = self._table()
-        return notebook_html(f"{self.family}: {self.formula}", self._sentences(), ("", head, rows))
+        head, rows = self.text_rows()
+        return notebook_html(f"{self.family}: {self.formula}", self.sentences(), ("", head, rows))
 
     def to_dict(self) -> dict[str, object]:
         """Return the comparison as plain data, for a recipient with the answers alone."""
@@ -161,7 +161,8 @@ class ModelComparison:
         rows = [{**asdict(c), "inside": c.inside, "overlap": c.overlap} for c in self.coefficients]
         return data | {"rows": dict(zip(("original", "release"), self.rows, strict=True)), "coefficients": rows}
 
-    def _table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    def text_rows(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+        """Return the head and the rows of the table, as text."""
         if self.rows is None:
             return ("coefficient", "answer"), [(c.name, c.answer) for c in self.coefficients]
         rows = []
@@ -169,7 +170,8 @@ class ModelComparison:
             rows += [(c.name, "original", *_cells(c.original)), (f"  {c.answer}", "release", *_cells(c.release))]
         return ("coefficient", "table", "estimate", "error", "95% interval", "p"), rows
 
-    def _sentences(self) -> list[str]:
+    def sentences(self) -> list[str]:
+        """Return the sentences below the table."""
         both = [c for c in self.coefficients if c.inside is not None]
         counts = [sum(c.answer == "agrees" for c in both), sum(c.inside is True for c in both)]
         if not both:

@@ -8,6 +8,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
+from ..auditing.compare_models import FAMILIES
 from ..auditing.frontier_data import FrontierData
 from ..display import sparkline
 from ..errors import HedgerowError
@@ -59,7 +60,19 @@ _OF_STATE = (
     "job", "free", "version", "turn", "choices", "ready", "private", "sensitive", "missing", "encoding", "refused",
     "reason", "is_sampled", "draws",
 )  # fmt: skip
-_OF_RESULTS = ("open", "today", "methods", "reasons", "sample", "frontier", "shares", "measure", "write", "script")
+_OF_RESULTS = (
+    "open",
+    "today",
+    "methods",
+    "reasons",
+    "sample",
+    "frontier",
+    "shares",
+    "measure",
+    "models",
+    "write",
+    "script",
+)
 
 
 def page(state: StudioState, step: str, notice: str | None = None) -> str:
@@ -76,6 +89,7 @@ def page(state: StudioState, step: str, notice: str | None = None) -> str:
         "undo": state.can_undo,
         "failed": results.get("failed", {}).get(step),
         "cautions": results.get("cautions", []),
+        "families": FAMILIES,
         "names": [*state.choices.roles, Path(state.refused or "").name],
         "identifiers": [n for n, role in state.choices.roles.items() if role == "identifier"],
     }
