@@ -8,7 +8,6 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-from ..auditing.compare_models import FAMILIES
 from ..auditing.frontier_data import FrontierData
 from ..display import sparkline
 from ..errors import HedgerowError
@@ -61,18 +60,8 @@ _OF_STATE = (
     "reason", "is_sampled", "draws",
 )  # fmt: skip
 _OF_RESULTS = (
-    "open",
-    "today",
-    "methods",
-    "reasons",
-    "sample",
-    "frontier",
-    "shares",
-    "measure",
-    "models",
-    "write",
-    "script",
-)
+    "open", "today", "methods", "reasons", "sample", "frontier", "shares", "measure", "models", "write", "script",
+)  # fmt: skip
 
 
 def page(state: StudioState, step: str, notice: str | None = None) -> str:
@@ -89,7 +78,6 @@ def page(state: StudioState, step: str, notice: str | None = None) -> str:
         "undo": state.can_undo,
         "failed": results.get("failed", {}).get(step),
         "cautions": results.get("cautions", []),
-        "families": FAMILIES,
         "names": [*state.choices.roles, Path(state.refused or "").name],
         "identifiers": [n for n, role in state.choices.roles.items() if role == "identifier"],
     }

@@ -27,18 +27,6 @@ _NO_CAP = "none"
 _OF_CHOICES = (
     "today", "reasons", "proposed", "frontier", "shares", "measure", "models", "write", "failed", "script", "cautions",
 )  # fmt: skip
-    "today",
-    "reasons",
-    "proposed",
-    "frontier",
-    "shares",
-    "measure",
-    "models",
-    "write",
-    "failed",
-    "script",
-    "cautions",
-)
 _READING = ("path", "missing", "encoding")
 _OF_TABLE = (*_READING, "choices", "results")
 _VARIED = ("k", "max_disclosure")
