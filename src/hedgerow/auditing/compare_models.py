@@ -168,7 +168,7 @@ class ModelComparison:
         rows = []
         for c in self.coefficients:
             rows += [(c.name, "original", *_cells(c.original)), (f"  {c.answer}", "release", *_cells(c.release))]
-        return ("coefficient", "table", "estimate", "error", "95% interval", "p"), rows
+        return ("coefficient", "table", "estimate", "error", "p", "95% interval"), rows
 
     def sentences(self) -> list[str]:
         """Return the sentences below the table."""
@@ -187,8 +187,11 @@ class ModelComparison:
 def _cells(one: Estimate | None) -> tuple[str, ...]:
     if one is None:
         return ("-",) * 4
-    p = "<.001" if one.p < 0.001 else f"{one.p:.3f}"
-    return f"{one.estimate:.4g}", f"{one.error:.3g}", f"{one.low:.3g} to {one.high:.3g}", p
+    estimate, error, low, high = (
+        f"{each:,.0f}" if 1000 <= abs(each) < 1e12 else f"{each:.3g}"
+        for each in (one.estimate, one.error, one.low, one.high)
+    )
+    return estimate, error, "<.001" if one.p < 0.001 else f"{one.p:.3f}", f"{low} to {high}"
 
 
 @takes(formula=TEXT, schema=one_of(Schema, "a Schema"), family=TEXT, for_recipient=FLAG)
