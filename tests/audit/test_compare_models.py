@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 import hedgerow as hr
-from hedgerow.auditing.compare_models import Coefficient, Estimate, ModelComparison
+from hedgerow.auditing.compare_models import Coefficient, ModelComparison, TableEstimate
 from hedgerow.cli.app import run
 from hedgerow.errors import ParameterError, SchemaError, UnsupportedError
 
@@ -78,8 +78,8 @@ def test_figures_are_those_of_statsmodels(family: str) -> None:
 
 
 def test_conclusions_intervals_and_their_overlap_by_hand() -> None:
-    sure, weak = Estimate(2.0, 0.5, 1.0, 3.0, 0.001), Estimate(0.5, 0.5, -0.5, 1.5, 0.3)
-    below = Estimate(-2.0, 0.5, -3.0, -1.0, 0.001)
+    sure, weak = TableEstimate(2.0, 0.5, 1.0, 3.0, 0.001), TableEstimate(0.5, 0.5, -0.5, 1.5, 0.3)
+    below = TableEstimate(-2.0, 0.5, -3.0, -1.0, 0.001)
     assert [each.conclusion for each in (sure, weak, below)] == [1, 0, -1]
     both = Coefficient("age", "differs", sure, weak)
     assert both.inside is False

@@ -55,7 +55,7 @@ WITHHELD = "Refused: too few people carry what the formula names or lacks, or it
 
 
 @dataclass(frozen=True)
-class Estimate:
+class TableEstimate:
     """A coefficient in one table, with its plain standard error.
 
     Parameters
@@ -91,14 +91,14 @@ class Coefficient:
     answer : {"agrees", "differs", "refused", "absent"}
         Whether both tables give the same conclusion at 5%: above nought, below nought, or neither. "refused": too few
         people carry it (for recipients). "absent": nobody in one table does.
-    original, release : Estimate, optional
+    original, release : TableEstimate, optional
         None where nobody carries it; both None for recipients.
     """
 
     name: str
     answer: Answer
-    original: Estimate | None = None
-    release: Estimate | None = None
+    original: TableEstimate | None = None
+    release: TableEstimate | None = None
 
     @property
     def inside(self) -> bool | None:
@@ -184,7 +184,7 @@ class ModelComparison:
         ]
 
 
-def _cells(one: Estimate | None) -> tuple[str, ...]:
+def _cells(one: TableEstimate | None) -> tuple[str, ...]:
     if one is None:
         return ("-",) * 4
     estimate, error, low, high = (
@@ -259,10 +259,7 @@ def compare_models(
     folder = folder_of(release)
     has_plan = folder is not None and (folder / PLAN).exists()
     if for_recipient and not has_plan:
-        raise UnsupportedError(
-            "answers for a recipient are counted beside a release folder that holds its plan",
-            hint="write the release, and give its folder",
-        )
+        raise UnsupportedError("answers are counted beside a release folder with its plan: give that folder")
     if has_plan or isinstance(release, (Release, PrivateRelease)):
         # who counts as one person is the plan's to say
         what = subject(release, None if for_recipient else schema, None)
@@ -299,16 +296,10 @@ class _Sources:
         columns = {}
         for name in dict.fromkeys(factor.column for factor in formula.factors):
             if name not in both:
-                raise SchemaError(
-                    f"there is no column {name!r} in both tables{did_you_mean(name, both)}",
-                    hint="names with blanks stand in `backquotes`",
-                )
+                raise SchemaError(f"there is no column {name!r} in both tables{did_you_mean(name, both)}")
             one, two = (table.declared_column(self.schema, name) for table in (self.original, self.released))
             if one.is_number != two.is_number:
-                raise SchemaError(
-                    f"column {name!r} holds numbers in one table and texts, such as ranges, in the other",
-                    hint="a model needs the same kind in both: release values, or leave the column out",
-                )
+                raise SchemaError(f"column {name!r} holds numbers in one table, and texts such as ranges in the other")
             columns[name] = (one, two)
         return columns
 
@@ -316,7 +307,7 @@ class _Sources:
 class _Fit(NamedTuple):
     """A fitted model: estimates of the columns that somebody carries, and what single people add to them."""
 
-    estimates: list[Estimate | None]
+    estimates: list[TableEstimate | None]
     present: Bools
     # of columns of mean square 1: coefficients, working rows, their residuals, and the variance of these if estimated
     scaled: Floats
@@ -347,7 +338,7 @@ def _compared(sources: _Sources, formula: Formula, family: str) -> ModelComparis
     return ModelComparison(str(formula), family, tuple(coefficients), rows, (*notes, "Standard errors are plain ones."))
 
 
-def _answer(conclusion: int, release: Estimate) -> Answer:
+def _answer(conclusion: int, release: TableEstimate) -> Answer:
     return "agrees" if conclusion == release.conclusion else "differs"
 
 
@@ -387,7 +378,7 @@ def _fitted(entries: Sequence[Entry], design: Design, family: str, table: str) -
             )
         columns = np.column_stack([params, error, result.conf_int(0.05)]) / scale[:, None]
         values = iter(np.column_stack([columns, result.pvalues]).tolist())
-    estimates = [Estimate(*next(values)) if is_there else None for is_there in present]
+    estimates = [TableEstimate(*next(values)) if is_there else None for is_there in present]
     if is_linear:
         return _Fit(estimates, present, params, x, np.asarray(result.resid), float(result.scale))
     spread = np.sqrt(result.family.variance(result.mu))
@@ -436,8 +427,7 @@ def _answered(sources: _Sources, formula: Formula, family: str, folder: Path, k:
     """Answer a recipient's question once, and count it before the answer is returned."""
     if family == "quantile":
         raise UnsupportedError(
-            "no formula says how far one person moves a median, so no answers for a recipient are given of it",
-            hint="ask with family ols, logit or poisson",
+            "a recipient is told of ols, logit and poisson: what one person moves of a median is open"
         )
     columns, formula = sources.columns(formula), sources.bound(formula)
     # what the recipient can do without the original is neither secret nor counted
@@ -455,8 +445,7 @@ def _answered(sources: _Sources, formula: Formula, family: str, folder: Path, k:
         if not same:
             if len(book["questions"]) >= MOST_QUESTIONS:
                 raise UnsupportedError(
-                    f"{MOST_QUESTIONS} questions about this release were answered, and the last of them was the last",
-                    hint="run this model for the recipient yourself, and look at what you hand out",
+                    f"{MOST_QUESTIONS} questions about this release were answered, which is the most"
                 )
             # a refusal tells as well, so it counts, and says not why
             with suppress(HedgerowError, ValueError, np.linalg.LinAlgError):
@@ -514,7 +503,7 @@ class _Judge:
         return self.k + int(self._uniform("people", *about) * (self.k + 1))
 
     def answers(
-        self, columns: Mapping[str, tuple[Column, Column]], released: Mapping[str, Estimate]
+        self, columns: Mapping[str, tuple[Column, Column]], released: Mapping[str, TableEstimate]
     ) -> dict[str, Answer]:
         """Return the answer to each coefficient of the release.
 

@@ -60,7 +60,7 @@ _OF_STATE = (
     "reason", "is_sampled", "draws",
 )  # fmt: skip
 _OF_RESULTS = (
-    "open", "today", "methods", "reasons", "sample", "frontier", "shares", "measure", "models", "write", "script",
+    "open", "today", "methods", "reasons", "sample", "frontier", "shares", "measure", "regression", "write", "script",
 )  # fmt: skip
 
 

@@ -25,7 +25,7 @@ STEPS = tuple(WORDS["steps"])
 # in place of a cap, where a method has none
 _NO_CAP = "none"
 _OF_CHOICES = (
-    "today", "reasons", "proposed", "frontier", "shares", "measure", "models", "write", "failed", "script", "cautions",
+    "today", "reasons", "proposed", "frontier", "shares", "measure", "regression", "write", "failed", "script", "cautions",
 )  # fmt: skip
 _READING = ("path", "missing", "encoding")
 _OF_TABLE = (*_READING, "choices", "results")
@@ -376,7 +376,7 @@ class StudioState:
     def compare_models(self, formula: str, family: str) -> None:
         """Start fitting a regression on the original and on the release."""
         with self._lock:
-            self._request("models", {"formula": formula, "family": family}, "compare")
+            self._request("regression", {"formula": formula, "family": family}, "compare")
 
     def write(self, folder: str, force: bool) -> None:
         """Check every promise, and write the release to a folder; raise ParameterError if it was written there."""

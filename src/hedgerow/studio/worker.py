@@ -279,7 +279,7 @@ class Worker:
             self._measures = measures
         return session
 
-    def _models(self, ask: Ask) -> Answer:
+    def _regression(self, ask: Ask) -> Answer:
         """Return a regression on the original and on the release, or why there is none, for the box of the formula."""
         session, formula = self._protected(ask), {name: ask[name] for name in ("formula", "family")}
         self._progress("fitting", None)
