@@ -25,7 +25,8 @@ STEPS = tuple(WORDS["steps"])
 # in place of a cap, where a method has none
 _NO_CAP = "none"
 _OF_CHOICES = (
-    "today", "reasons", "proposed", "frontier", "shares", "measure", "regression", "write", "failed", "script", "cautions",
+    "today", "reasons", "proposed", "frontier", "shares", "measure", "regression", "write", "failed", "script",
+    "cautions",
 )  # fmt: skip
 _READING = ("path", "missing", "encoding")
 _OF_TABLE = (*_READING, "choices", "results")

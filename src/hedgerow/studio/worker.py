@@ -288,7 +288,7 @@ class Worker:
         except HedgerowError as error:
             return {**formula, "fault": in_sentences(error.message, error.hint, session.table.names)}
         head, rows = compared.text_rows()
-        return {**formula, "head": head, "rows": rows, "sentences": compared.sentences()}
+        return {**formula, "fault": None, "head": head, "rows": rows, "sentences": compared.sentences()}
 
     def _say(self, ask: Ask) -> Answer:
         """Return only the command and the Python code, which are part of every answer."""
