@@ -22,8 +22,8 @@ from ..notation import DAY, moment, number
 LONGEST, MOST_TERMS, MOST_FACTORS, MOST_POWER, MOST_COLUMNS, MOST_CELLS = 1000, 100, 4, 5, 500, 100_000_000
 _TOKEN = re.compile(r"\s*(?:`([^`]+)`|(?P<name>[^\W\d][\w.]*)|(?P<number>[0-9]+)|(?P<sign>\*\*|[~+*:^()-])|$)")
 _ALLOWED = (
-    "allowed are a column, ~, and terms joined by +: columns, `names with blanks`, C(column), log(column), column**2 "
-    "(powers up to 5), a:b, a*b, - 1"
+    "allowed are a column, ~, and terms joined by +: columns, `names with blanks or hyphens`, C(column), log(column), "
+    "column**2 (powers up to 5), a:b, a*b, - 1"
 )
 INTERCEPT = "(intercept)"
 
