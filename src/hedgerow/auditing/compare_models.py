@@ -401,8 +401,8 @@ def _result(family: str, y: Floats, x: Floats) -> Any:
     model = import_module("statsmodels.genmod.generalized_linear_model").GLM
     try:
         return model(y, x, family=kind).fit()
-    except (ValueError, np.linalg.LinAlgError) as error:  # weights of nought, after separation
-        raise ParameterError("the model has no finite estimates: its columns tell the outcome exactly") from error
+    except (ValueError, np.linalg.LinAlgError):  # weights of 0, after separation
+        raise ParameterError("there are no finite estimates: the columns tell the outcome exactly") from None
 
 
 class Question(TypedDict):

@@ -174,12 +174,13 @@ def score(original: str, masked: str, options: Options) -> None:
     formula=("FORMULA", 'The model, such as "income ~ age + C(education)", in quotes.'),
 )
 def compare_models(original: str, release: str, formula: str, options: Options) -> None:
-    """Fit a regression on original and release, and say which conclusions stay.
+    """Say which conclusions of a regression hold in a release.
 
-    A formula has a column, ~, and terms joined by +: columns, `names with blanks`, C(column) for numbers
-    that are codes, log(column), column**2, a:b, a*b; - 1 leaves the intercept out. It may come from
-    outside, since nothing of it is run. With --for-recipient only what may be passed on is printed:
-    for each coefficient agrees, differs or refused. At most 20 questions about a release are answered.
+    It is fitted on both tables. A formula has a column, ~, and terms joined by +: columns, `names with
+    blanks or hyphens`, C(column) for numbers that are codes, log(column), column**2, a:b, a*b; - 1 leaves
+    the intercept out. It may come from outside, since nothing of it is run. With --for-recipient only
+    what may be passed on is printed: for each coefficient agrees, differs or refused. At most 20
+    questions about a release are answered.
     """
     schema = options.schema(is_needed=False)
     with working("fitting"):
