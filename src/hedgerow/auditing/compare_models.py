@@ -249,8 +249,11 @@ def compare_models(
 
     Examples
     --------
-    >>> people = hr.datasets.make_people(1000, seed=1)  # doctest: +SKIP
-    >>> print(hr.compare_models(people, "release/", "income ~ age + education"))  # doctest: +SKIP
+    >>> import hedgerow as hr
+    >>> people = hr.datasets.make_people(500, seed=1).select(["age", "income"])
+    >>> release = hr.protect(people, hr.Schema(quasi=["age"], sensitive=["income"]), random_state=1)
+    >>> compare_models(people, release, "income ~ age")
+    ModelComparison('income ~ age', ols, 2 coefficients)
     """
     check_one_of("family", family, FAMILIES)
     needed("statsmodels", "models", "comparisons of models")
