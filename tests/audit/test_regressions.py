@@ -136,9 +136,7 @@ def test_the_factor_gives_intervals_that_hold_95_of_100(rows: list[tuple[float, 
 
 
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(
-    order=st.randoms(use_true_random=False), block=st.sampled_from([7, 9999]), first=st.sampled_from([250, 9999])
-)
+@given(order=st.randoms(use_true_random=False), block=st.sampled_from([7, 9999]), first=st.sampled_from([250, 9999]))
 def test_neither_order_nor_blocks_of_rows_change_the_estimates(
     order: Random, block: int, first: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -244,7 +244,7 @@ def compare_models(
     -----
     For a recipient, whatever depends on few people is refused: coefficients to which fewer than k (to 2k, by a secret)
     people contribute in effect, rows that few people are left out of, or that differ by few people from those of an
-    earlier question. Noise of three times what any one person moves lies on each t value. The answers are not
+    earlier question. Noise of twice what any one person moves lies on each t value. The answers are not
     differentially private.
 
     Examples
@@ -479,7 +479,7 @@ def _book(path: Path) -> Book:
 
 @dataclass(frozen=True, eq=False)
 class _Judge:
-    """Whoever answers from the original, and refuses what depends on few people.
+    """A question to the original, whose answers are refused where they depend on few people.
 
     Parameters
     ----------
@@ -533,7 +533,7 @@ class _Judge:
             at = fit.present[: places[name]].sum()
             carriers = min(_n_distinct(people[cell]) for cell in built.cells(built.entries[places[name]]))
             t = original.estimate / original.error
-            if min(carriers, effective[at]) < self._needed(name) or moved[at] > max(0.5, abs(t) / 4):
+            if min(carriers, effective[at]) < self._needed(name) or not moved[at] <= max(0.5, abs(t) / 4):
                 continue
             deviate = NormalDist().inv_cdf(self._uniform("noise", str(self.formula), self.family, name))
             t, critical = t + NOISE * moved[at] * deviate, (original.high - original.estimate) / original.error
