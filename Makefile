@@ -85,7 +85,8 @@ lowest: $(LOWEST)/installed
 	NUMBA_CACHE_DIR=$(abspath $(LOWEST)/kernels) $(LOWEST)/bin/python -m pytest -q -n 2 --dist worksteal \
 	  tests/test_cli.py tests/test_cli_first.py tests/kernels/test_compiled.py tests/io/test_files.py \
 	  tests/io/test_labels.py tests/io/test_workbook.py tests/backends/test_sql.py \
-	  tests/backends/test_duckdb.py tests/studio/test_guard.py tests/studio/test_server.py
+	  tests/backends/test_duckdb.py tests/studio/test_guard.py tests/studio/test_server.py \
+	  tests/audit/test_compare_models.py
 	set -e; for pair in $(TYPERS); do \
 	  rm -rf $(LOWEST)/typer; \
 	  $(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check \

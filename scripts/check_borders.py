@@ -60,6 +60,7 @@ ALLOWED = {
     "pyreadstat": {"columns"},
     "openpyxl": {"columns"},
     "opendp": {"methods"},
+    "statsmodels": {"auditing"},
 }
 
 # Folders and files that need nothing but the standard library.
@@ -82,6 +83,7 @@ HEAVY = {
     "sqlglot",
     "narwhals",
     "jinja2",
+    "statsmodels",
 }
 LIGHT_FILES = ("__init__.py", "facade.py", "errors.py", "display.py", "schema.py", "hierarchy.py")
 LIGHT_ROOMS = ("plan", "cli")

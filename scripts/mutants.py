@@ -78,6 +78,8 @@ TABLES = f"{VERIFY}test_a_tampered_table_is_found -k (swapped or order or moment
 FORGED = f"{VERIFY}test_a_forged_plan_is_found"
 SHARES = f"{VERIFY}test_shares_beside_ranges_are_held_against_their_group"
 PROMISES = "test_guarantees.py"
+ANSWERS = "adversary/test_answers.py::"
+LAST_PERSON = f"{ANSWERS}test_whoever_knows_all_others_hardly_learns_of_the_last_person_by_a_question"
 HEDGE, LIKE_HEDGE = (
     "methods/test_hedge.py::",
     "reference/test_hedge.py::test_the_package_makes_the_same_cells_and_joins",
@@ -114,6 +116,31 @@ DERIVED = f"{TAMPERED}test_what_a_plan_says_of_groups_is_derived_again"
 SQL = "backends/test_check_sql.py::test_whatever_was_done_verify_says_the_same"
 LATER = "backends/test_check_sql.py::test_people_who_came_later"
 MUTANTS = (
+    # what a recipient is answered about models
+    M("a recipient asks once more", "auditing/compare_models.py", '>= MOST_QUESTIONS:', '> MOST_QUESTIONS:',
+      f"{ANSWERS}test_the_twentieth_question_is_the_last"),
+    M("processes that ask at once forget each other", "auditing/compare_models.py", "with locked(folder):",
+      "with suppress():", f"{ANSWERS}test_processes_that_ask_at_once_are_all_counted"),
+    M("an answer tells who turns it", "auditing/compare_models.py", "NOISE * moved[at]", "0 * moved[at]",
+      LAST_PERSON),
+    M("a fixed threshold of people", "auditing/compare_models.py",
+      "self._uniform(\"people\", *about) * (self.k + 1)", "0.0", LAST_PERSON),
+    M("a coefficient comes from one person", "auditing/compare_models.py", "min(carriers, effective[at])", "carriers",
+      f"{ANSWERS}test_coefficients_that_few_people_carry_are_refused"),
+    M("few people are left out of a question", "auditing/compare_models.py",
+      "< _n_distinct(people[rows != other]) < least", "> _n_distinct(people[rows != other])",
+      f"{ANSWERS}test_a_formula_about_few_people_is_refused_without_a_reason_and_counts"),
+    M("few people differ from an earlier question", "auditing/compare_models.py",
+      "others.append(np.logical_and.reduce(parts))", "others.append(rows)",
+      f"{ANSWERS}test_rows_that_differ_by_few_people_from_those_of_an_earlier_question"),
+    M("few people have the outcome", "auditing/compare_models.py", '< self._needed("outcome")', "< 0",
+      f"{ANSWERS}test_a_formula_about_few_people_is_refused_without_a_reason_and_counts"),
+    M("a person counts by rows", "auditing/compare_models.py",
+      "self.sources.schema.household or self.sources.schema.person", "None",
+      f"{ANSWERS}test_people_with_several_rows_and_households_count_once"),
+    M("a release object is answered", "auditing/compare_models.py", "if for_recipient and not has_plan:",
+      "if for_recipient and folder is None and False:",
+      f"{ANSWERS}test_where_nothing_can_be_counted_or_bounded_nothing_is_answered"),
     # what a cell covers
     M("a cell covers one more above its end", "columns/cover.py", "(values <= self.high[cells])",
       "(values <= self.high[cells] + 1)", f"{COVER}test_numbers"),
@@ -569,7 +596,7 @@ MUTANTS = (
       'if release and name in release["files"] else None', "if release else None",
       "studio/test_server.py::test_nothing_is_downloaded_before_it_was_verified"),
     M("what was written for another choice is handed out", "studio/state.py",
-      '"measure", "write", "failed",', '"measure", "failed",',
+      '"regression", "write", "failed",', '"regression", "failed",',
       "studio/test_server.py::test_nothing_is_downloaded_before_it_was_verified"),
     M("an old page of another window is obeyed", "studio/server.py", "tab != state.tab)", "not tab)",
       "studio/test_server.py::test_an_old_page_of_another_window_changes_nothing"),

@@ -35,13 +35,13 @@ WRONG = [
     hr.MART,
 ]
 NAMES = [
-    "inspect", "protect", "audit", "frontier", "inference", "score", "reconstruct", "Reconstruction.group_by",
-    "Reconstruction.count", "explode", "verify_model", "Session", "Session.choose", "Session.result",
-    "Session.frontier", "Session.take", "Session.protect", "Session.measure", "Session.write", "Schema",
-    "Schema.from_toml", "Schema.from_mapping", "Schema.check", "Schema.role", "Hierarchy", "Hierarchy.from_values",
-    "Hierarchy.from_intervals", "Hierarchy.from_dates", "Hierarchy.from_prefixes", "Key", "Key.file", "Plan.load",
-    "Plan.apply", "Plan.save", "Plan.to_sql", "Plan.check_sql", "Release.write", "Release.verify", "Audit.report",
-    "Audit.save", "Audit.broken", "Frontier.best", "Frontier.method", "make_people",
+    "inspect", "protect", "audit", "frontier", "inference", "score", "compare_models", "reconstruct",
+    "Reconstruction.group_by", "Reconstruction.count", "explode", "verify_model", "Session", "Session.choose",
+    "Session.result", "Session.frontier", "Session.take", "Session.protect", "Session.measure", "Session.write",
+    "Schema", "Schema.from_toml", "Schema.from_mapping", "Schema.check", "Schema.role", "Hierarchy",
+    "Hierarchy.from_values", "Hierarchy.from_intervals", "Hierarchy.from_dates", "Hierarchy.from_prefixes", "Key",
+    "Key.file", "Plan.load", "Plan.apply", "Plan.save", "Plan.to_sql", "Plan.check_sql", "Release.write",
+    "Release.verify", "Audit.report", "Audit.save", "Audit.broken", "Frontier.best", "Frontier.method", "make_people",
 ]  # fmt: skip
 """Public functions, classes and methods."""
 Call = tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]
@@ -92,6 +92,7 @@ def calls(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Call]]
         ),
         "inference": (hr.inference, (people, roles, hr.MART(k=5)), {"folds": 0}),
         "score": (hr.score, (numbers, numbers), {}),
+        "compare_models": (hr.compare_models, (people, people, "income ~ age"), {"schema": roles}),
         "reconstruct": (hr.reconstruct, ("rr",), {}),
         "Reconstruction.group_by": (counted.group_by, (["education"],), {}),
         "Reconstruction.count": (counted.count, ({},), {}),

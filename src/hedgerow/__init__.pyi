@@ -2,6 +2,8 @@
 
 from . import datasets as datasets
 from . import errors as errors
+from .auditing.compare_models import ModelComparison as ModelComparison
+from .auditing.compare_models import compare_models as compare_models
 from .auditing.frontier import frontier as frontier
 from .auditing.inference import inference as inference
 from .auditing.measure import audit as audit

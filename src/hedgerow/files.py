@@ -103,6 +103,19 @@ def private_folder(sibling: Path, ending: str) -> Iterator[Path]:
 
 
 @contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Let one process at a time work beside a folder, while others wait; Windows locks no folder."""
+    handle = os.open(os.devnull if sys.platform == "win32" else folder, os.O_RDONLY)
+    try:
+        if sys.platform != "win32":
+            with suppress(OSError):  # a file system without locks
+                fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+@contextmanager
 def temporary_folder() -> Iterator[Path]:
     """Yield a private temporary folder, after removing what killed processes left behind."""
     home = Path(tempfile.gettempdir(), "hedgerow")

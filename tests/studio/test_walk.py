@@ -113,6 +113,20 @@ def test_the_whole_walk(studio: Served) -> None:
     page.locator("#columns").wait_for()
     assert "Records before and after" not in page.content()
     assert axe(page) == []
+    # a formula is fitted on both, or refused beside its box, where it stays
+    pytest.importorskip("statsmodels", reason="the extra models is not installed")
+    box = page.locator("#formula")
+    box.fill("income ~ I(age)")
+    page.get_by_role("button", name="Fit it on both").click()
+    page.locator("#regression .alert", has_text="'I' is no function here").wait_for(timeout=LONG)
+    assert box.input_value() == "income ~ I(age)"
+    box.fill("income ~ age + sex")
+    page.locator("#family").select_option("logit")
+    page.get_by_role("button", name="Fit it on both").click()
+    page.locator("#regression tbody tr").nth(5).wait_for(timeout=LONG)
+    assert "conclusions at 5% stay" in page.inner_text("#regression")
+    assert page.locator("#family").input_value() == "logit"
+    assert axe(page) == []
     page.get_by_role("link", name="Release").last.click()
     page.locator("#same").click()  # code is folded
     page.locator("#command").wait_for()

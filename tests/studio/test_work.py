@@ -166,6 +166,26 @@ def test_sample_rows_are_the_same_people_at_every_setting(people: Path, monkeypa
     assert few["reason"].startswith("K is 400") or "300 rows" in few["reason"]
 
 
+def test_a_formula_is_fitted_on_both_and_a_wrong_one_is_said_in_its_place(
+    people: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("statsmodels", reason="the extra models is not installed")
+    worker = Worker(lambda message: None)
+    asked = ask(people, method="hedge", key="", family="ols", do="regression")
+    fitted = worker.do({**asked, "formula": "income ~ age + education"})
+    assert fitted["head"][:2] == ("coefficient", "table")
+    assert ("age", "original") in [row[:2] for row in fitted["rows"]]
+    assert "conclusions at 5% stay" in fitted["sentences"][0]
+    release = worker._session.release
+    wrong = worker.do({**asked, "formula": "income ~ __import__('os')"})
+    assert wrong["fault"].startswith("Position 10 of the formula: ")
+    assert "rows" not in wrong
+    assert worker._session.release is release  # which was not made again
+    monkeypatch.setitem(sys.modules, "statsmodels", None)
+    absent = worker.do({**asked, "formula": "income ~ age"})
+    assert "pip install 'hedgerow[models]'" in absent["fault"]
+
+
 def test_followers_of_the_page_are_in_the_schema(people: Path) -> None:
     worker = Worker(lambda message: None)
     asked = ask(people, roles={**ROLES, "assets": "sensitive"}, follows={"assets": "income"})

@@ -73,7 +73,7 @@ def _all(
 
 
 for command in (
-    start.demo, start.inspect, protect.protect, apply.apply, audit.audit, frontier.frontier,
+    start.demo, start.inspect, protect.protect, apply.apply, audit.audit, audit.compare_models, frontier.frontier,
     for_recipients.reconstruct, for_recipients.verify_model, verify_evidence.verify_evidence,
     audit.score, start.profiles, start.studio,
 ):  # fmt: skip

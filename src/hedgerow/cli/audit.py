@@ -1,12 +1,15 @@
-"""hedgerow audit and score: measure what a released file discloses and how useful it still is."""
+"""hedgerow audit, score, compare-models: measure what a released file discloses and how useful it still is."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from statistics import fmean
 
+import hedgerow
+
 from ..errors import ParameterError
 from ..files import SUFFIXES, write_private
+from ..schema import Schema
 from ..texts import read_toml
 from ..validation import check_one_of, check_share
 from ..workflow.options import ENGINE, READING, SCHEMA, plan_read_as, rows
@@ -161,3 +164,35 @@ def score(original: str, masked: str, options: Options) -> None:
     figures = {**data, **data["loss"], **{name: fmean(getattr(scores, name)) for name in SCALES}}
     lines = [(name, f"{figures[key]:.2f}", what.format(columns=columns)) for key, (name, what) in words["rows"].items()]
     table(lines, ("measure", "%", "of what"))
+
+
+@command(
+    *rows("compare_models"),
+    *READING,
+    original=("ORIGINAL", f"The table before: {FORMATS}."),
+    release=("RELEASED", "The released table, or the folder of a release, which knows the kinds of its columns."),
+    formula=("FORMULA", 'The model, such as "income ~ age + C(education)", in quotes.'),
+)
+def compare_models(original: str, release: str, formula: str, options: Options) -> None:
+    """Say which conclusions of a regression hold in a release.
+
+    It is fitted on both tables. A formula has a column, ~, and terms joined by +: columns, `names with
+    blanks or hyphens`, C(column) for numbers that are codes, log(column), column**2, a:b, a*b; - 1 leaves
+    the intercept out. It may come from outside, since nothing of it is run. With --for-recipient only
+    what may be passed on is printed: for each coefficient agrees, differs or refused. At most 20
+    questions about a release are answered.
+    """
+    schema = options.schema(is_needed=False)
+    with working("fitting"):
+        result = hedgerow.compare_models(
+            original,
+            release,
+            formula,
+            None if schema == Schema() else schema,
+            family=options.get("family", "ols"),
+            for_recipient=options.get("for_recipient", False),
+        )
+    if options.get("json"):
+        as_json(result.to_dict())
+    else:
+        say(str(result))

@@ -59,7 +59,9 @@ _OF_STATE = (
     "job", "free", "version", "turn", "choices", "ready", "private", "sensitive", "missing", "encoding", "refused",
     "reason", "is_sampled", "draws",
 )  # fmt: skip
-_OF_RESULTS = ("open", "today", "methods", "reasons", "sample", "frontier", "shares", "measure", "write", "script")
+_OF_RESULTS = (
+    "open", "today", "methods", "reasons", "sample", "frontier", "shares", "measure", "regression", "write", "script",
+)  # fmt: skip
 
 
 def page(state: StudioState, step: str, notice: str | None = None) -> str:

@@ -246,6 +246,9 @@ def _posting(app: FastAPI, state: StudioState) -> None:
     def write(form: dict[str, str]) -> None:
         state.write(_named(form, "folder"), bool(form.get("force")))
 
+    def regression(form: dict[str, str]) -> None:
+        state.compare_models(form.get("formula", ""), form.get("family", ""))
+
     def open_table(form: dict[str, str]) -> None:
         state.open(_named(form, "path"))
 
@@ -257,6 +260,7 @@ def _posting(app: FastAPI, state: StudioState) -> None:
     on("/leave-out", "risk", lambda form: forms.leave_out(form.get("column", ""), state.choices))
     on("/undo", "table", lambda form: state.undo())
     on("/attack", "compare", lambda form: state.attack(), waits=True)
+    on("/regression", "compare", regression, waits=True)
     on("/missing", "table", read_again, waits=True)
     on("/write", "release", write, waits=True)
     # these are about the table as a whole, or about work: no choice of another window is lost by them

@@ -24,7 +24,10 @@ PEOPLE = 10_000
 STEPS = tuple(WORDS["steps"])
 # in place of a cap, where a method has none
 _NO_CAP = "none"
-_OF_CHOICES = ("today", "reasons", "proposed", "frontier", "shares", "measure", "write", "failed", "script", "cautions")
+_OF_CHOICES = (
+    "today", "reasons", "proposed", "frontier", "shares", "measure", "regression", "write", "failed", "script",
+    "cautions",
+)  # fmt: skip
 _READING = ("path", "missing", "encoding")
 _OF_TABLE = (*_READING, "choices", "results")
 _VARIED = ("k", "max_disclosure")
@@ -370,6 +373,11 @@ class StudioState:
         """Start measuring the release with attacks and models."""
         with self._lock:
             self._request("measure", {"attacks": True}, "compare")
+
+    def compare_models(self, formula: str, family: str) -> None:
+        """Start fitting a regression on the original and on the release."""
+        with self._lock:
+            self._request("regression", {"formula": formula, "family": family}, "compare")
 
     def write(self, folder: str, force: bool) -> None:
         """Check every promise, and write the release to a folder; raise ParameterError if it was written there."""

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from ..auditing.compare_models import compare_models
 from ..auditing.profile_result import needs_attacks
 from ..auditing.single_records import row_texts
 from ..auditing.table_pair import evenly
@@ -277,6 +278,17 @@ class Worker:
             session.measure(progress=self._progress, **measures)
             self._measures = measures
         return session
+
+    def _regression(self, ask: Ask) -> Answer:
+        """Return a regression on the original and on the release, or why there is none, for the box of the formula."""
+        session, formula = self._protected(ask), {name: ask[name] for name in ("formula", "family")}
+        self._progress("fitting", None)
+        try:
+            compared = compare_models(session.table, session.release, **formula)
+        except HedgerowError as error:
+            return {**formula, "fault": in_sentences(error.message, error.hint, session.table.names)}
+        head, rows = compared.text_rows()
+        return {**formula, "fault": None, "head": head, "rows": rows, "sentences": compared.sentences()}
 
     def _say(self, ask: Ask) -> Answer:
         """Return only the command and the Python code, which are part of every answer."""
