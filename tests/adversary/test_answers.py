@@ -380,3 +380,12 @@ def test_a_private_release_is_not_asked_beyond_its_epsilon(tmp_path: Path) -> No
     with pytest.raises(UnsupportedError, match="epsilon"):
         hr.compare_models(rows, folder, "income ~ age", for_recipient=True)
     assert hr.compare_models(rows, folder, "income ~ age").rows == (2000, len(read(folder / "release.parquet").arrow))
+
+
+def test_nothing_is_answered_about_relations_that_a_cap_on_the_file_hides(tmp_path: Path) -> None:
+    rows = people()[["age", "sex", "ward"]].assign(ill=lambda t: np.where(t["ward"] == "north", "yes", "no"))
+    schema = hr.Schema(quasi=["age", "sex", "ward"], sensitive=["ill"])
+    hr.protect(rows, schema, hr.Hedge(max_disclosure=0.9), random_state=0, cap_on="file").write(tmp_path / "capped")
+    with pytest.raises(UnsupportedError, match="cap on the file"):
+        hr.compare_models(rows, tmp_path / "capped", "ill ~ age + ward", family="logit", for_recipient=True)
+    assert not (tmp_path / "capped.answers.json").exists()

@@ -29,6 +29,7 @@ from ..files import locked, read_text, write_private
 from ..kernels import Bools, Floats, Ints
 from ..release import Release
 from ..release.folder import PLAN, file_facts, released_file
+from ..release.guard_words import hides_relations
 from ..release.private_release import PrivateRelease
 from ..schema import Schema
 from ..validation import FLAG, TEXT, check_one_of, one_of, takes
@@ -269,6 +270,8 @@ def compare_models(
         schema, released, k = what.schema, what.table, what.k
         if for_recipient and what.is_private:
             raise UnsupportedError("this release promises epsilon, which answers from the original would exceed")
+        if for_recipient and hides_relations(what.plan):
+            raise UnsupportedError("this release has a cap on the file, which answers about relations would undo")
         if what.numbered in {factor.column for factor in parsed.factors}:
             raise SchemaError(f"column {what.numbered!r} is released as numbers of groups, and no model can use it")
     else:

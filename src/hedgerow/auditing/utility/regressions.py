@@ -496,8 +496,8 @@ def _fitted(before: Layout, after: Layout, n_quasi: int) -> Coefficients | None:
     to_fit = []
     for response in responses:
         to_fit.append((response, places[places <= n_quasi], np.where(kind == "sensitive", "", kind)))
-        shown = np.where(np.isin(beside_squares, ("squares", "sensitive")), beside_squares, "")
-        to_fit.append((response, places[name[places] != response.column], shown))
+        of_wider = np.where(np.isin(beside_squares, ("squares", "sensitive")), beside_squares, "")
+        to_fit.append((response, places[name[places] != response.column], of_wider))
     original = [Regression(response, at) for response, at, _ in to_fit]
     before.fit(original)
     before.score(original)
