@@ -186,11 +186,15 @@ def judged(found: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def said(models: dict[str, Any], kinds: dict[str, bool]) -> float:
-    """Return the factor that a recipient reads for a coefficient: the largest of its kinds, in tenths."""
-    of = {"squares": kinds["squares"], "sensitive": kinds["sensitive on sensitive"], "differences": kinds["dummies"]}
-    mine = [name for name, is_one in of.items() if is_one] or ["slopes"]
-    factors = [models["kinds"][name]["factor"] for name in (models["kinds"] if kinds["products"] else mine)]
+def said(models: dict[str, Any], kinds: dict[str, bool], columns: Sequence[str]) -> float:
+    """Return the factor that a recipient reads: of the kind, or of a weakened column if that is larger."""
+    of_kinds = models["kinds"]
+    hidden, own = kinds["sensitive on sensitive"], "differences" if kinds["dummies"] else "slopes"
+    own = ("hidden squares" if hidden else "squares") if kinds["squares"] else "sensitive" if hidden else own
+    mine = list(of_kinds) if kinds["products"] or of_kinds[own]["factor"] is None else [own]
+    factors = [of_kinds[name]["factor"] for name in mine]
+    by_column = (models["columns"][name] for name in columns)
+    factors += [each["factor"] for each in by_column if each["verdict"] in ("weakened", "do not use")]
     most = max((each for each in factors if each is not None), default=models["every"]["factor"])
     return max(1.0, np.ceil(10 * most - 1e-9) / 10)
 
@@ -216,10 +220,12 @@ def covered(name: str, given: dict[str, Any], keys: int, most: int) -> Iterator[
         for number, (fit, (values, _, scale), of) in enumerate(zip(fits, true, what, strict=True)):
             one, other = fit.estimate(rows, scale), fit.estimate(release.table, scale)
             for at, own in enumerate(of):
-                column = next(n for n in re.findall(r"\w+", fit.of[at]) if n in models["columns"])
+                columns = [n for n in re.findall(r"\w+", f"{fit.outcome} {fit.of[at]}") if n in models["columns"]]
+                verdicts = {models["columns"][name]["verdict"] for name in columns}
+                worst = next((each for each in ("do not use", "weakened", "holds") if each in verdicts), "not measured")
                 yield {
                     "table": name, "rows": len(rows), "key": key, "fit": number, "kinds": own,
-                    "factor": said(models, own), "verdict": models["columns"][column]["verdict"],
+                    "factor": said(models, own, columns), "verdict": worst,
                     "people": abs(one[0][at] - values[at]) / one[1][at],
                     "release": abs(other[0][at] - values[at]) / other[1][at],
                 }  # fmt: skip

@@ -1,14 +1,14 @@
 """Regressions on the original and on the release: which estimates hold, and by what errors must be multiplied.
 
-Every sensitive column is explained by the quasi-identifiers, and once more with the squares of their numbers and the
-other sensitive columns: by least squares if it is a number; by a logit if it has two values, or of more categories the
+Every sensitive column is explained by the quasi-identifiers, then also by the other sensitive columns, then also by the
+squares of all numbers: by least squares if it is a number; by a logit if it has two values, or of more categories the
 commonest or not.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property, partial
 from itertools import chain
 from typing import Any, Literal, NamedTuple, TypedDict, cast, get_args
@@ -56,7 +56,8 @@ _HOLDS, _WEAKENED = (1.5, SHRUNK, REPLACED), (3.0, 0.5, 0.2)
 # estimates that are farthest off, in the audit
 _WORST = 12
 
-Kind = Literal["differences", "slopes", "squares", "sensitive"]
+Kind = Literal["differences", "slopes", "squares", "sensitive", "hidden squares"]
+_SQUARED = {"slopes": "squares", "sensitive": "hidden squares"}
 Verdict = Literal["holds", "weakened", "do not use", "not measured"]
 
 
@@ -97,7 +98,7 @@ class Estimate(TypedDict):
 
 
 class Models(TypedDict):
-    """The accuracy of regressions: altogether, by kind of estimate and by column, and the estimates farthest off."""
+    """The accuracy of regressions: of usable columns by kind, by column, and the estimates farthest off."""
 
     every: Accuracy
     kinds: dict[str, Accuracy]
@@ -398,7 +399,7 @@ class Coefficients:
 
     def part(self, which: Bools) -> Coefficients | None:
         """Return some of them, None if these are none."""
-        return Coefficients(*(values[which] for values in vars(self).values())) if which.any() else None
+        return Coefficients(*(getattr(self, each.name)[which] for each in fields(self))) if which.any() else None
 
     @cached_property
     def off(self) -> Floats:
@@ -455,7 +456,7 @@ def _columns(sides: TablePair) -> tuple[list[tuple[Column, ReleasedColumn]], ...
 def _design(sides: TablePair, most: int) -> tuple[list[Term], int]:
     """Return the terms of at most `most` columns of the design, and how many of them are of quasi-identifiers.
 
-    Where there are more, numbers come first, then what most people have. The squares of slopes come last, beyond them.
+    Where there are more, numbers come first, then what most people have. The squares of numbers come last, beyond them.
     """
     quasi, hidden = _columns(sides)
     terms = [t for c, r in quasi for t in _terms(c, r, "slopes" if c.is_number else "differences")]
@@ -463,9 +464,9 @@ def _design(sides: TablePair, most: int) -> tuple[list[Term], int]:
     terms += [t for c, r in hidden for t in _terms(c, r, "sensitive")]
     chosen = np.sort(np.argsort([-t.people for t in terms], kind="stable")[:most])
     terms = [terms[at] for at in chosen]
-    for term in [t for t in terms if t.kind == "slopes"]:
+    for term in [t for t in terms if t.people == np.inf and t.kind != "differences"]:
         squares = term.values[0] ** 2, term.values[1] ** 2
-        terms.append(term._replace(text=f"{term.column}²", kind="squares", values=squares))
+        terms.append(term._replace(text=f"{term.column}²", kind=_SQUARED[term.kind], values=squares))
     return terms, int((chosen < n_quasi).sum())
 
 
@@ -490,14 +491,16 @@ def _fitted(before: Layout, after: Layout, n_quasi: int) -> Coefficients | None:
     terms, responses = before.terms, before.responses
     name, text, kind = (np.array(["", *each]) for each in zip(*(t[:3] for t in terms), strict=True))
     places = np.flatnonzero(before.independent & after.independent)
-    # beside its square, a slope is another one than without
-    has_square = np.isin(name, name[places[kind[places] == "squares"]])
-    beside_squares = np.where((kind == "slopes") & has_square, "squares", kind)
+    is_square = np.isin(kind, [*_SQUARED.values()])
+    # beside its square, a slope is another one than without, and is of the kind of the square
+    squared = {str(name[at]): str(kind[at]) for at in places if is_square[at]}
+    beside_squares = np.where(is_square | (text == name), [squared.get(str(each), "") for each in name], "")
     to_fit = []
     for response in responses:
+        others = places[name[places] != response.column]
         to_fit.append((response, places[places <= n_quasi], np.where(kind == "sensitive", "", kind)))
-        of_wider = np.where(np.isin(beside_squares, ("squares", "sensitive")), beside_squares, "")
-        to_fit.append((response, places[name[places] != response.column], of_wider))
+        to_fit.append((response, others[~is_square[others]], np.where(kind == "sensitive", kind, "")))
+        to_fit.append((response, others, beside_squares))
     original = [Regression(response, at) for response, at, _ in to_fit]
     before.fit(original)
     before.score(original)
@@ -541,13 +544,20 @@ def models(sides: TablePair) -> Models | None:
     if fitted is None:
         return None
     columns = dict[str, ColumnAccuracy]()
+    outcomes = {str(name) for name in fitted.outcome}
+    lost = {name for name in outcomes if _verdict(fitted.accuracy(fitted.outcome == name), None) == "do not use"}
     for column, released in chain(*_columns(sides)):
-        accuracy = fitted.accuracy((fitted.column == column.name) | (fitted.outcome == column.name))
-        changed = None if column.is_number else _changed(column, released)
+        # that one outcome is lost is no fault of the columns that explain it, nor of others where squares fail alone
+        explains = (fitted.column == column.name) & ~np.isin(fitted.outcome, [*lost])
+        is_of = (explains | (fitted.outcome == column.name)) & (fitted.kind != "hidden squares")
+        accuracy, changed = fitted.accuracy(is_of), None if column.is_number else _changed(column, released)
         columns[column.name] = {**accuracy, "verdict": _verdict(accuracy, changed), "changed": changed}
+    # of the others is said what holds with them; their factors are not those of what nobody should compute
+    bad = [name for name, column in columns.items() if column["verdict"] == "do not use"]
+    usable = fitted.part(~(np.isin(fitted.column, bad) | np.isin(fitted.outcome, bad))) or fitted
     return {
-        "every": fitted.accuracy(np.ones(len(fitted.kind), np.bool_)),
-        "kinds": {kind: fitted.accuracy(fitted.kind == kind) for kind in get_args(Kind)},
+        "every": usable.accuracy(np.ones(len(usable.kind), np.bool_)),
+        "kinds": {kind: usable.accuracy(usable.kind == kind) for kind in get_args(Kind)},
         "columns": columns,
         "worst": fitted.worst(),
     }
