@@ -186,17 +186,14 @@ def judged(found: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def said(models: dict[str, Any], kinds: dict[str, bool], columns: Sequence[str]) -> float:
-    """Return the factor that a recipient reads: of the kind, or of a weakened column if that is larger."""
+def said(models: dict[str, Any], kinds: dict[str, bool]) -> float:
+    """Return the factor that a recipient reads for a coefficient: of its kind, in tenths and at least 1."""
     of_kinds = models["kinds"]
     hidden, own = kinds["sensitive on sensitive"], "differences" if kinds["dummies"] else "slopes"
     own = ("hidden squares" if hidden else "squares") if kinds["squares"] else "sensitive" if hidden else own
     mine = list(of_kinds) if kinds["products"] or of_kinds[own]["factor"] is None else [own]
-    factors = [of_kinds[name]["factor"] for name in mine]
-    by_column = (models["columns"][name] for name in columns)
-    factors += [each["factor"] for each in by_column if each["verdict"] in ("weakened", "do not use")]
-    most = max((each for each in factors if each is not None), default=models["every"]["factor"])
-    return max(1.0, np.ceil(10 * most - 1e-9) / 10)
+    factors = [of_kinds[name]["factor"] for name in mine if of_kinds[name]["factor"] is not None]
+    return max(1.0, np.ceil(10 * max(factors, default=models["every"]["factor"]) - 1e-9) / 10)
 
 
 def covered(name: str, given: dict[str, Any], keys: int, most: int) -> Iterator[dict[str, Any]]:
@@ -225,7 +222,7 @@ def covered(name: str, given: dict[str, Any], keys: int, most: int) -> Iterator[
                 worst = next((each for each in ("do not use", "weakened", "holds") if each in verdicts), "not measured")
                 yield {
                     "table": name, "rows": len(rows), "key": key, "fit": number, "kinds": own,
-                    "factor": said(models, own, columns), "verdict": worst,
+                    "factor": said(models, own), "verdict": worst,
                     "people": abs(one[0][at] - values[at]) / one[1][at],
                     "release": abs(other[0][at] - values[at]) / other[1][at],
                 }  # fmt: skip

@@ -90,8 +90,9 @@ def test_estimates_are_those_of_textbook_matrices(missing: float) -> None:
 def test_squares_and_hidden_columns_are_asked_of_the_wider_model() -> None:
     found = coefficients(align(people(seed=1), people(seed=2), SCHEMA))
     assert found is not None
-    assert set(found.kind) == {"differences", "slopes", "squares", "sensitive"}
+    assert set(found.kind) == {"differences", "slopes", "squares", "sensitive", "hidden squares"}
     assert set(found.term[found.kind == "squares"]) == {"age", "age²"}
+    assert set(found.term[found.kind == "hidden squares"]) == {"income", "income²", "visits", "visits²"}
     assert set(found.column[found.kind == "sensitive"]) == {"income", "ill", "visits"}
     assert not (found.column == found.outcome).any()
 

@@ -205,13 +205,11 @@ def columns_in_words(models: Mapping[str, Any] | None) -> Iterator[tuple[str, st
     """Yield each column with what is said of the estimates that it takes part in, and why they do not hold."""
     for name, column in models["columns"].items() if models else ():
         why = []
-        if (factor := column["factor"]) is not None:
-            why.append(text("estimates_with", "factor", factor=in_tenths(factor)))
         if abs(1 - (column["attenuation"] or 1.0)) > SHRUNK:
             why.append(text("estimates_with", "attenuation", attenuation=column["attenuation"]))
         if (column["changed"] or 0.0) > REPLACED:
             why.append(text("estimates_with", "changed", changed=percent(column["changed"], 0)))
-        yield name, text("estimates_with", column["verdict"], why="; ".join(why))
+        yield name, text("estimates_with", column["verdict"], why=": " * bool(why) + "; ".join(why))
 
 
 def _content(column: PlanColumn) -> str:

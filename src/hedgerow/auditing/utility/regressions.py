@@ -45,8 +45,8 @@ _ROUNDS, _LONGEST, _STILL = 25, 4.0, 0.02
 _EXACT = 1e-9
 # its square is far below the largest double
 _LARGEST = 1e150
-# the two-sided 95% point of the normal distribution, and the largest factor
-_Z, _MOST = 1.959963985, 100.0
+# the two-sided 95% point of the normal distribution, the smallest and the largest factor
+_Z, _LEAST, _MOST = 1.959963985, 0.01, 100.0
 # standard errors from which on an estimate shows how much slopes shrink
 _CLEAR = 3.0
 # estimates of all kinds that count in the factor of one kind or column
@@ -193,8 +193,9 @@ class Layout:
                     side_by_side(partial(_add, x, responses), unfitted, cost=x.size)
                 for each in unfitted:
                     each.step()
-            for each in part:
-                each.is_fitted &= every == 1
+            for each in part if every > 1 else ():
+                # some rows may part outcomes that all rows do not
+                each.values, each.is_fitted = each.values * each.is_fitted, False
 
     def score(self, regressions: Sequence[Regression]) -> None:
         """Compute the robust errors of fitted regressions, from some of the rows if these are many."""
@@ -366,7 +367,7 @@ def factor(differences: Floats, errors: Floats, robust: Floats) -> float:
     >>> round(factor(0 * one, one, one), 2), round(factor(2 * one, one, one), 2)
     (1.0, 1.86)
     """
-    low, high = 0.0, _MOST
+    low, high = _LEAST, _MOST
     for _ in range(40):
         middle = (low + high) / 2
         width = _Z * middle * errors
