@@ -164,7 +164,10 @@ def test_a_shuffled_column_is_not_to_be_used() -> None:
     found = hr.audit(table, shuffled, SCHEMA, **QUICK).to_dict()
     columns = found["utility"]["models"]["columns"]
     assert columns["income"]["verdict"] == "do not use"
-    assert found["utility"]["models"]["kinds"]["differences"]["inside"] < 1
+    assert columns["income"]["inside"] < 0.7
+    # factors are those of the columns that can be used
+    assert found["utility"]["models"]["every"]["inside"] == 1.0
+    assert columns["age"]["verdict"] == columns["job"]["verdict"] == "holds"
     assert "job = nurse" in {each["term"] for each in found["utility"]["models"]["worst"]}
     from hedgerow.report.reasons import reasons
 
