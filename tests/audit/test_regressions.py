@@ -167,7 +167,7 @@ def test_a_shuffled_column_is_not_to_be_used() -> None:
     assert columns["income"]["inside"] < 0.7
     # factors are those of the columns that can be used
     assert found["utility"]["models"]["every"]["inside"] == 1.0
-    assert columns["age"]["verdict"] == columns["job"]["verdict"] == "holds"
+    assert "do not use" not in (columns["age"]["verdict"], columns["job"]["verdict"])
     assert "job = nurse" in {each["term"] for each in found["utility"]["models"]["worst"]}
     from hedgerow.report.reasons import reasons
 
