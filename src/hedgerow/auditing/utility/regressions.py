@@ -7,7 +7,7 @@ commonest or not.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property, partial
 from itertools import chain
@@ -26,6 +26,7 @@ from ...release.recipient import REPLACED, SHRUNK
 from ..figure import Figure
 from ..released_values import ReleasedColumn
 from ..table_pair import TablePair
+from .distributions import column_distances
 
 # people who must share a category, or have the rarer outcome
 FEWEST = 50
@@ -190,7 +191,7 @@ class Layout:
                 if not (unfitted := [each for each in part if not each.is_fitted]):
                     break
                 for x, responses in self.blocks(every):
-                    side_by_side(partial(_add, x, responses), unfitted, cost=x.size)
+                    side_by_side(partial(Regression.add, x=x, responses=responses), unfitted, cost=x.size)
                 for each in unfitted:
                     each.step()
             for each in part if every > 1 else ():
@@ -202,7 +203,7 @@ class Layout:
         step = max(1, self.n_rows // FIRST)
         for x, responses in self.blocks(step):
             for each in regressions:
-                each.robust += step * each.scores(x, responses[each.response.column])
+                each.robust += step * each.scores(x, responses)
 
 
 class Regression:
@@ -237,22 +238,21 @@ class Regression:
         self._curvature, self._slope = np.zeros((self._width,) * 2), np.zeros(self._width)
         self._rows, self._squares = 0, 0.0
 
-    def _residuals(self, x: Floats, y: Floats) -> tuple[Floats, Floats]:
-        """Return what is expected of each row, and what is left of its response; nought where that is missing."""
+    def _residuals(self, x: Floats, responses: Mapping[str, Floats]) -> tuple[Floats, Floats, Bools]:
+        """Return the expectation of each row, its residual (0 if its response is missing), and whether it has one."""
+        y = responses[self.response.column]
         everywhere = np.zeros(self._width)
         everywhere[self.terms] = self.values
         expected = x[:, : self._width] @ everywhere
         expected = expit(expected) if self.response.is_logit else expected
-        return expected, np.nan_to_num(y - expected, nan=0.0)
+        return expected, np.nan_to_num(y - expected, nan=0.0), np.isfinite(y)
 
-    def add(self, x: Floats, y: Floats) -> None:
+    def add(self, x: Floats, responses: Mapping[str, Floats]) -> None:
         """Add a block of rows to the sums of the next step."""
         x = x[:, : self._width]
-        expected, residuals = self._residuals(x, y)
-        weights = np.isfinite(y) * (expected * (1 - expected) if self.response.is_logit else 1.0)
-        self.add_sums(
-            x.T @ (x * weights[:, None]), x.T @ residuals, float(residuals @ residuals), int(np.isfinite(y).sum())
-        )
+        expected, residuals, is_there = self._residuals(x, responses)
+        weights = is_there * (expected * (1 - expected) if self.response.is_logit else 1.0)
+        self.add_sums(x.T @ (x * weights[:, None]), x.T @ residuals, float(residuals @ residuals), int(is_there.sum()))
 
     def add_sums(self, curvature: Floats, slope: Floats, squares: float, rows: int) -> None:
         """Add sums of products of all terms, of terms and residuals, and of squared residuals over some rows."""
@@ -281,14 +281,10 @@ class Regression:
         self.is_fitted = not is_logit or bool((np.abs(step) <= _STILL * self.errors).all())
         self._forget()
 
-    def scores(self, x: Floats, y: Floats) -> Floats:
+    def scores(self, x: Floats, responses: Mapping[str, Floats]) -> Floats:
         """Return the part of the squared robust errors that a block of rows contributes."""
-        _, residuals = self._residuals(x, y)
+        _, residuals, _ = self._residuals(x, responses)
         return residuals**2 @ (x[:, self.terms] @ self._inverse) ** 2
-
-
-def _add(x: Floats, responses: dict[str, Floats], regression: Regression) -> None:
-    regression.add(x, responses[regression.response.column])
 
 
 def _numbers(column: Column, released: ReleasedColumn) -> tuple[Floats, Floats, float, float]:
@@ -407,44 +403,32 @@ class Coefficients:
         """Return how many standard errors of the original each estimate of the release is away from it."""
         return (self.release - self.original) / self.error
 
+    @cached_property
+    def factor(self) -> float:
+        """Return what the release's standard errors must be multiplied by."""
+        return factor(self.release - self.original, self.release_error, self.robust)
+
     def accuracy(self, which: Bools) -> Accuracy:
         """Return how well some of the estimates hold; their factor leans on that of all if they are few."""
-        n = int(which.sum())
-        if not n:
-            return {
-                "estimates": 0, "inside": None, "attenuation": None, "factor": None, "resample_inside": None,
-                "resample_factor": None,
-            }  # fmt: skip
-        error, robust, clear = (
-            self.error[which],
-            self.robust[which],
-            which & (np.abs(self.original) > _CLEAR * self.error),
-        )
-        of_these, of_all = (
-            factor((self.release - self.original)[rows], self.release_error[rows], self.robust[rows])
-            for rows in (which, np.ones(len(which), np.bool_))
-        )
+        some = self.part(which)
+        if some is None:
+            return cast(Accuracy, {**dict.fromkeys(Accuracy.__annotations__), "estimates": 0})
+        n, clear = len(some.kind), np.abs(some.original) > _CLEAR * some.error
         return {
             "estimates": n,
-            "inside": float((np.abs(self.off[which]) <= _Z).mean()),
-            "attenuation": float(np.median(self.release[clear] / self.original[clear])) if clear.any() else None,
-            "factor": round(float(np.exp(np.average(np.log([of_these, of_all]), weights=[n, _LEAN]))), 6),
-            "resample_inside": float((2 * ndtr(_Z * error / robust) - 1).mean()),
-            "resample_factor": factor(np.zeros(n), error, robust * np.sqrt(2)),
+            "inside": float((np.abs(some.off) <= _Z).mean()),
+            "attenuation": float(np.median(some.release[clear] / some.original[clear])) if clear.any() else None,
+            "factor": round(float(np.exp(np.average(np.log([some.factor, self.factor]), weights=[n, _LEAN]))), 6),
+            "resample_inside": float((2 * ndtr(_Z * some.error / some.robust) - 1).mean()),
+            "resample_factor": factor(np.zeros(n), some.error, some.robust * np.sqrt(2)),
         }
 
     def worst(self) -> list[Estimate]:
         """Return the estimates that are farthest off, those beyond chance alone."""
         order = np.argsort(-np.abs(self.off), kind="stable")[:_WORST]
-        return [
-            {
-                "outcome": str(self.outcome[at]), "term": str(self.term[at]), "kind": self.kind[at],
-                "original": float(self.original[at]), "release": float(self.release[at]),
-                "error": float(self.error[at]), "release_error": float(self.release_error[at]),
-            }
-            for at in order
-            if abs(self.off[at]) > _CLEAR
-        ]  # fmt: skip
+        order = order[np.abs(self.off[order]) > _CLEAR]
+        parts = {name: getattr(self, name)[order].tolist() for name in Estimate.__annotations__}
+        return [cast(Estimate, dict(zip(parts, row, strict=True))) for row in zip(*parts.values(), strict=True)]
 
 
 def _columns(sides: TablePair) -> tuple[list[tuple[Column, ReleasedColumn]], ...]:
@@ -551,7 +535,8 @@ def models(sides: TablePair) -> Models | None:
         # that one outcome is lost is no fault of the columns that explain it, nor of others where squares fail alone
         explains = (fitted.column == column.name) & ~np.isin(fitted.outcome, [*lost])
         is_of = (explains | (fitted.outcome == column.name)) & (fitted.kind != "hidden squares")
-        accuracy, changed = fitted.accuracy(is_of), None if column.is_number else _changed(column, released)
+        accuracy = fitted.accuracy(is_of)
+        changed = None if column.is_number else column_distances(released)["total_variation"]
         columns[column.name] = {**accuracy, "verdict": _verdict(accuracy, changed), "changed": changed}
     # of the others is said what holds with them; their factors are not those of what nobody should compute
     bad = [name for name, column in columns.items() if column["verdict"] == "do not use"]
@@ -562,13 +547,6 @@ def models(sides: TablePair) -> Models | None:
         "columns": columns,
         "worst": fitted.worst(),
     }
-
-
-def _changed(column: Column, released: ReleasedColumn) -> float:
-    """Return the total variation distance of a released category from the original."""
-    shares = column.counts() / max(len(column.codes), 1)
-    after = released.counts @ released.shares / max(len(released.codes), 1)
-    return round(float(np.abs(after - shares).sum() / 2), 12)
 
 
 FIGURES = (
