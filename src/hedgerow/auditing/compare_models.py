@@ -111,9 +111,9 @@ class Coefficient:
     @property
     def overlap(self) -> float | None:
         """Return the mean share of both 95% intervals that they have in common (Karr et al. 2006), 0 to 1."""
-        if self.original is None or self.release is None:
-            return None
         one, two = self.original, self.release
+        if one is None or two is None:
+            return None
         common = max(min(one.high, two.high) - max(one.low, two.low), 0.0)
         widths = [each.high - each.low for each in (one, two)]
         return sum(common / width if width else float(one.low == two.low) for width in widths) / 2
@@ -292,12 +292,8 @@ class _Sources:
     released: Table
     schema: Schema
 
-    def bound(self, formula: Formula) -> Formula:
-        """Return the formula in one form, whether C() stands around categories or not."""
-        return formula.with_categories({n for n, (one, _) in self.columns(formula).items() if not one.is_number})
-
-    def columns(self, formula: Formula) -> dict[str, tuple[Column, Column]]:
-        """Return the columns of a formula in both tables."""
+    def read(self, formula: Formula) -> tuple[Formula, dict[str, tuple[Column, Column]]]:
+        """Return the formula without C() around categories, and its columns in both tables."""
         both = [name for name in self.original.names if name in self.released.names]
         columns = {}
         for name in dict.fromkeys(factor.column for factor in formula.factors):
@@ -307,7 +303,7 @@ class _Sources:
             if one.is_number != two.is_number:
                 raise SchemaError(f"column {name!r} holds numbers in one table, and texts such as ranges in the other")
             columns[name] = (one, two)
-        return columns
+        return formula.with_categories({n for n, (one, _) in columns.items() if not one.is_number}), columns
 
 
 class _Fit(NamedTuple):
@@ -323,8 +319,7 @@ class _Fit(NamedTuple):
 
 
 def _compared(sources: _Sources, formula: Formula, family: str) -> ModelComparison:
-    columns = sources.columns(formula)
-    formula = sources.bound(formula)
+    formula, columns = sources.read(formula)
     built = designs(formula, columns, family == "logit")
     first = _fitted(built.entries, built.original, family, "original")
     second = _fitted(built.entries, built.release, family, "release")
@@ -435,7 +430,7 @@ def _answered(sources: _Sources, formula: Formula, family: str, folder: Path, k:
         raise UnsupportedError(
             "a recipient is told of ols, logit and poisson: what one person moves of a median is open"
         )
-    columns, formula = sources.columns(formula), sources.bound(formula)
+    formula, columns = sources.read(formula)
     # what the recipient can do without the original is neither secret nor counted
     alone = designs(formula, {name: (two, two) for name, (_, two) in columns.items()}, family == "logit")
     if len(alone.entries) > MOST_ANSWERED:
