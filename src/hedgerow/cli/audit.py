@@ -184,14 +184,8 @@ def compare_models(original: str, release: str, formula: str, options: Options) 
     """
     schema = options.schema(is_needed=False)
     with working("fitting"):
-        result = hedgerow.compare_models(
-            original,
-            release,
-            formula,
-            None if schema == Schema() else schema,
-            family=options.get("family", "ols"),
-            for_recipient=options.get("for_recipient", False),
-        )
+        chosen = options.pick(("family", "for_recipient"))
+        result = hedgerow.compare_models(original, release, formula, None if schema == Schema() else schema, **chosen)
     if options.get("json"):
         as_json(result.to_dict())
     else:
