@@ -17,6 +17,7 @@ from typing import (
     NotRequired,
     TypeVar,
     Union,
+    cast,
     get_args,
     get_origin,
     get_type_hints,
@@ -75,6 +76,12 @@ Hash = Annotated[str, Pattern("^[0-9a-f]{64}$")]
 Figures = Mapping[str, Any]
 
 _PLAIN = {bool: "boolean", int: "integer", float: "number", str: "string", NoneType: "null"}
+
+
+def record_of(kind: type[_T], source: object, **others: object) -> _T:
+    """Return a `TypedDict` of an object's attributes of the same names, and of others."""
+    names = kind.__annotations__
+    return cast(_T, {name: others[name] if name in others else getattr(source, name) for name in names})
 
 
 def published(title: str, kind: Any, **sections: Mapping[str, Any]) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from typing import Any, Final, Literal
 from .. import facade
 from ..columns.table import Table
 from ..errors import PromiseError
+from ..json_types import record_of
 from ..profiles import Criterion, CriterionData, Profile, ProfileData, ProfileHouseholds
 from ..profiles.profile import State
 from ..texts import text
@@ -103,34 +104,15 @@ def judged(audit: AuditData, released: Table, profile: Profile) -> ProfileData:
     rows = [_row(criterion, *_measured(criterion, audit, columns)) for criterion in profile.criteria]
     states = {row["state"] for row in rows}
     state: State = FAILS if FAILS in states else UNKNOWN if UNKNOWN in states else MEETS
-    return {
-        "name": profile.name,
-        "title": profile.title,
-        "source": profile.source,
-        "date": profile.date,
-        "note": profile.note,
-        "state": MEASURED if states == {MEASURED} else state,
-        "households": households(audit),
-        "criteria": rows,
-    }
+    state = MEASURED if states == {MEASURED} else state
+    return record_of(ProfileData, profile, state=state, households=households(audit), criteria=rows)
 
 
 def _row(criterion: Criterion, figure: float | None, detail: str) -> CriterionData:
     state: State = UNKNOWN
     if figure is not None:
         state = (MEETS if criterion.is_met(figure) else FAILS) if criterion.threshold else MEASURED
-    return {
-        "name": criterion.name,
-        "clause": criterion.clause,
-        "asks": criterion.asks,
-        "statistic": criterion.statistic,
-        "threshold": criterion.threshold,
-        "figure": figure,
-        "state": state,
-        "read": criterion.read,
-        "ours": criterion.ours,
-        "detail": detail,
-    }
+    return record_of(CriterionData, criterion, figure=figure, state=state, detail=detail)
 
 
 def _measured(criterion: Criterion, audit: AuditData, columns: Identifiers | None) -> Finding:
