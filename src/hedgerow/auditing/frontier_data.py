@@ -10,7 +10,7 @@ Parameters = Mapping[str, Any]
 
 
 class PointData(TypedDict, total=False):
-    """A point of a frontier as JSON: the fields of `Point`, and these.
+    """A point of a frontier as JSON, with all fields of `Point`; these are what pages and pictures read.
 
     Parameters
     ----------
@@ -33,17 +33,6 @@ class PointData(TypedDict, total=False):
     k: int | None
     disclosure: float
     utility: float
-    classes: int | None
-    worst: float | None
-    mean_over_groups: float | None
-    mean_over_records: float | None
-    linkage: float | None
-    ncp: float | None
-    inferred: float | None
-    advantage: float | None
-    explained: float | None
-    most_explained: float | None
-    of_optimum: float | None
     dominated: bool
     collapsed: bool
     uncapped: float | None
