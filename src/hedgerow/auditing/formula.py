@@ -228,11 +228,6 @@ class FactorValues:
     values: tuple[Floats | Ints, Floats | Ints]
     levels: list[str] | None = None
 
-    @property
-    def n_levels(self) -> int | None:
-        """Return the number of levels; None for numbers."""
-        return None if self.levels is None else len(self.levels)
-
     def named(self, factor: Factor, level: int) -> str:
         """Return the name of a factor at a level."""
         return str(factor) if self.levels is None else f"{Factor(factor.column)}[{self.levels[level]}]"
@@ -370,7 +365,7 @@ def _entries(formula: Formula, parts: Mapping[Factor, FactorValues]) -> Iterator
         whole = [f for f in term if parts[f].levels is not None and frozenset(term) - {f} not in spanned]
         rest = frozenset(term) - set(whole)
         spanned |= {rest | set(some) for n in range(len(whole) + 1) for some in combinations(whole, n)}
-        choices = ([-1] if (n := parts[f].n_levels) is None else range(f not in whole, n) for f in term)
+        choices = ([-1] if (every := parts[f].levels) is None else range(f not in whole, len(every)) for f in term)
         for levels in product(*choices):
             names = (parts[factor].named(factor, level) for factor, level in zip(term, levels, strict=True))
             yield Entry(term, levels, ":".join(names))
@@ -402,7 +397,7 @@ def designs(formula: Formula, columns: Mapping[str, tuple[Column, Column]], is_b
     response = parts[formula.response]
     values = [each[r] for each, r in zip(response.values, rows, strict=True)]
     is_zero_or_one = response.levels is None and all(np.isin(each, (0, 1)).all() for each in values)
-    if is_binary and not (is_zero_or_one or response.n_levels == 2):
+    if is_binary and not (is_zero_or_one or len(response.levels or ()) == 2):
         raise ParameterError(f"{formula.response}: a logit explains two categories, or numbers that are 0 or 1")
     if not is_binary and response.levels is not None:
         raise ParameterError(f"{formula.response}: only a logit explains categories")
