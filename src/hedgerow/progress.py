@@ -93,13 +93,9 @@ def caution(text: str) -> None:
         return
     # the warning names the user's line, not one inside Hedgerow
     level, frame = 1, sys._getframe()
-    while frame.f_back is not None and _is_internal(frame.f_globals):
+    while frame.f_back is not None and str(frame.f_globals.get("__name__")).partition(".")[0] == __package__:
         level, frame = level + 1, frame.f_back
     warnings.warn(text, UserWarning, stacklevel=level)
-
-
-def _is_internal(names: dict[str, object]) -> bool:
-    return str(names.get("__name__")).partition(".")[0] == __name__.partition(".")[0]
 
 
 def cautions(collected: list[str] | None = None) -> AbstractContextManager[list[str]]:

@@ -264,11 +264,8 @@ class Trial:
             random_state=self.random_state,
             progress=progress,
         )
-        advantage = inferred.advantage
-        figures: dict[str, Any] = {
-            "inferred": inferred.reached,
-            "advantage": None if advantage is None else max(advantage, 0.0),
-        }
+        advantage = None if inferred.advantage is None else max(inferred.advantage, 0.0)
+        figures: dict[str, Any] = {"inferred": inferred.reached, "advantage": advantage}
         if self.utility == "learning":
             rule = [c["strangers"] for c in inferred.columns.values()]
             complete = all(share is not None for share in rule)

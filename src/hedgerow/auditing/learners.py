@@ -203,10 +203,6 @@ class TrainingSet:
                 guesses = np.asarray(model.predict(design_known(self.released, people)))
         return same_for_all(guesses, tolerances)
 
-    def n_learnt_from(self, learner: str) -> int:
-        """Return the number of different released rows that a learner learns from."""
-        return self.counts.n_groups if learner == "nearest" else len(self.taught)
-
     def forecast(self, learner: str, people: Known, random_state: int = 0, rows: Ints | None = None) -> Floats:
         """Train a learner and forecast each person's value, as an expected number or category chances.
 

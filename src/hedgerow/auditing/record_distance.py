@@ -54,7 +54,9 @@ class Reach:
         self._by_cell: dict[int, tuple[Ints, Ints]] = {}
         self._bits = bits_of(len(released))
         self._share = np.concatenate([_shares(column) for column in released])
-        self._scales = np.concatenate([np.full(c.n_cells, _scale(c)) for c in released])
+        # what a squared distance of 1 is in `squares`
+        scales = (1 / deviation**2 if (deviation := _deviation(c)) else 2.0 for c in released)
+        self._scales = np.repeat([*scales], [c.n_cells for c in released])
         # who links by many columns asks of each whether it agrees wholly
         self._within = np.array([_levels(column)[-((1 << self._bits) - 1) :] for column in released])
 
@@ -249,9 +251,3 @@ def _deviation(column: ReleasedColumn) -> float:
         return 0.0
     mean = counts @ values / counts.sum()
     return float(np.sqrt(counts @ (values - mean) ** 2 / counts.sum()) / column.span)
-
-
-def _scale(column: ReleasedColumn) -> float:
-    """Return what a squared distance of 1 is in `Reach.squares`."""
-    deviation = _deviation(column)
-    return 1 / deviation**2 if deviation else 2.0

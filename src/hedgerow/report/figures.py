@@ -230,9 +230,10 @@ def attack_rows(attacks: Sequence[AttackData]) -> list[dict[str, Any]]:
             "interval": interval(attack["interval"]),
             "control": percent(attack["control"]),
             "public": percent(blind_guess(attack)),
-            "over_control": _over_control(attack),
+            "over_control": percent(attack["over_control"]) + (f" ({interval(ends)})" if ends else ""),
         }
         for attack in attacks
+        for ends in [attack["over_control_interval"]]
     ]
 
 
@@ -249,11 +250,6 @@ def blind_guess(attack: AttackData) -> float:
 def interval(ends: Sequence[float] | None, digits: int = 1) -> str:
     """Return an interval of shares as text; "-" if there is none."""
     return "-" if ends is None else " to ".join(percent(end, digits) for end in ends)
-
-
-def _over_control(attack: AttackData) -> str:
-    ends = attack["over_control_interval"]
-    return percent(attack["over_control"]) + (f" ({interval(ends)})" if ends else "")
 
 
 def linkage_rows(linkage: Linkage) -> list[tuple[str, ...]]:

@@ -243,14 +243,8 @@ def _posting(app: FastAPI, state: StudioState) -> None:
                 path = f"{path.partition('::')[0]}::{sheet}"
             state.open(path, missing=words, encoding=form.get("encoding", "").strip())
 
-    def write(form: dict[str, str]) -> None:
-        state.write(_named(form, "folder"), bool(form.get("force")))
-
     def regression(form: dict[str, str]) -> None:
         state.compare_models(form.get("formula", ""), form.get("family", ""))
-
-    def open_table(form: dict[str, str]) -> None:
-        state.open(_named(form, "path"))
 
     on("/roles", "table", lambda form: forms.roles(form, state.choices))
     on("/settings", "protect", settings)
@@ -262,11 +256,11 @@ def _posting(app: FastAPI, state: StudioState) -> None:
     on("/attack", "compare", lambda form: state.attack(), waits=True)
     on("/regression", "compare", regression, waits=True)
     on("/missing", "table", read_again, waits=True)
-    on("/write", "release", write, waits=True)
+    on("/write", "release", lambda form: state.write(_named(form, "folder"), bool(form.get("force"))), waits=True)
     # these are about the table as a whole, or about work: no choice of another window is lost by them
     on("/stop", "table", lambda form: state.stop(), is_checked=False, waits=True)
     on("/again", "table", lambda form: state.again(form.get("to", "table")), is_checked=False)
-    on("/open", "table", open_table, is_checked=False)
+    on("/open", "table", lambda form: state.open(_named(form, "path")), is_checked=False)
     demo = str(state.folder / "people.csv")
     on("/demo", "table", lambda form: state.open(demo, demo=True), is_checked=False)
 

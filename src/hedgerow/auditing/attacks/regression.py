@@ -130,7 +130,7 @@ def _on_column(
         elif theirs:
             hits["control"] = theirs[0]
         row = _row(column, aim, learner, hits, best, random_row)
-        trained = release.n_learnt_from(learner)
+        trained = release.counts.n_groups if learner == "nearest" else len(release.taught)
         out.append(row | {"trained": trained, "classes": sides.classes.n_groups})
     return out
 
