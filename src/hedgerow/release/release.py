@@ -537,8 +537,7 @@ class Release:
             measured.report(folder / REPORT, plan=plan, checks=self.checks, cautions=self.cautions, name=file.name)
         counts = (figures["utility"].get("queries") or {}).get("range") if figures else None
         models = figures["utility"].get("models") if figures else facade.models_of(self)
-        measured_too = {"found": shares_alone(plan, self.released), "counts": counts, "models": models}
-        reached = {**self.summary(), **measured_too}
+        reached = {**self.summary(), "found": shares_alone(plan, self.released), "counts": counts, "models": models}
         notes = recipient(
             plan, reached, file.name, self.method.recipient_notes(file.name), self.pseudonyms,
             any(self.released.has_missing(column.name) for column in plan.recoding.recoded()),
