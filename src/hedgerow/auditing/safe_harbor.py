@@ -231,9 +231,7 @@ def _born_long_ago(cell: Any, year: int) -> bool:
     years = [int(year) for year in _YEAR.findall(text)]
     if not years:
         return False
-    if _EARLIER.search(text):
-        return max(years) < year - OLDEST - 1
-    return min(years) < year - OLDEST
+    return max(years) < year - OLDEST - 1 if _EARLIER.search(text) else min(years) < year - OLDEST
 
 
 def _may_be_dates(words: set[str], cells: Cells, year: int) -> str:

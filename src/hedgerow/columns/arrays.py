@@ -107,9 +107,7 @@ def kind_of(kind: pa.DataType) -> Kind:
         return "boolean"
     if is_moment(kind):
         return "date"
-    if is_number(kind) or pa.types.is_duration(kind):
-        return "numeric"
-    return "categorical"
+    return "numeric" if is_number(kind) or pa.types.is_duration(kind) else "categorical"
 
 
 def decoded(array: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -134,9 +132,7 @@ def in_parquet(kind: pa.DataType) -> pa.DataType:
         return pa.date32()
     if kind == pa.time32("s"):
         return pa.time32("ms")
-    if pa.types.is_timestamp(kind) and kind.unit == "s":
-        return pa.timestamp("ms", kind.tz)
-    return kind
+    return pa.timestamp("ms", kind.tz) if pa.types.is_timestamp(kind) and kind.unit == "s" else kind
 
 
 def indexed(array: pa.ChunkedArray) -> tuple[NDArray[np.int64], pa.Array]:

@@ -402,9 +402,7 @@ def _texts(labels: Mapping[Code, str]) -> dict[Code, str]:
 
 def _code_text(code: Code) -> str:
     """Return a code as text."""
-    if isinstance(code, float) and code.is_integer():
-        return str(int(code))
-    return str(code)
+    return str(int(code)) if isinstance(code, float) and code.is_integer() else str(code)
 
 
 def _categories(cells: Sequence[str | None], texts: Mapping[Code, str], variable: VariableLabels) -> pa.ChunkedArray:

@@ -445,17 +445,13 @@ def escape_cells(texts: Any) -> Any:
     ["'=1+1", '-5', "''=x", 'cook']
     """
     chosen = _is_risky(texts, _RISKY)
-    if not pc.any(chosen).as_py():
-        return texts
-    return pc.if_else(chosen, concat("'", texts), texts)
+    return texts if not pc.any(chosen).as_py() else pc.if_else(chosen, concat("'", texts), texts)
 
 
 def unescape_cells(texts: Any) -> Any:
     """Remove the apostrophes that `escape_cells` added."""
     chosen = _is_risky(texts, _ESCAPED)
-    if not pc.any(chosen).as_py():
-        return texts
-    return pc.if_else(chosen, pc.utf8_slice_codeunits(texts, 1), texts)
+    return texts if not pc.any(chosen).as_py() else pc.if_else(chosen, pc.utf8_slice_codeunits(texts, 1), texts)
 
 
 def unescape_names(names: Sequence[str]) -> list[str]:

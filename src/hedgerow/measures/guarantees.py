@@ -265,9 +265,7 @@ class ColumnGuarantee(Guarantee):
     def holds_for(self, column: SensitiveCounts) -> Bools:
         """Return, for each group, whether it keeps the promise, allowing for rounding; shape (n_groups,)."""
         reached = self.reached(column)
-        if self.side == "at least":
-            return reached >= self.limit - SLACK
-        return reached <= self.limit + SLACK
+        return reached >= self.limit - SLACK if self.side == "at least" else reached <= self.limit + SLACK
 
     def holds_in(self, classes: Classes) -> Bools:
         """Return, for each class, whether it keeps the promise in every column that the promise covers."""
@@ -414,9 +412,7 @@ class LDiversity(ColumnGuarantee):
 
     def holds_for(self, column: SensitiveCounts) -> Bools:
         """Return for each group whether it keeps the promise; "recursive" needs r1 < c (rl + ... + rm), strictly."""
-        if self.diversity == "recursive":
-            return self.reached(column) < self.limit
-        return super().holds_for(column)
+        return self.reached(column) < self.limit if self.diversity == "recursive" else super().holds_for(column)
 
     @property
     def diversity_in_words(self) -> str:

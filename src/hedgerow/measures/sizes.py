@@ -95,9 +95,7 @@ def wildcard_k(groups: Groups, codes: Sequence[npt.NDArray[Any]], wild: Sequence
     # few wild cells that is likely: then the rest need not be looked at.
     tried = smallest[pattern == fewest][:candidates]
     least = int(wildcard_sizes(groups, codes, wild, tried)[tried].min())
-    if least == sizes.min():
-        return least
-    return int(wildcard_sizes(groups, codes, wild).min())
+    return least if least == sizes.min() else int(wildcard_sizes(groups, codes, wild).min())
 
 
 def _patterns(groups: Groups, wild: Sequence[Bools]) -> Ints:

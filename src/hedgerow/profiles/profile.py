@@ -127,9 +127,7 @@ class Criterion:
         if self.statistic in ("k", "wildcard_k") and self.at_least is not None:
             return math.ceil(self.at_least - _SLACK)
         risks = ("risk_maximum", "risk_average")  # a risk of 1/k at most, so also on average
-        if self.statistic in risks and self.at_most:
-            return math.ceil(1 / self.at_most - _SLACK)
-        return 1
+        return math.ceil(1 / self.at_most - _SLACK) if self.statistic in risks and self.at_most else 1
 
 
 @dataclass(frozen=True)

@@ -83,9 +83,7 @@ def is_held(kind: pa.DataType) -> bool:
         return not kind.ordered and is_held(kind.value_type)
     if pa.types.is_timestamp(kind):
         return kind.unit != "ns"
-    if pa.types.is_integer(kind):
-        return kind != pa.uint64()
-    return kind in _HELD or pa.types.is_decimal128(kind)
+    return kind != pa.uint64() if pa.types.is_integer(kind) else kind in _HELD or pa.types.is_decimal128(kind)
 
 
 # limit of the number that combines ranks of neighbouring columns: Spark's numbers are signed

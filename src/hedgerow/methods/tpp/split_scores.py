@@ -75,9 +75,7 @@ def gain_of(left: Ints, total: Ints, table: Ints, criterion: int) -> float:
     gain = table[n] - table[nl] - table[nr]
     for i in range(k):
         gain += table[left[i]] + table[total[i] - left[i]] - table[total[i]]
-    if criterion == ENTROPY:
-        return float(gain)
-    return float(gain) / float(table[n] - table[nl] - table[nr])
+    return float(gain) if criterion == ENTROPY else float(gain) / float(table[n] - table[nl] - table[nr])
 
 
 @checked

@@ -253,9 +253,7 @@ class PreservedModel:
 
     def state(self, step: int) -> Trees:
         """Return the trees after the first `step` steps of the fitted model."""
-        if self.ensemble:
-            return self.trees[:step]
-        return (self.trees[0].keep(lambda node: node.order < step),)
+        return self.trees[:step] if self.ensemble else (self.trees[0].keep(lambda node: node.order < step),)
 
     def rebuild(self, columns: Columns, response: PredictedColumn, step: int) -> Trees:
         """Build the model with `step` steps from other columns."""
