@@ -42,9 +42,9 @@ FAMILIES = ("ols", "logit", "poisson", "quantile")
 MOST_QUESTIONS, MOST_ANSWERED = 20, 50
 # people that an answer needs where no plan names k
 USUAL_K = 10
-# deviations of the noise on a recipient's answer, in the most that one person moves the t value
+# standard deviation of the noise on a recipient's t value, as a multiple of the most that one person moves it
 NOISE = 2.0
-# a column whose part of the others does not explain is smaller follows from them
+# a column of which the columns before leave a smaller part unexplained follows from them
 _COLLINEAR = 1e-8
 # standard errors, of columns of mean square 1 in a logit or Poisson model, beyond which there is no finite estimate
 _ENDLESS = 1e3
@@ -311,7 +311,7 @@ class _Fit(NamedTuple):
 
     estimates: list[TableEstimate | None]
     present: Bools
-    # of columns of mean square 1: coefficients, working rows, their residuals, and the variance of these if estimated
+    # with columns of mean square 1: coefficients, working rows, residuals, and the variance of these if it is estimated
     scaled: Floats
     x: Floats
     residuals: Floats
@@ -572,8 +572,8 @@ def _influence(fit: _Fit, people: Ints) -> tuple[Floats, Floats]:
     Returns
     -------
     effective : array, shape (p,)
-        The number of people that it is computed from, by the shares of the squares of their weights, and on each
-        side of a contrast by the weights: as many as there are if all count alike, 1 if one carries all.
+        The effective number of people, (sum w)^2 / sum w^2: the least of three, with the squares of their weights
+        as w, and with the weights of either side of a contrast. All of them if they weigh alike, 1 if one has all.
     moved : array, shape (p,)
         The most that one person's rows move its t value, exact for one row in least squares, and one step of
         the fit otherwise (Cook and Weisberg 1982; Pregibon 1981).

@@ -112,7 +112,7 @@ def parse(text: str) -> Formula:
 
 
 class FormulaReader:
-    """The rest of a formula while it is read, from left to right and without recursion."""
+    """A reader that parses a formula from left to right, without recursion."""
 
     def __init__(self, text: str) -> None:
         self._text, self._end = text, 0

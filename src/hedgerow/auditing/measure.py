@@ -922,7 +922,7 @@ def versions() -> dict[str, str]:
 
 
 def models_of(release: Release) -> regressions.Models | None:
-    """Return how well regressions on a release hold; None if nothing can be explained or read here."""
+    """Return how well regressions on a release hold; None on a cluster, with a second file, or with none to fit."""
     if is_clustered(release) or release.plan.recoding.second_file:
         return None
     return regressions.models(read_unpaired(release.original, Subject(release.released, release.schema, release.plan)))

@@ -18,8 +18,8 @@ from ..progress import done
 SLICE = 16
 # Most categories kept separate while joining; rarer ones are merged, but not in the exact check.
 WIDEST = 1_024
-# The part of a cap that numbers tell at most where rows will be drawn. Draws go by rounded means, which may tell more
-# than the originals; a group above the cap is drawn again towards the whole table, which flattens slopes.
+# The part of a cap that numbers may reach where rows will be drawn. Rows are drawn by rounded means, which may disclose
+# more than the originals, and a group above the cap is drawn again towards the whole table, which flattens slopes.
 DRAWN = 0.8
 
 
@@ -99,7 +99,7 @@ def limits_of(classes: Classes, promises: Sequence[Guarantee], *, in_rows: bool 
     classes : Classes
     promises : sequence of Guarantee
     in_rows : bool, default False
-        Whether a guard will draw rows inside the groups: then numbers may tell `DRAWN` of a cap.
+        Whether a guard will draw rows inside the groups: numbers then reach at most `DRAWN` of a cap.
     """
     n, blocks = classes.n_groups, [_Block(np.zeros((classes.n_groups, 0)), (), 0.0)]
     for promise in promises:

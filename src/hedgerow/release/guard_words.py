@@ -235,7 +235,7 @@ def reading(plan: Plan, counts: Mapping[str, Any] | None = None) -> list[str]:
 
 
 def hides_relations(plan: Plan | None) -> bool:
-    """Return whether a cap on the file weakens relations, so that by how much they changed is not for recipients."""
+    """Return whether a cap on the file weakens relations; how much they changed is then kept from recipients."""
     return plan is not None and plan.guard is not None and plan.guard.cap_on == FILE
 
 

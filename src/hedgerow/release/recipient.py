@@ -16,7 +16,7 @@ from ..texts import text, texts
 from . import guard_words
 from .explain import style_in_words
 
-# change of slopes and share of changed cells that is said of a column, and how many of the worst estimates are named
+# a larger change of slopes or share of changed cells is said of a column; so many of the worst estimates are named
 SHRUNK, REPLACED, _WEAKEST = 0.15, 0.05, 5
 _say = partial(text, "recipient")
 
@@ -168,9 +168,9 @@ def _labelled(layout: FileFormat, names: Sequence[str]) -> list[str]:
 
 
 def in_tenths(factor: float) -> float:
-    """Return a factor for standard errors as it is said: rounded up to a tenth, and at least 1.
+    """Return a factor for standard errors as recipients read it: rounded up to a tenth, and at least 1.
 
-    What is coarse does not show what one person changes.
+    One person hardly ever changes so coarse a figure.
     """
     return max(1.0, ceil(10 * factor - 1e-6) / 10)
 

@@ -1,8 +1,8 @@
-"""Regressions on the original and on the release: which estimates hold, and by what errors must be multiplied.
+"""Fit regressions on the original and on the release: which estimates hold, and what to multiply their errors by.
 
 Every sensitive column is explained by the quasi-identifiers, then also by the other sensitive columns, then also by the
-squares of all numbers: by least squares if it is a number; by a logit if it has two values, or of more categories the
-commonest or not.
+squares of all numbers: by least squares if it is a number, by a logit if it has two values. Of more categories, the
+logit explains the commonest against the rest.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _FAR = 5.0
 _RIDGE = 0.01
 # rounds of a logit, its longest step, and the step in standard errors at which it ends
 _ROUNDS, _LONGEST, _STILL = 25, 4.0, 0.02
-# standard errors, in standard deviations, up to which a column is the sum of others
+# a smaller standard error, in standard deviations, is rounding: the column is the sum of others
 _EXACT = 1e-9
 # its square is far below the largest double
 _LARGEST = 1e150
@@ -50,7 +50,7 @@ _LARGEST = 1e150
 _Z, _LEAST, _MOST = 1.959963985, 0.01, 100.0
 # standard errors from which on an estimate shows how much slopes shrink
 _CLEAR = 3.0
-# estimates of all kinds that count in the factor of one kind or column
+# weight of the factor of all estimates in that of one kind or column, as a number of estimates
 _LEAN = 8
 # the largest factor, change of slopes and change of the distribution of a column that holds, and of a weakened one
 _HOLDS, _WEAKENED = (1.5, SHRUNK, REPLACED), (3.0, 0.5, 0.2)
@@ -110,7 +110,7 @@ class Models(TypedDict):
 class Term(NamedTuple):
     """A column of the design: what each code of a column counts in the original, and each of its cells in the release.
 
-    `people` is how many it tells apart from others; a term without a `kind` is there for the others' sake.
+    So many `people` have its value; a term without a `kind` is fitted and not reported.
     """
 
     column: str
@@ -152,7 +152,7 @@ class Layout:
 
     @cached_property
     def sums(self) -> Floats:
-        """Return the sums of products of all terms and responses, the number of which is missing if one lacks a row."""
+        """Return the sums of products of all terms and responses; NaN for a response with missing values."""
         total = np.zeros((1 + len(self.terms) + len(self.responses),) * 2)
         for x, responses in self.blocks():
             both = np.column_stack([x, *responses.values()])
@@ -161,7 +161,7 @@ class Layout:
 
     @cached_property
     def independent(self) -> Bools:
-        """Return which terms are no sum of those before them, but for a ten-thousandth of their variance."""
+        """Return which terms have more than a ten-thousandth of their variance left by the terms before them."""
         n = 1 + len(self.terms)
         rest = self.sums[:n, :n] / self.n_rows
         rest = rest - np.outer(rest[:, 0], rest[0])
@@ -174,9 +174,9 @@ class Layout:
         return chosen
 
     def fit(self, regressions: Sequence[Regression]) -> None:
-        """Fit regressions: least squares from the sums at once, others together in rounds over all rows.
+        """Fit regressions: least squares by one step from the sums, logits together by rounds over all rows.
 
-        A logit of many rows begins with some of them.
+        If there are many rows, a logit begins with a part of them.
         """
         n = 1 + len(self.terms)
         for each in regressions:
@@ -198,12 +198,12 @@ class Layout:
                 # some rows may part outcomes that all rows do not
                 each.values, each.is_fitted = each.values * each.is_fitted, False
 
-    def score(self, regressions: Sequence[Regression]) -> None:
+    def add_robust(self, regressions: Sequence[Regression]) -> None:
         """Compute the robust errors of fitted regressions, from some of the rows if these are many."""
         step = max(1, self.n_rows // FIRST)
         for x, responses in self.blocks(step):
             for each in regressions:
-                each.robust += step * each.scores(x, responses)
+                each.robust += step * each.robust_part(x, responses)
 
 
 class Regression:
@@ -222,14 +222,14 @@ class Regression:
     values, errors : float arrays, shape (n_terms,)
         Coefficients, and their standard errors as software prints them.
     robust : float array, shape (n_terms,)
-        Squared standard errors that hold where variances differ (White 1980), after `Layout.score`.
+        Squared standard errors that hold where variances differ (White 1980), after `Layout.add_robust`.
     """
 
     def __init__(self, response: Dependent, terms: Ints, start: Floats | None = None) -> None:
         self.response, self.terms, self.is_fitted = response, terms, False
         # columns of the design up to the last that it uses, which need no copy
         self._width = int(terms[-1]) + 1
-        # least squares find the way from anywhere, and their sums are about nought
+        # least squares take one step, from 0, about which their sums are
         self.values = np.zeros(len(terms)) if start is None or not response.is_logit else start
         self.errors, self.robust = np.zeros(len(terms)), np.zeros(len(terms))
         self._forget()
@@ -262,7 +262,7 @@ class Regression:
         self._rows += rows
 
     def step(self) -> None:
-        """Take the step that the sums ask for."""
+        """Take Newton's step by the sums, not too long for a logit, and forget them."""
         is_logit, variance, length = self.response.is_logit, 1.0, 1.0
         ridge = _RIDGE * is_logit * (np.arange(len(self.values)) > 0)
         slope = self._slope[self.terms] - ridge * self.values
@@ -281,7 +281,7 @@ class Regression:
         self.is_fitted = not is_logit or bool((np.abs(step) <= _STILL * self.errors).all())
         self._forget()
 
-    def scores(self, x: Floats, responses: Mapping[str, Floats]) -> Floats:
+    def robust_part(self, x: Floats, responses: Mapping[str, Floats]) -> Floats:
         """Return the part of the squared robust errors that a block of rows contributes."""
         _, residuals, _ = self._residuals(x, responses)
         return residuals**2 @ (x[:, self.terms] @ self._inverse) ** 2
@@ -395,7 +395,7 @@ class Coefficients:
     robust: Floats
 
     def part(self, which: Bools) -> Coefficients | None:
-        """Return some of them, None if these are none."""
+        """Return the chosen coefficients; None if there are none."""
         return Coefficients(*(getattr(self, each.name)[which] for each in fields(self))) if which.any() else None
 
     @cached_property
@@ -488,7 +488,7 @@ def _fitted(before: Layout, after: Layout, n_quasi: int) -> Coefficients | None:
         to_fit.append((response, others, beside_squares))
     original = [Regression(response, at) for response, at, _ in to_fit]
     before.fit(original)
-    before.score(original)
+    before.add_robust(original)
     release = [Regression(each.response, each.terms, each.values) for each in original]
     after.fit(release)
     parts = [
