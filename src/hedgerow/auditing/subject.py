@@ -67,8 +67,8 @@ class UnreadCells(InputError):
         )
 
 
-def named_cells(columns: Mapping[str, Mapping[str, int]], most: int = 3) -> str:
-    """List the most frequent of the given cells by column, each with its number of rows.
+def named_cells(columns: Mapping[str, Mapping[str, int]]) -> str:
+    """List the three most frequent of the given cells by column, each with its number of rows.
 
     Examples
     --------
@@ -78,8 +78,8 @@ def named_cells(columns: Mapping[str, Mapping[str, int]], most: int = 3) -> str:
     parts = []
     for name, cells in columns.items():
         ordered = sorted(cells.items(), key=lambda pair: (-pair[1], pair[0]))
-        named = [f"{cell!r} ({rows:,} rows)" for cell, rows in ordered[:most]]
-        rest = [f"{len(ordered) - most:,} others"] if len(ordered) > most else []
+        named = [f"{cell!r} ({rows:,} rows)" for cell, rows in ordered[:3]]
+        rest = [f"{len(ordered) - 3:,} others"] if ordered[3:] else []
         parts.append(f"{', '.join([*named, *rest])} of {name!r}")
     return "; ".join(parts)
 

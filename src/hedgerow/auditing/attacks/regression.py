@@ -61,10 +61,8 @@ def regression(
         One per learner and column. ``success`` is the share of people whose value
         was guessed (see `AttackTarget`), with its Wilson interval.
     """
-    out = []
-    for j in range(len(sides.sensitive)):
-        out += _on_column(sides, j, learners, people, random_state, progress)
-    return out
+    columns = range(len(sides.sensitive))
+    return [row for j in columns for row in _on_column(sides, j, learners, people, random_state, progress)]
 
 
 def _on_column(

@@ -114,6 +114,6 @@ class Purchase:
             np.ascontiguousarray(scores, np.int64), sensitivity * self._ledger.records, self._epsilon
         )
 
-    def deviation(self, sensitivity: int = 1) -> float:
+    def deviation(self) -> float:
         """Return the standard deviation of the noise of one count."""
-        return math.sqrt(2.0) * sensitivity * self._ledger.records / self._epsilon
+        return math.sqrt(2.0) * self._ledger.records / self._epsilon
