@@ -301,7 +301,7 @@ def judged(rows: pd.DataFrame, secret: str, formula: str, family: str = "ols") -
 def answered(rows: pd.DataFrame, secret: str, formula: str, name: str) -> str:
     judge = judged(rows, secret, formula)
     sure = module.TableEstimate(1.0, 0.1, 0.8, 1.2, 0.0)  # in the release it is above 0
-    columns = judge.sources.columns(judge.formula)
+    columns = judge.sources.read(judge.formula)[1]
     built = module.designs(judge.formula, columns, False)
     return judge.answers(columns, dict.fromkeys((e.name for e in built.entries), sure))[name]
 
