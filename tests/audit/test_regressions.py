@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -136,8 +137,8 @@ def test_the_factor_gives_intervals_that_hold_95_of_100(rows: list[tuple[float, 
     assert held == pytest.approx(0.95, abs=0.02)
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(order=st.randoms(use_true_random=False), block=st.sampled_from([7, 9999]), first=st.sampled_from([250, 9999]))
+@settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(order=st.randoms(use_true_random=False), block=st.sampled_from([70, 9999]), first=st.sampled_from([250, 9999]))
 def test_neither_order_nor_blocks_of_rows_change_the_estimates(
     order: Random, block: int, first: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -172,6 +173,36 @@ def test_a_shuffled_column_is_not_to_be_used() -> None:
     from hedgerow.report.reasons import reasons
 
     assert any("not to be relied on" in words and "income" in words for words in reasons(found, None))
+
+
+LOST = {
+    "income shuffled": ("income", lambda t, draw: t.assign(income=draw.permutation(t["income"]))),
+    "sex shuffled": ("sex", lambda t, draw: t.assign(sex=draw.permutation(t["sex"]))),
+    "age shuffled": ("age", lambda t, draw: t.assign(age=draw.permutation(t["age"]))),
+    "job shuffled": ("job", lambda t, draw: t.assign(job=draw.permutation(t["job"]))),
+    "income gone": ("income", lambda t, _: t.assign(income=np.nan)),
+    "age tripled": ("age", lambda t, _: t.assign(age=3 * t["age"])),
+    "age turned round": ("age", lambda t, _: t.assign(age=98 - t["age"])),
+}
+
+
+@pytest.mark.parametrize("name", LOST)
+def test_the_column_that_is_lost_is_to_blame_and_no_other(name: str) -> None:
+    column, lose = LOST[name]
+    table = people(1_500, 5)
+    found = models(align(table, lose(table, np.random.default_rng(0)), SCHEMA))
+    assert found is not None
+    assert [n for n, c in found["columns"].items() if c["verdict"] == "do not use"] == [column]
+    assert found["every"]["factor"] == pytest.approx(1.0, abs=0.1)
+
+
+def test_a_column_of_one_cell_spoils_no_other() -> None:
+    """The variance of a constant of 2.7 is rounding, and factors were 100."""
+    table = people(1_500, missing=0.2)
+    release = hr.protect(table, SCHEMA, hr.Datafly(k=5))
+    found = hr.audit(table, release, **QUICK).utility["models"]
+    assert found["every"]["factor"] < 3
+    assert all(abs(each["release"]) < 1e3 for each in found["worst"])
 
 
 def test_replaced_categories_are_not_to_be_used() -> None:
@@ -215,6 +246,9 @@ def test_what_is_written_says_what_was_measured(tmp_path: Path) -> None:
     # with an audit or without: the same figures
     assert part == long.partition("## What estimates are worth")[2].partition("\n## ")[0]
     kinds = measured.utility["models"]["kinds"]
+    # one person changes the exact number of estimates and their exact share
+    assert not re.search(r"[0-9]+ (coefficients|estimates)", part)
+    assert {int(share) % 5 for share in re.findall(r"([0-9]+)%", part)} == {0}
     for kind, words in (("differences", "difference between groups"), ("squares", "square of a number")):
         told = max(1.0, np.ceil(10 * kinds[kind]["factor"] - 1e-6) / 10)
         assert f"| {words} | {told:.1f} |" in part

@@ -176,13 +176,13 @@ def in_tenths(factor: float) -> float:
 
 
 def kinds_in_words(models: Mapping[str, Any] | None) -> Iterator[tuple[str, str, str, str]]:
-    """Yield each kind of estimate: its factor, the share in the original's intervals, and its size beside them."""
+    """Yield each kind of estimate: its factor, its size beside the original's, and the share in their intervals."""
     for kind, measured in models["kinds"].items() if models else ():
         if measured["factor"] is not None:
             ratio = measured["attenuation"]
             size = "-" if ratio is None else f"{ratio:.1f} times"
             factor = f"{in_tenths(measured['factor']):.1f}"
-            yield text("estimate", kind), factor, percent(measured["inside"], 0), size
+            yield text("estimate", kind), factor, size, percent(measured["inside"], 0)
 
 
 def _estimates(models: Mapping[str, Any] | None) -> list[str]:
@@ -190,9 +190,10 @@ def _estimates(models: Mapping[str, Any] | None) -> list[str]:
     if models is None:
         return [_say("no_estimates")]
     every = models["every"]
-    shares = {name: percent(every[name], 0) for name in ("inside", "resample_inside")}
-    lines = [_say("estimates", estimates=every["estimates"], **shares)]
-    lines += [f"| {' | '.join(cells)} |" for cells in kinds_in_words(models)]
+    # in fives: the exact share of some dozens shows when one person turns one of them
+    shares = {name: f"{5 * round(20 * every[name])}%" for name in ("inside", "resample_inside")}
+    lines = [_say("estimates", **shares)]
+    lines += [f"| {' | '.join(cells[:3])} |" for cells in kinds_in_words(models)]
     lines.append(_say("estimates_columns"))
     lines += [f"| {markdown(name)} | {words} |" for name, words in columns_in_words(models)]
     if models["worst"]:
@@ -205,7 +206,7 @@ def columns_in_words(models: Mapping[str, Any] | None) -> Iterator[tuple[str, st
     """Yield each column with what is said of the estimates that it takes part in, and why they do not hold."""
     for name, column in models["columns"].items() if models else ():
         why = []
-        if abs(1 - (column["attenuation"] or 1.0)) > SHRUNK:
+        if column["attenuation"] is not None and abs(1 - column["attenuation"]) > SHRUNK:
             why.append(text("estimates_with", "attenuation", attenuation=column["attenuation"]))
         if (column["changed"] or 0.0) > REPLACED:
             why.append(text("estimates_with", "changed", changed=percent(column["changed"], 0)))

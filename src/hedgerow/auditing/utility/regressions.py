@@ -168,7 +168,8 @@ class Layout:
         variance = np.diag(rest).copy()
         chosen = np.arange(n) == 0
         for at in range(1, n):
-            chosen[at] = variance[at] > 0 and rest[at, at] > _UNEXPLAINED * variance[at]
+            # of a constant the variance is rounding
+            chosen[at] = variance[at] > _EXACT and rest[at, at] > _UNEXPLAINED * variance[at]
             if chosen[at]:
                 rest = rest - np.outer(rest[:, at], rest[at]) / rest[at, at]
         return chosen
@@ -185,18 +186,26 @@ class Layout:
             if not each.response.is_logit and np.isfinite(y).all():
                 each.add_sums(self.sums[:n, :n], y[:n], float(y[n + self.responses.index(each.response)]), self.n_rows)
                 each.step()
-        for every in dict.fromkeys((max(1, self.n_rows // FIRST), 1)):
-            part = [each for each in regressions if every == 1 or each.response.is_logit]
-            for _ in range(_ROUNDS):
-                if not (unfitted := [each for each in part if not each.is_fitted]):
-                    break
-                for x, responses in self.blocks(every):
-                    side_by_side(partial(Regression.add, x=x, responses=responses), unfitted, cost=x.size)
-                for each in unfitted:
-                    each.step()
-            for each in part if every > 1 else ():
-                # some rows may part outcomes that all rows do not
-                each.values, each.is_fitted = each.values * each.is_fitted, False
+        step = max(1, self.n_rows // FIRST)
+        if step > 1:
+            self._rounds([each for each in regressions if each.response.is_logit], step)
+            for each in regressions:
+                each.is_fitted &= not each.response.is_logit
+        self._rounds(regressions)
+        # some rows may part outcomes that all rows do not, and lead too far away
+        for each in (astray := [each for each in regressions if not each.is_fitted]):
+            each.values = np.zeros(len(each.terms))
+        self._rounds(astray)
+
+    def _rounds(self, regressions: Sequence[Regression], step: int = 1) -> None:
+        """Take Newton's steps from every `step`-th row until all regressions are fitted, or too many were taken."""
+        for _ in range(_ROUNDS):
+            if not (unfitted := [each for each in regressions if not each.is_fitted]):
+                return
+            for x, responses in self.blocks(step):
+                side_by_side(partial(Regression.add, x=x, responses=responses), unfitted, cost=x.size)
+            for each in unfitted:
+                each.step()
 
     def add_robust(self, regressions: Sequence[Regression]) -> None:
         """Compute the robust errors of fitted regressions, from some of the rows if these are many."""
@@ -408,6 +417,10 @@ class Coefficients:
         """Return what the release's standard errors must be multiplied by."""
         return factor(self.release - self.original, self.release_error, self.robust)
 
+    def with_any(self, names: Sequence[str]) -> Bools:
+        """Return which estimates have one of the columns, explained or explaining."""
+        return np.isin(self.column, names) | np.isin(self.outcome, names)
+
     def accuracy(self, which: Bools) -> Accuracy:
         """Return how well some of the estimates hold; their factor leans on that of all if they are few."""
         some = self.part(which)
@@ -508,7 +521,7 @@ def _fitted(before: Layout, after: Layout, n_quasi: int) -> Coefficients | None:
 
 def _verdict(accuracy: Accuracy, changed: float | None) -> Verdict:
     """Return whether a column holds, by its factor, its slopes and its distribution."""
-    shrinks = abs(1 - (accuracy["attenuation"] or 1.0))
+    shrinks = 0.0 if accuracy["attenuation"] is None else abs(1 - accuracy["attenuation"])
     if accuracy["factor"] is None and (changed or 0) <= _WEAKENED[2]:
         return "not measured"
     measured = (accuracy["factor"] or 0.0, shrinks, changed or 0.0)
@@ -516,6 +529,30 @@ def _verdict(accuracy: Accuracy, changed: float | None) -> Verdict:
         if all(value <= limit for value, limit in zip(measured, limits, strict=True)):
             return cast(Verdict, says)
     return "do not use"
+
+
+def _lost(fitted: Coefficients, judged: Bools) -> list[str]:
+    """Return the columns whose relations to others are lost: few that explain all lost pairs, one after the other.
+
+    A pair of an outcome and a column that explains it is lost if an estimate lies outside an interval of the release
+    that is three times as wide as printed. The column with most lost pairs is to blame, of several the one with the
+    larger share of its pairs.
+    """
+    far = judged & (np.abs(fitted.release - fitted.original) > _WEAKENED[0] * _Z * fitted.release_error)
+    pairs, bad = (
+        {(str(o), str(c)) for o, c in zip(fitted.outcome[rows], fitted.column[rows], strict=True)}
+        for rows in (judged, far)
+    )
+    names = list[str]()
+
+    def blame(name: str) -> tuple[int, float, str]:
+        n = sum(name in pair for pair in bad)
+        return n, n / sum(name in pair for pair in pairs), name
+
+    while bad:
+        names.append(max({name for pair in bad for name in pair}, key=blame))
+        bad = {pair for pair in bad if names[-1] not in pair}
+    return names
 
 
 def models(sides: TablePair) -> Models | None:
@@ -528,19 +565,18 @@ def models(sides: TablePair) -> Models | None:
     fitted = coefficients(sides)
     if fitted is None:
         return None
+    # squares of hidden numbers fail more often than all else, and say nothing else of a column
+    judged = fitted.kind != "hidden squares"
+    lost = _lost(fitted, judged)
     columns = dict[str, ColumnAccuracy]()
-    outcomes = {str(name) for name in fitted.outcome}
-    lost = {name for name in outcomes if _verdict(fitted.accuracy(fitted.outcome == name), None) == "do not use"}
     for column, released in chain(*_columns(sides)):
-        # that one outcome is lost is no fault of the columns that explain it, nor of others where squares fail alone
-        explains = (fitted.column == column.name) & ~np.isin(fitted.outcome, [*lost])
-        is_of = (explains | (fitted.outcome == column.name)) & (fitted.kind != "hidden squares")
-        accuracy = fitted.accuracy(is_of)
+        rest = fitted.part(judged & ~fitted.with_any([name for name in lost if name != column.name])) or fitted
+        accuracy = rest.accuracy(rest.with_any([column.name]))
         changed = None if column.is_number else column_distances(released)["total_variation"]
         columns[column.name] = {**accuracy, "verdict": _verdict(accuracy, changed), "changed": changed}
     # of the others is said what holds with them; their factors are not those of what nobody should compute
     bad = [name for name, column in columns.items() if column["verdict"] == "do not use"]
-    usable = fitted.part(~(np.isin(fitted.column, bad) | np.isin(fitted.outcome, bad))) or fitted
+    usable = fitted.part(~fitted.with_any(bad)) or fitted
     return {
         "every": usable.accuracy(np.ones(len(usable.kind), np.bool_)),
         "kinds": {kind: usable.accuracy(usable.kind == kind) for kind in get_args(Kind)},
