@@ -325,13 +325,33 @@ def test_what_one_person_moves_is_what_leaving_each_out_shows(family: str) -> No
         return np.array([e.estimate / e.error for e in fit.estimates if e]), fit
 
     t, fit = t_values(rows)
-    _, moved = module._influence(fit, np.arange(120))
+    _, moved, _ = module._influence(fit, np.arange(120))
     others = np.array([t_values(rows.drop(index=i))[0] for i in range(120)])
     ratio = moved / np.abs(others - t).max(axis=0)
     # one step, with the weights of all: on the safe side where a person's own weight changes most
     low, high = (1 - 1e-6, 1 + 1e-6) if family == "ols" else (0.8, 2.5)
     assert (low < ratio).all()
     assert (ratio < high).all()
+
+
+def test_all_answers_of_a_question_together_hardly_tell_of_one_person() -> None:
+    """Somebody far off in the category that all others are compared with moves every contrast at once."""
+    random = np.random.default_rng(5)
+    rows = pd.DataFrame({"ward": [f"w{i:02d}" for i in range(20)] * 60, "y": random.normal(size=1_200)})
+    rows.loc[0, "y"] = 5.0
+    table = read(rows)
+    columns = {name: (table.column(name), table.column(name)) for name in rows}
+    built = module.designs(module.parse("y ~ ward"), columns, False)
+
+    def t_values(x: Any, y: Any) -> Any:
+        fit = module._fitted(built.entries, module.Design(x, y, np.ones(len(y), bool)), "ols", "original")
+        return np.array([e.estimate / e.error for e in fit.estimates if e]), fit
+
+    t, fit = t_values(built.original.x, built.original.y)
+    without, _ = t_values(built.original.x[1:], built.original.y[1:])
+    noise = module._influence(fit, np.arange(1_200))[2]
+    # what all answers tell apart, in deviations of their noise; with noise for each alone it was more than two
+    assert 0.9 < np.sqrt((((t - without) / noise) ** 2).sum()) <= 1 + 1e-9
 
 
 def test_whoever_knows_all_others_hardly_learns_of_the_last_person_by_a_question() -> None:

@@ -50,8 +50,8 @@ _COLLINEAR = 1e-8
 _ENDLESS = 1e3
 Answer = Literal["agrees", "differs", "refused", "absent"]
 AGREES = """\
-agrees: above 0, below 0 or neither at 5%, as in the release; refused: too few people carry it. Near a threshold the \
-answer is drawn."""
+agrees: above 0, below 0 or neither at 5%, as in the release; refused: it depends on too few people. Near a threshold \
+the answer is drawn."""
 WITHHELD = "Refused: too few people carry what the formula names or lacks, or it cannot be fitted."
 
 
@@ -165,10 +165,13 @@ class ModelComparison:
     def text_rows(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
         """Return the head and the rows of the table, as text."""
         if self.rows is None:
-            return ("coefficient", "answer"), [(c.name, c.answer) for c in self.coefficients]
+            return ("coefficient", "answer"), [(_one_line(c.name), c.answer) for c in self.coefficients]
         rows = []
         for c in self.coefficients:
-            rows += [(c.name, "original", *_cells(c.original)), (f"  {c.answer}", "release", *_cells(c.release))]
+            rows += [
+                (_one_line(c.name), "original", *_cells(c.original)),
+                (f"  {c.answer}", "release", *_cells(c.release)),
+            ]
         return ("coefficient", "table", "estimate", "error", "p", "95% interval"), rows
 
     def sentences(self) -> list[str]:
@@ -183,6 +186,11 @@ class ModelComparison:
             f"lie inside the original's 95% interval; intervals overlap by {overlap:.2f} on average.",
             *self.notes,
         ]
+
+
+def _one_line(name: str) -> str:
+    """Return a name without signs that would begin another row of a table, such as those of a category."""
+    return "".join(sign if sign.isprintable() else "?" for sign in name)
 
 
 def _cells(one: TableEstimate | None) -> tuple[str, ...]:
@@ -467,7 +475,9 @@ def _book(path: Path) -> Book:
     try:
         book = json.loads(text)
         is_whole = book["hedgerow_answers"] == 1 and len(bytes.fromhex(book["secret"])) == 32
+        is_whole &= isinstance(book["questions"], list)
         is_whole &= all(q.keys() == Question.__annotations__.keys() for q in book["questions"])
+        is_whole &= all(isinstance(q["columns"], list) and isinstance(q["answers"], dict) for q in book["questions"])
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
         is_whole = False
     if not is_whole:
@@ -523,7 +533,7 @@ class _Judge:
         if is_rare or not released.keys() <= places.keys():  # whoever lacks a category compares with another one
             raise ParameterError(WITHHELD)
         fit = _fitted(built.entries, design, self.family, "original")
-        effective, moved = _influence(fit, people)
+        effective, moved, noise = _influence(fit, people)
         answers = dict[str, Answer](dict.fromkeys(released, "refused"))
         for name, estimate in released.items():
             if (original := fit.estimates[places[name]]) is None:
@@ -534,7 +544,7 @@ class _Judge:
             if min(carriers, effective[at]) < self._needed(name) or not moved[at] <= max(0.5, abs(t) / 4):
                 continue
             deviate = NormalDist().inv_cdf(self._uniform("noise", str(self.formula), self.family, name))
-            t, critical = t + NOISE * moved[at] * deviate, (original.high - original.estimate) / original.error
+            t, critical = t + noise[at] * deviate, (original.high - original.estimate) / original.error
             answers[name] = _answer(int(t > critical) - int(t < -critical), estimate)
         return answers
 
@@ -560,7 +570,7 @@ def _n_distinct(people: Ints) -> int:
     return len(np.unique(people))
 
 
-def _influence(fit: _Fit, people: Ints) -> tuple[Floats, Floats]:
+def _influence(fit: _Fit, people: Ints) -> tuple[Floats, Floats, Floats]:
     """Measure how much of each coefficient single people carry.
 
     Parameters
@@ -577,6 +587,9 @@ def _influence(fit: _Fit, people: Ints) -> tuple[Floats, Floats]:
     moved : array, shape (p,)
         The most that one person's rows move its t value, exact for one row in least squares, and one step of
         the fit otherwise (Cook and Weisberg 1982; Pregibon 1981).
+    noise : array, shape (p,)
+        Standard deviation of the noise on each t value: `NOISE` times what one person moves of it, and so large that
+        with and without any one person all of them together are one deviation apart at most (Gaussian mechanism).
     """
     x, residuals, (n, p) = fit.x, fit.residuals, fit.x.shape
     inverse = np.linalg.inv(x.T @ x)
@@ -597,4 +610,7 @@ def _influence(fit: _Fit, people: Ints) -> tuple[Floats, Floats]:
         total = side.sum(axis=1)
         few = total**2 / np.maximum((side**2).sum(axis=1), 1e-300)
         effective = np.minimum(effective, np.where(total > 0.05 * np.abs(signed).sum(axis=1), few, np.inf))
-    return effective, np.abs(changed).max(axis=1)
+    moved = np.abs(changed).max(axis=1)
+    # who moves all contrasts at once, as of a reference category, is seen in each of them
+    together = np.sqrt(((changed / np.maximum(moved, 1e-300)[:, None]) ** 2).sum(axis=0).max())
+    return effective, moved, np.maximum(NOISE, together) * moved
