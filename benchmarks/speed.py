@@ -745,6 +745,38 @@ def audit(asked: argparse.Namespace) -> Iterator[Side]:
     yield Side("without attacks", work, release, bound="5 s")
 
 
+@case(1_000_000, small=5_000, runs=1)
+def regressions(asked: argparse.Namespace) -> Iterator[Side]:
+    """Regressions on original and release: 10 columns, and 40 columns of a hundredth of the people, at most 10,000."""
+    import numpy as np
+    import pandas as pd
+
+    import hedgerow as hr
+    from hedgerow.auditing.measure import models_of
+
+    def released(rows: int, n_quasi: int, n_sensitive: int) -> Any:
+        draw = np.random.default_rng(0)
+        columns: dict[str, Any] = {}
+        for at in range(n_quasi):
+            shares = [0.3, 0.2, 0.15, 0.1, 0.1, 0.05, 0.05, 0.05]
+            columns[f"q{at}"] = draw.integers(18, 90, rows) if at % 2 else draw.choice(list("abcdefgh"), rows, p=shares)
+        for at in range(n_sensitive):
+            latent = draw.normal(size=rows) + 0.02 * columns["q1"]
+            numbers, flags = np.round(1_000 * np.exp(latent / 3)), np.where(latent > 1.5, "yes", "no")
+            columns[f"s{at}"] = (numbers, flags, draw.choice(list("uvwx"), rows))[at % 3]
+        names = list(columns)
+        schema = hr.Schema(quasi=names[:n_quasi], sensitive=names[n_quasi:])
+        return hr.protect(pd.DataFrame(columns), schema, random_state=0)
+
+    def work(release: Any) -> str:
+        models = models_of(release)
+        assert models is not None
+        return f"{models['every']['estimates']:,} estimates"
+
+    for columns, rows in ((10, asked.rows), (40, min(10_000, asked.rows // 100))):
+        yield Side(f"{rows:,} people, {columns} columns", work, cache(partial(released, rows, 6, columns - 6)))
+
+
 @case(1_000_000, small=0, runs=1, alone=True)
 def attacks(asked: argparse.Namespace) -> Iterator[Side]:
     """An audit with everything of unchanged rows, all different: 10 quasi-identifiers, one of 80,000 values."""
