@@ -181,10 +181,11 @@ class Layout:
         """
         n = 1 + len(self.terms)
         for each in regressions:
-            y = self.sums[n + self.responses.index(each.response)]
+            at = n + self.responses.index(each.response)
+            y, squares = self.sums[at, :n], float(self.sums[at, at])
             # a response that is missing somewhere has no sums
-            if not each.response.is_logit and np.isfinite(y).all():
-                each.add_sums(self.sums[:n, :n], y[:n], float(y[n + self.responses.index(each.response)]), self.n_rows)
+            if not each.response.is_logit and np.isfinite(squares):
+                each.add_sums(self.sums[:n, :n], y, squares, self.n_rows)
                 each.step()
         step = max(1, self.n_rows // FIRST)
         if step > 1:
