@@ -374,7 +374,7 @@ def factor(differences: Floats, errors: Floats, robust: Floats) -> float:
     (1.0, 1.86)
     """
     low, high = _LEAST, _MOST
-    for _ in range(40):
+    for _ in range(26):
         middle = (low + high) / 2
         width = _Z * middle * errors
         holds = float(np.mean(ndtr((differences + width) / robust) - ndtr((differences - width) / robust)))
