@@ -48,12 +48,16 @@ _EXACT = 1e-9
 _LARGEST = 1e150
 # the two-sided 95% point of the normal distribution, the smallest and the largest factor
 _Z, _LEAST, _MOST = 1.959963985, 0.01, 100.0
-# standard errors from which on an estimate shows how much slopes shrink
-_CLEAR = 3.0
+# standard errors from which on an estimate shows how much slopes shrink, and how many such estimates show it together
+_CLEAR, _SEVERAL = 3.0, 3
 # weight of the factor of all estimates in that of one kind or column, as a number of estimates
 _LEAN = 8
-# the largest factor, change of slopes and change of the distribution of a column that holds, and of a weakened one
-_HOLDS, _WEAKENED = (1.5, SHRUNK, REPLACED), (3.0, 0.5, 0.2)
+# the largest factor, change of slopes and change of the distribution of a column that holds
+_HOLDS = (1.5, SHRUNK, REPLACED)
+# the largest share of lost estimates, of those that are clear in a table, and changes as above, of a weakened one
+_WEAKENED = (0.3, 0.5, 0.2)
+# how many times as wide as printed an interval of the release must be to hold the original's estimate, if that is lost
+_LOST = 3.0
 # estimates that are farthest off, in the audit
 _WORST = 12
 
@@ -66,8 +70,8 @@ class Accuracy(TypedDict):
     """The accuracy of some estimates.
 
     ``inside``: share of the release's estimates in the original's 95% intervals. ``attenuation``: median ratio of the
-    two, where the original's is beyond three standard errors. ``factor``: what the release's standard errors must be
-    multiplied by so that 95% of the intervals hold the value of the population. ``resample_inside`` and
+    two, if three or more of the original's are beyond three standard errors. ``factor``: what the release's standard
+    errors must be multiplied by so that 95% of the intervals hold the value of the population. ``resample_inside`` and
     ``resample_factor``: what chance makes of the same people drawn again with replacement.
     """
 
@@ -418,6 +422,11 @@ class Coefficients:
         """Return what the release's standard errors must be multiplied by."""
         return factor(self.release - self.original, self.release_error, self.robust)
 
+    @property
+    def is_lost(self) -> Bools:
+        """Return which estimates of the original lie outside intervals of the release, `_LOST` times as wide."""
+        return np.abs(self.release - self.original) > _LOST * _Z * self.release_error
+
     def with_any(self, names: Sequence[str]) -> Bools:
         """Return which estimates have one of the columns, explained or explaining."""
         return np.isin(self.column, names) | np.isin(self.outcome, names)
@@ -428,10 +437,11 @@ class Coefficients:
         if some is None:
             return cast(Accuracy, {**dict.fromkeys(Accuracy.__annotations__), "estimates": 0})
         n, clear = len(some.kind), np.abs(some.original) > _CLEAR * some.error
+        ratio = float(np.median(some.release[clear] / some.original[clear])) if clear.any() else None
         return {
             "estimates": n,
             "inside": float((np.abs(some.off) <= _Z).mean()),
-            "attenuation": float(np.median(some.release[clear] / some.original[clear])) if clear.any() else None,
+            "attenuation": ratio if clear.sum() >= _SEVERAL else None,
             "factor": round(float(np.exp(np.average(np.log([some.factor, self.factor]), weights=[n, _LEAN]))), 6),
             "resample_inside": float((2 * ndtr(_Z * some.error / some.robust) - 1).mean()),
             "resample_factor": factor(np.zeros(n), some.error, some.robust * np.sqrt(2)),
@@ -520,14 +530,13 @@ def _fitted(before: Layout, after: Layout, n_quasi: int) -> Coefficients | None:
     return every.part((every.kind != "") & (np.minimum(every.error, every.robust) > _EXACT))
 
 
-def _verdict(accuracy: Accuracy, changed: float | None) -> Verdict:
-    """Return whether a column holds, by its factor, its slopes and its distribution."""
+def _verdict(accuracy: Accuracy, lost: float, changed: float | None) -> Verdict:
+    """Return whether a column holds, by its factor or the share of lost estimates, its slopes and its distribution."""
     shrinks = 0.0 if accuracy["attenuation"] is None else abs(1 - accuracy["attenuation"])
     if accuracy["factor"] is None and (changed or 0) <= _WEAKENED[2]:
         return "not measured"
-    measured = (accuracy["factor"] or 0.0, shrinks, changed or 0.0)
-    for says, limits in (("holds", _HOLDS), ("weakened", _WEAKENED)):
-        if all(value <= limit for value, limit in zip(measured, limits, strict=True)):
+    for says, first, limits in (("holds", accuracy["factor"] or 0.0, _HOLDS), ("weakened", lost, _WEAKENED)):
+        if all(value <= limit for value, limit in zip((first, shrinks, changed or 0.0), limits, strict=True)):
             return cast(Verdict, says)
     return "do not use"
 
@@ -535,14 +544,12 @@ def _verdict(accuracy: Accuracy, changed: float | None) -> Verdict:
 def _lost(fitted: Coefficients, judged: Bools) -> list[str]:
     """Return the columns whose relations to others are lost: few that explain all lost pairs, one after the other.
 
-    A pair of an outcome and a column that explains it is lost if an estimate lies outside an interval of the release
-    that is three times as wide as printed. The column with most lost pairs is to blame, of several the one with the
-    larger share of its pairs.
+    A pair of an outcome and a column that explains it is lost if an estimate of theirs is. The column with most lost
+    pairs is to blame, of several the one with the larger share of its pairs.
     """
-    far = judged & (np.abs(fitted.release - fitted.original) > _WEAKENED[0] * _Z * fitted.release_error)
     pairs, bad = (
         {(str(o), str(c)) for o, c in zip(fitted.outcome[rows], fitted.column[rows], strict=True)}
-        for rows in (judged, far)
+        for rows in (judged, judged & fitted.is_lost)
     )
     names = list[str]()
 
@@ -572,9 +579,13 @@ def models(sides: TablePair) -> Models | None:
     columns = dict[str, ColumnAccuracy]()
     for column, released in chain(*_columns(sides)):
         rest = fitted.part(judged & ~fitted.with_any([name for name in lost if name != column.name])) or fitted
-        accuracy = rest.accuracy(rest.with_any([column.name]))
+        mine = rest.with_any([column.name])
+        shows = mine & (
+            (np.abs(rest.original) > _CLEAR * rest.error) | (np.abs(rest.release) > _CLEAR * rest.release_error)
+        )
+        accuracy, share = rest.accuracy(mine), float(rest.is_lost[shows].mean()) if shows.any() else 0.0
         changed = None if column.is_number else column_distances(released)["total_variation"]
-        columns[column.name] = {**accuracy, "verdict": _verdict(accuracy, changed), "changed": changed}
+        columns[column.name] = {**accuracy, "verdict": _verdict(accuracy, share, changed), "changed": changed}
     # of the others is said what holds with them; their factors are not those of what nobody should compute
     bad = [name for name, column in columns.items() if column["verdict"] == "do not use"]
     usable = fitted.part(~fitted.with_any(bad)) or fitted
