@@ -155,6 +155,7 @@ def test_the_demo_says_what_was_reached(
         "Reached,",
         "Kept:",
         "In",
+        "Kept:",
         "Not",
     ]
     assert max(map(len, sentences.splitlines())) <= 80

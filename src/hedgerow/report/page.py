@@ -79,6 +79,8 @@ def render(
     check_one_of("audience", audience, AUDIENCES)
     steward, loud = audience == "steward", reasons(audit, plan)
     promised, first = answers(audit, plan, checks)
+    # by how much relations changed would undo a cap on the file, and is not what epsilon was paid for
+    is_hidden = not steward and (hides_relations(plan) or "epsilon" in audit["table"])
     template = _environment().get_template("template.html")
     page = template.render(
         steward=steward, audit=audit, plan=plan, checks=checks, name=name, about=_about(audit, plan, checks, steward),
@@ -89,8 +91,7 @@ def render(
         cautions=[line for line in cautions if steward and line not in loud],
         verdict=verdict(audit, plan, checks, loud, k=k, max_disclosure=max_disclosure),
         cap_of=partial(cap_of, plan.promises if plan else ()),
-        # by how much relations changed would undo a cap on the file
-        models=audit["utility"].get("models") if steward or not hides_relations(plan) else None,
+        models=None if is_hidden else audit["utility"].get("models"),
         **_people(examples if steward else None),
     )  # fmt: skip
     return stacked(page)
