@@ -184,7 +184,7 @@ def _counts_are_off(audit: AuditData, plan: Plan | None) -> Iterator[str]:
 
 
 def _estimates_are_off(audit: AuditData, plan: Plan | None) -> Iterator[str]:
-    """Yield a clause on the columns whose estimates cannot be used; of a private release nothing that was not paid for."""
+    """Yield a clause on columns whose estimates cannot be used; of a private release nothing that was not paid for."""
     columns = {} if "epsilon" in audit["table"] else (at(audit, "utility", "models") or {"columns": {}})["columns"]
     if names := [name for name, column in columns.items() if column["verdict"] == "do not use"]:
         yield text("verdict", "estimates", names=", ".join(names))
