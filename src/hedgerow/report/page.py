@@ -19,6 +19,7 @@ from ..notation import figure, percent, words
 from ..plan import Partition, Plan
 from ..release.explain import recoding_in_words
 from ..release.guard_words import form_in_words, hides_relations, in_words
+from ..texts import text as say
 from ..texts import texts
 from ..validation import check_one_of
 from . import figures, pictures, standards, text
@@ -81,6 +82,8 @@ def render(
     promised, first = answers(audit, plan, checks)
     # by how much relations changed would undo a cap on the file, and is not what epsilon was paid for
     is_hidden = not steward and (hides_relations(plan) or "epsilon" in audit["table"])
+    if is_hidden:
+        first = [first[0], Card(say("cards", "hidden"), title=first[1].title, tone="open")]
     template = _environment().get_template("template.html")
     page = template.render(
         steward=steward, audit=audit, plan=plan, checks=checks, name=name, about=_about(audit, plan, checks, steward),
@@ -91,7 +94,7 @@ def render(
         cautions=[line for line in cautions if steward and line not in loud],
         verdict=verdict(audit, plan, checks, loud, k=k, max_disclosure=max_disclosure),
         cap_of=partial(cap_of, plan.promises if plan else ()),
-        models=None if is_hidden else audit["utility"].get("models"),
+        models=None if is_hidden else audit["utility"].get("models"), is_hidden=is_hidden,
         **_people(examples if steward else None),
     )  # fmt: skip
     return stacked(page)
