@@ -271,13 +271,9 @@ def test_nothing_is_told_of_relations_that_a_cap_on_the_file_hides(tmp_path: Pat
     for who, page in pages.items():
         measured.report(page, audience=who, plan=release.plan, checks=release.checks)
     full, short = (" ".join(pages[who].read_text(encoding="utf-8").split()) for who in ("steward", "recipient"))
-    pair = max(
-        measured.utility["distributions"]["dependence"]["pairs"], key=lambda each: abs(each["before"] - each["after"])
-    )
-    for words in ("Multiply standard errors by", "Pairwise dependence", f"{pair['before']:.3f} to"):
+    for words in ("Multiply standard errors by", "Pairwise dependence"):
         assert words in full
         assert words not in short
-    assert "weaker on purpose" in short
 
 
 def test_a_private_release_says_nothing_that_was_not_paid_for(tmp_path: Path) -> None:

@@ -19,7 +19,6 @@ from ..notation import figure, percent, words
 from ..plan import Partition, Plan
 from ..release.explain import recoding_in_words
 from ..release.guard_words import form_in_words, hides_relations, in_words
-from ..texts import text as say
 from ..texts import texts
 from ..validation import check_one_of
 from . import figures, pictures, standards, text
@@ -82,8 +81,6 @@ def render(
     promised, first = answers(audit, plan, checks)
     # by how much relations changed would undo a cap on the file, and is not what epsilon was paid for
     is_hidden = not steward and (hides_relations(plan) or "epsilon" in audit["table"])
-    if is_hidden:
-        first = [first[0], Card(say("cards", "hidden"), title=first[1].title, tone="open")]
     template = _environment().get_template("template.html")
     page = template.render(
         steward=steward, audit=audit, plan=plan, checks=checks, name=name, about=_about(audit, plan, checks, steward),
