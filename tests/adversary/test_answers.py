@@ -268,6 +268,26 @@ def test_a_damaged_file_of_answers_answers_nothing(folder: Path, text: str) -> N
     assert book.read_text() == text
 
 
+@pytest.mark.parametrize("part", [{"questions": {}}, {"columns": 5}, {"answers": ["agrees"]}])
+def test_an_edited_file_of_answers_answers_nothing(folder: Path, part: dict[str, Any]) -> None:
+    """It ended in an AttributeError or a TypeError."""
+    ask(folder, "income ~ score")
+    book = folder.parent / "ours.answers.json"
+    data = json.loads(book.read_text())
+    inner = data if "questions" in part else data["questions"][0]
+    inner.update(part)
+    book.write_text(json.dumps(data))
+    with pytest.raises(InputError, match="no file of answers"):
+        ask(folder, "income ~ ward")
+
+
+def test_a_category_looks_like_no_other_row(tmp_path: Path) -> None:
+    rows = people()[["age", "income"]].assign(ward=np.where(np.arange(N) % 2, "a", "b\nincome  agrees\x1b[2J"))
+    compared = hr.compare_models(rows, rows, "income ~ age + ward")
+    assert "ward[b?income  agrees?[2J]" in str(compared).replace("\n", "")
+    assert "\x1b" not in str(compared)
+
+
 def test_nothing_is_answered_that_cannot_be_counted(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*arguments: Any) -> None:
         raise OutputError("no room")

@@ -341,7 +341,7 @@ def _compared(sources: _Sources, formula: Formula, family: str) -> ModelComparis
             notes.append(f"{n:,} of {table.n_rows:,} rows of the {name} are complete in these columns.")
     if absent := [c.name for c in coefficients if c.answer == "absent"]:
         more = f" and {len(absent) - 10} more" if absent[10:] else ""
-        notes.append(f"Absent in one of the tables: {', '.join(absent[:10])}{more}.")
+        notes.append(f"Absent in one of the tables: {_one_line(', '.join(absent[:10]))}{more}.")
     if sources.schema.weight is not None:
         notes.append(f"The sampling weights {sources.schema.weight!r} are not used.")
     return ModelComparison(str(formula), family, tuple(coefficients), rows, (*notes, "Standard errors are plain ones."))
