@@ -922,10 +922,23 @@ def versions() -> dict[str, str]:
 
 
 def models_of(release: Release) -> regressions.Models | None:
-    """Return how well regressions on a release hold; None on a cluster, with a second file, or with none to fit."""
-    if is_clustered(release) or release.plan.recoding.second_file:
+    """Return how well regressions on a release hold; None with a second file, or if there are none to fit."""
+    original, schema, plan = release.original, release.schema, release.plan
+    if plan.recoding.second_file:
         return None
-    return regressions.models(read_unpaired(release.original, Subject(release.released, release.schema, release.plan)))
+    what = Subject(release.released, schema, plan)
+    if is_clustered(release):
+        try:
+            original, what = counted(original, release, schema, plan) or _copied(release)
+        except UnsupportedError:  # too large for this machine
+            return None
+    return regressions.models(read_unpaired(original, what))
+
+
+def _copied(release: Release) -> tuple[Table, Subject]:
+    """Copy the tables of a release from a cluster to this machine, whose rows need no order."""
+    original, released, *_ = local_copies(release.original, release.released, release.schema, release.plan, keyed=True)
+    return read(original, schema=release.schema), Subject(read(released), release.schema, release.plan)
 
 
 def against(release: Release, profile: str | Path | Profile, options: Mapping[str, Any]) -> Judged:
