@@ -18,8 +18,9 @@ from ..measures import Ints, Persons
 from ..plan import GuardedColumn, Vector
 from ..schema import Kind, Schema
 from .moments import scores_of
-from .pieces import Steps, pieces_of
+from .pieces import pieces_of
 from .runs import EACH, Runs, previous_values, runs_of
+from .steps import Steps
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from ..columns.table import Table
 from ..io.file_format import FileFormat
 from ..key import Key
 from ..measures import Groups, Ints, group
-from ..notation import moment
+from ..notation import decimals_of, moment
 from ..plan import Guard, GuardedColumn, Plan
 from .draw import key_of
 
@@ -142,6 +142,6 @@ def with_drawn_places(layout: FileFormat, guard: Guard | None) -> FileFormat:
     """
     columns = guard.columns if guard is not None else ()
     units = {c.name: c.steps[0] for c in columns if len(c.steps) and c.kind == "numeric"}
-    decimals = {name: max(0, round(-np.log10(unit))) if unit else 0 for name, unit in units.items()}
+    decimals = {name: decimals_of(unit) for name, unit in units.items()}
     places = tuple((dict(layout.dialect.places) | decimals).items())
     return replace(layout, dialect=replace(layout.dialect, places=places))
