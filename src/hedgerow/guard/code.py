@@ -10,12 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..backends.randomize import uniforms, words_of
+from ..columns.arrays import is_moment, is_number
 from ..columns.column import Column
 from ..columns.table import Table
 from ..errors import UnsupportedError
+from ..io.text_cells import date_style
 from ..key import Key
 from ..measures import Ints, Persons
 from ..plan import GuardedColumn, Vector
+from ..plan.records import MONTHS, YEARS
 from ..schema import Kind, Schema
 from .moments import scores_of
 from .pieces import pieces_of
@@ -58,11 +61,12 @@ def coded(
             hint="round them, or release them as they are (guard=None, --guard none)",
         )
     codes, counts = column.codes.astype(np.int64), column.value_counts
-    runs, pieces = None, None
+    runs, pieces, style = None, None, ""
     if column.is_number:
         previous = EACH if person is None else previous_values(codes, person, column.n_values)
         numbers = np.asarray(counts.values, np.float64)
         steps = Steps.from_column(counts, people, None if person is None else (codes, person), key)
+        style = _style_of_days(table, name, float(steps.sizes[steps.unit])) if column.unit == "day" else ""
         # nobody can tell from a value that is told exactly how many have it
         more = None if key is None else uniforms(words_of(numbers.view(np.uint64), key, "guard exact"))
         runs = runs_of(counts, people, float(steps.sizes[steps.unit]), previous, more)
@@ -91,9 +95,23 @@ def coded(
     record = GuardedColumn(
         name, schema.role(name), column.kind, unit=column.unit, zone=column.zone, declared=name in schema.kinds,
         order=tuple(column.values) if column.kind == "ordinal" else (), events=tuple(schema.events.get(name, ())),
-        values=tuple(values), people=as_vector(counted), cuts=Vector("d", cuts), withheld=withheld,
+        values=tuple(values), people=as_vector(counted), cuts=Vector("d", cuts), withheld=withheld, style=style,
     )  # fmt: skip
     return CodedColumn(record if pieces is None else pieces.in_record(record), codes, runs)
+
+
+def _style_of_days(table: Table, name: str, unit: float) -> str:
+    """Return how most different days of a column of text or whole numbers are written, if a reader can tell."""
+    entries = table.entries(name)
+    if is_moment(entries.type) or not len(entries):
+        return ""
+    style = "%Y%m%d" if is_number(entries.type) else date_style(entries)
+    # of firsts of months alone nobody can tell which number is the month
+    return (
+        ""
+        if unit in (MONTHS, YEARS) and style.replace("%-", "%")[:5] in ("%d/%m", "%m/%d", "%d-%m", "%m-%d")
+        else style
+    )
 
 
 def persons_of(table: Table, schema: Schema) -> Ints | None:

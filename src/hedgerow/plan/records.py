@@ -323,6 +323,8 @@ class GuardedColumn(PlanColumn):
         (`MONTHS`). Where the second is less than ten of the first, numbers of the first are no multiples of it.
     stepped : Vector of int
         How many records of the table have numbers of each step, and of no coarser one.
+    style : str
+        How days are written that the table has as text or whole numbers, as %d.%m.%Y; empty for 2020-12-31.
     """
 
     relation: ClassVar[str] = RANDOM
@@ -354,6 +356,7 @@ class GuardedColumn(PlanColumn):
     steps: Vector = field(default=_NO_DOUBLES, metadata={**_DOUBLES, "optional": True})
     stepped: Vector = field(default=_NONE, metadata={**_WHOLE, "optional": True})
     classes: Vector = field(default=_NONE, metadata={**_WHOLE, "optional": True})
+    style: str = field(default="", metadata={"optional": True})
 
     @property
     def by_moments(self) -> bool:

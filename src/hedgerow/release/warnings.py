@@ -223,11 +223,12 @@ def _reading(column: Column, reads_as: Callable[[pa.Array], pa.Array]) -> tuple[
 def _written_otherwise(plan: Plan, original: Table) -> Iterator[str]:
     """Warn that the release writes the dates of groups in ISO if the input file writes them differently."""
     # drawn values are written as the file writes its own
-    style = original.layout.dialect.dates if not plan.in_rows else None
+    styles = {} if plan.in_rows else dict(original.layout.dialect.styles)
     names = [
         column.name
         for column in plan.recoding.recoded()
-        if column.kind == "date" and (style or _as_other_text(original, column.name))
+        if column.kind == "date"
+        and ("%H" not in styles.get(column.name, "%H") or _as_other_text(original, column.name))
     ]
     if names and original.path is not None:
         yield _say("dates_written_otherwise", names=", ".join(names), file=original.path.name)
