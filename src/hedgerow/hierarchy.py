@@ -307,6 +307,11 @@ class Hierarchy:
         return cls({value: (*(level[i] for level in levels), TOP) for i, value in enumerate(values)})
 
 
+def shape_of(code: str) -> str:
+    """Return a code with every letter and digit written as 0, which shows its length and its separators."""
+    return _SIGN.sub("0", code)
+
+
 def looks_like_codes(values: Sequence[str]) -> bool:
     """Return whether texts are codes of one length, whose beginnings name groups (postcodes, ICD, ISCO, NACE).
 
@@ -326,11 +331,12 @@ def looks_like_codes(values: Sequence[str]) -> bool:
     >>> looks_like_codes(["RED", "TAN"]), looks_like_codes(["9", "10"]), looks_like_codes(["A01.1", "A1.01"])
     (False, False, False)
     """
-    shapes = {_SIGN.sub("0", value) for value in values}
-    if len(shapes) != 1 or not re.fullmatch(r"(?=.{3,12}$)x[x ./-]*x", *shapes):
+    shapes = set(map(shape_of, values))
+    shape = min(shapes, default="")
+    if len(shapes) != 1 or not re.fullmatch(r"(?=.{3,12}$)0[0 ./-]*0", shape):
         return False
     n_digits = sorted(sum(map(str.isdigit, value)) for value in values)
-    return 2 * n_digits[len(n_digits) // 2] >= shapes.pop().count("0")
+    return 2 * n_digits[len(n_digits) // 2] >= shape.count("0")
 
 
 def _moment(value: Any) -> str:
