@@ -26,6 +26,7 @@ Exact = int | Decimal
 DAY = 86_400_000_000  # microseconds
 TOP = "*"
 MISSING = "(missing)"
+REST = "(other)"
 JOIN = "+"
 WEIGHT = ":"
 

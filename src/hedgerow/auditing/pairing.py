@@ -143,8 +143,7 @@ def released_column(original: Column, subject: Subject) -> CellReading:
         values = after.column(original.name, kind="categorical")
         labels = values.values
     hierarchy = subject.schema.hierarchies.get(original.name)
-    meanings = subject.meanings.get(original.name, ())
-    return read_released(original, values.codes, labels, hierarchy, meanings)
+    return read_released(original, values.codes, labels, hierarchy, subject.meanings_in(original))
 
 
 def _released_sensitive(column: Column, subject: Subject, rows: Ints) -> Column:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
@@ -279,7 +279,17 @@ class GuardedColumn(PlanColumn):
     cuts : Vector of float
         For numbers: values below ``cuts[i]`` are told as one of ``values[: i + 1]``.
     withheld : int
-        Records whose category fewer than `Guard.people` people have; it is never released.
+        Records whose category is released as no value; it is missing for readers of runs, and another one is drawn.
+    joined : int
+        Records whose category fewer than `Guard.people` people have, and is released as a parent, the rest or missing.
+    by_prefix : bool
+        Whether such categories are codes, which are released as ``011**`` if that is a released value.
+    children, parents : tuples of str
+        Such categories of a declared hierarchy, and the parent that each is released as.
+    rest : str
+        The released value of all other categories; empty without one.
+    rest_is_missing : bool
+        Whether all other categories are missing.
     scores : Vector of int
         The standardised value of each run, clipped, in 32nds of a standard deviation.
     centre, spread, step : float
@@ -333,6 +343,12 @@ class GuardedColumn(PlanColumn):
     people: Vector = field(default=_NONE, metadata=_WHOLE)
     cuts: Vector = field(default=_NO_DOUBLES, metadata=_DOUBLES)
     withheld: int = field(default=0, metadata=PRIVATE)
+    joined: int = field(default=0, metadata={**PRIVATE, "optional": True})
+    by_prefix: bool = field(default=False, metadata={"optional": True})
+    children: tuple[str, ...] = field(default=(), metadata={**PRIVATE, "optional": True})
+    parents: tuple[str, ...] = field(default=(), metadata={**PRIVATE, "optional": True})
+    rest: str = field(default="", metadata={"optional": True})
+    rest_is_missing: bool = field(default=False, metadata={"optional": True})
     scores: Vector = field(default=_NONE, metadata=_WHOLE)
     centre: float = field(default=0.0, metadata=PRIVATE)
     spread: float = field(default=0.0, metadata=PRIVATE)
@@ -373,6 +389,20 @@ class GuardedColumn(PlanColumn):
         """Return the number of released values, missing not counted."""
         return len(self.values) - self.has_missing
 
+    def codes_of(self, categories: Iterable[str]) -> list[int]:
+        """Return the code of what each category is released as: `n_values` if it is missing, -1 if it is nothing."""
+        place = {value: code for code, value in enumerate(self.values[: self.n_values])}
+        parent, rest = dict(zip(self.children, self.parents, strict=True)), place.get(self.rest, -1)
+        rest = self.n_values if self.rest_is_missing else rest
+
+        def code(category: str) -> int:
+            ways = [category, parent.get(category)]
+            if self.by_prefix:
+                ways += (category[:k] + "*" * (len(category) - k) for k in range(len(category) - 1, 0, -1))
+            return next((place[way] for way in ways if way in place), rest)
+
+        return list(map(code, categories))
+
     def parts(self) -> tuple[GuardedColumn, GuardedColumn]:
         """Return the classes as a column that is drawn by shares, and the rest as one that is drawn by moments."""
         people, rest = [0] * (1 + max(self.classes)), [code for code, number in enumerate(self.classes) if not number]
@@ -388,6 +418,8 @@ class GuardedColumn(PlanColumn):
         """Raise Contradiction if the fields contradict each other."""
         if None in self.values[:-1] or len(self.people) != len(self.values):
             raise Contradiction("the values of a guarded column and their people differ in number")
+        if len(self.children) != len(self.parents) or (self.rest and self.rest not in self.values):
+            raise Contradiction("the rare categories of a guarded column do not match its values")
         if self.kind in ("numeric", "date") and len(self.cuts) != max(self.n_values - 1, 0):
             raise Contradiction("a guarded number has one run more than it has cuts")
         classes = sorted(number for number in self.classes if number)
