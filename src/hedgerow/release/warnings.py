@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from ..backends import engine
 from ..backends.partitions import route
-from ..columns.arrays import is_text, value_type
+from ..columns.arrays import is_number, is_text, value_type
 from ..columns.column import Column
 from ..columns.cover import Cover
 from ..columns.roles import describe_strata
@@ -235,9 +235,9 @@ def _written_otherwise(plan: Plan, original: Table) -> Iterator[str]:
 
 
 def _as_other_text(original: Table, name: str) -> bool:
-    """Return whether a column holds text that is not always an ISO date."""
-    is_read_as_text = is_text(original.types.field(name).type)
-    return is_read_as_text and not all_match(original.entries(name).drop_null(), ISO_DATE)
+    """Return whether a column holds whole numbers, or text that is not always an ISO date."""
+    kind = original.types.field(name).type
+    return is_number(kind) or (is_text(kind) and not all_match(original.entries(name).drop_null(), ISO_DATE))
 
 
 def _dates(column: Column) -> Iterator[str]:
