@@ -231,7 +231,14 @@ def _of_text(table: Table, columns: Sequence[ColumnProfile]) -> Iterator[str]:
 def _warnings(table: Table, columns: Sequence[ColumnProfile], schema: Schema) -> Iterator[str]:
     for what, chosen in (
         ("empty", [c for c in columns if not c.n_distinct]),
-        ("constant", [c for c in columns if c.n_distinct == 1 < table.n_rows and c.name != schema.weight]),
+        (
+            "constant",
+            [
+                c
+                for c in columns
+                if c.n_distinct == 1 < table.n_rows - c.n_missing == table.n_rows and c.name != schema.weight
+            ],
+        ),
     ):
         if chosen:
             yield _say(what, names=", ".join(c.name for c in chosen))
