@@ -87,8 +87,8 @@ from .subject import (
     check_order,
     not_as_planned,
     planned_groups,
+    read_like,
     subject,
-    with_decimals_of,
 )
 from .success import AttackData
 from .table_pair import Pair, TablePair
@@ -688,7 +688,7 @@ def audit(
         report("pairing the tables")
         what = subject(released, schema, plan, holds)
         original = None if original is None else holds.original(original, what.schema)
-        what = what if original is None else with_decimals_of(original, what, holds)
+        what = what if original is None else read_like(original, what, holds)
         # refused now: running out of memory would come after minutes of work
         check_room(original)
     else:
