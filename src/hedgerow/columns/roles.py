@@ -41,6 +41,7 @@ DIRECT, KEYS, PERSONS, HOMES, NAMES, SENSITIVE, QUASI, FREE, WEIGHTS, CODES = (
 PERSONS |= {whom + key for whom in _WORDS["persons"]["whom"].split() for key in KEYS}
 PEOPLE = PERSONS | {"id", "ids", "uid", "uuid", "guid"}
 _CATEGORIES, _SHARED = (frozenset(_WORDS[meaning]["words"].split()) for meaning in ("categories", "shared"))
+_ORDINARY = frozenset(_WORDS["keys"]["ordinary"].split())
 _COUNTS = frozenset(_WORDS["categories"]["counts"].split())
 # the most values that are codes of no answer, beyond all others of their column
 _MOST_NO_ANSWERS, _NO_ANSWER = 3, frozenset([7, 8, 9, 77, 88, 97, 98, 99, 777, 888, 997, 998, 999, 9997, 9998, 9999])
@@ -57,7 +58,7 @@ _UNIQUE = 0.9
 # a remark with so large a share of distinct values is prose, and not a code
 _REPEATED = 0.2
 # shares of a column's texts that name or call somebody, or speak of one person, from which on it is free text
-_NAMING, _SPEAKING = 0.02, 0.2
+_NAMING, _SPEAKING = 0.02, 0.3
 # records that share a value which can be released, by default
 _FEWEST = 10
 # number of bars in the histogram of a column
@@ -75,9 +76,10 @@ _PATTERNS = (
     ("bank account numbers", r"^[A-Z]{2}\d{2} ?([A-Z0-9]{4} ?){2,7}[A-Z0-9]{1,4}$"),
 )
 # a title before a name, and a telephone number or an address beside words
-_NAMES_SOMEBODY = rf"(?i:\b({_WORDS['prose']['titles'].replace(' ', '|')}))\.? \p{{Lu}}"
+_NAMES_SOMEBODY = rf"\b({_WORDS['prose']['titles'].replace(' ', '|')})\.? \p{{Lu}}"
 _CALL = r"(?:(?:\+|\b0)\d[0-9 /().-]{5,}\d|\S@\S+\.\p{L}{2,})"
 _CALLS_SOMEBODY = rf"\p{{L}}[^@]*[ :,]{_CALL}|{_CALL}[ ,;].*\p{{L}}"
+_FOUR_WORDS = r"(?:\S+ +){3}\S"
 _SPEAKS = rf"(?i)^(?:\S+ +)*(?:{_WORDS['prose']['words'].replace(' ', '|')})(?: +\S+)+$"
 # the least number that can be one to call somebody by, and no count
 _LEAST_CALL = 1e6
@@ -290,7 +292,7 @@ def is_prose(column: Column) -> bool:
         return False
     texts = _sampled(column)
     named = pc.or_(*(pc.match_substring_regex(texts, form) for form in (_NAMES_SOMEBODY, _CALLS_SOMEBODY)))
-    spoken = pc.match_substring_regex(texts, _SPEAKS)
+    spoken = pc.and_(*(pc.match_substring_regex(texts, form) for form in (_SPEAKS, _FOUR_WORDS)))
     shares = (pc.sum(each).as_py() / len(texts) for each in (named, spoken))
     return any(share > most for share, most in zip(shares, (_NAMING, _SPEAKING), strict=True))
 
@@ -365,9 +367,13 @@ def _why_codes(table: Table, column: Column) -> str:
 def _has_gaps(values: Ints, counts: Ints) -> bool:
     """Return whether whole numbers have gaps beside frequent values, and neighbours of uneven counts.
 
-    Those that many people round, such as 5, 10 and 15, have no gaps, and a long tail has them beside rare values.
+    Codes have one length, zero apart. Those that many people round, such as 5, 10 and 15, have no gaps, and a long
+    tail has them beside rare values.
     """
-    if len(values) <= MOST_CODES or np.gcd.reduce(np.diff(values)) > 1 or values[0] < 0 or values[-1] > _MOST_CODE:
+    lengths = {len(str(value)) for value in values if value}
+    if len(values) <= MOST_CODES or len(lengths) > 1 or values[0] < 0 or values[-1] > _MOST_CODE:
+        return False
+    if np.gcd.reduce(np.diff(values)) > 1:
         return False
     every = np.bincount(values - values[0], counts, minlength=values[-1] - values[0] + 1)
     beside = (np.diff(values, prepend=values[0] - 1) > 1) | (np.diff(values, append=values[-1] + 1) > 1)
@@ -466,8 +472,10 @@ def _is_alone(table: Table, name: str, word: str) -> bool:
 
 
 def _without(entries: pa.Array, word: str) -> pa.Array:
-    """Return a column's texts but one; none if that is no text of it, or if the first thousand are no numbers."""
+    """Return a column's texts but one; none if that is no text of it, or all are numbers, or few of the others."""
     texts = entries.drop_null().cast(pa.string())
+    if _reads_as_numbers(texts):
+        return texts[:0]
     rest = texts.filter(pc.not_equal(texts, word))
     return rest if len(rest) < len(texts) and _reads_as_numbers(rest[:_SAMPLED]) else rest[:0]
 
@@ -551,25 +559,25 @@ def _role(table_kind: str, column: Column, n_present: int, label: set[str]) -> t
         (pattern, "identifier", f"its values look like {pattern}"),
     ]
     by = (("by its name", words), ("by its label", label))
-    for why, said in by:
-        named = said == {"name"} or ("name" in said and said & NAMES)
-        is_key = said & KEYS and differs and column.kind != "date"
-        ends_in_id = any(t == "id" or (len(t) > 3 and t.endswith("id")) for t in said)
+    for why, terms in by:
+        named = terms == {"name"} or ("name" in terms and terms & NAMES)
+        is_key = terms & KEYS and differs and column.kind != "date"
+        ends_in_id = any(t == "id" or (len(t) > 3 and t.endswith("id")) for t in terms - _ORDINARY)
         rules += [
-            (said & DIRECT and is_many, "identifier", f"{why}, it identifies a person"),
+            (terms & DIRECT and is_many, "identifier", f"{why}, it identifies a person"),
             (is_text and named and is_many, "identifier", f"{why}, it holds people's names"),
-            (said & PERSONS and n > MOST_CODES, "identifier", f"{why}, a key of people"),
-            (said & HOMES and n > MOST_CODES, "identifier", f"{why}, a key of households"),
+            (terms & PERSONS and n > MOST_CODES, "identifier", f"{why}, a key of people"),
+            (terms & HOMES and n > MOST_CODES, "identifier", f"{why}, a key of households"),
             (is_key, "identifier", f"{why}, a key; {percent(share, 0)} of it differs"),
             (n > _FEW and ends_in_id, "identifier", f"{why}, a key of people or groups"),
         ]
     rules.append(
         (is_lost and not differs, "undeclared", f"none of it can be released: {_FEWEST} records share no value")
     )
-    for why, said in by:
+    for why, terms in by:
         rules += [
-            (names_quasi(said) and not (is_text and differs), "quasi", why),
-            (names_sensitive(said) and not (is_text and differs), "sensitive", why),
+            (names_quasi(terms) and not (is_text and differs), "quasi", why),
+            (names_sensitive(terms) and not (is_text and differs), "sensitive", why),
         ]
     rules += [
         (numbers_rows, "identifier", "it numbers the rows"),

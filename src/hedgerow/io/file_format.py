@@ -165,6 +165,8 @@ class Dialect:
         Columns whose decimals are written with the other separator.
     places : tuple of (str, int)
         Columns whose numbers all have the same count of decimals, as 26060,00 has two.
+    currencies : tuple of (str, str)
+        Columns of amounts, each with the sign or name of its currency, without which they were read.
     ranges : tuple of str
         Columns of a release whose numbers stand in texts, as [70,3-73,2] does, with a decimal comma.
     """
@@ -188,6 +190,7 @@ class Dialect:
     either: tuple[str, ...] = ()
     mixed: tuple[str, ...] = ()
     places: tuple[tuple[str, int], ...] = ()
+    currencies: tuple[tuple[str, str], ...] = ()
     ranges: tuple[str, ...] = ()
 
     def doubts(self) -> Iterator[str]:
@@ -199,6 +202,8 @@ class Dialect:
             yield text("dialect", "unsure", names=", ".join(self.unsure), sign=sign, other=other)
         if self.mixed:
             yield text("dialect", "mixed", names=", ".join(self.mixed), sign=sign)
+        if self.currencies:
+            yield text("dialect", "currencies", names=", ".join(f"{name} ({unit})" for name, unit in self.currencies))
 
     def reader(self, lines: io.TextIOBase | list[str]) -> csv._reader:  # type: ignore[name-defined]
         """Return a strict `csv.reader` of the standard library that reads this dialect."""

@@ -125,6 +125,9 @@ def format_notes(layout: FileFormat) -> list[str]:
     if layout.suffix == ".csv" and (dialect.delimiter, dialect.decimal) != (",", "."):
         end = "a tab" if dialect.delimiter == "\t" else f"`{dialect.delimiter}`"
         lines.append(_say("numbers", end=end, sign="comma" if dialect.decimal == "," else "point"))
+    if dialect.currencies:
+        names = (f"{markdown(name)} ({unit})" for name, unit in dialect.currencies)
+        lines.append(_say("currencies", names=", ".join(names)))
     return lines
 
 

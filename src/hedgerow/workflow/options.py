@@ -162,8 +162,9 @@ def schema_from(options: Mapping[str, Any], folder: Path = Path()) -> Schema:
     if "unit" in options:
         fields["unit"] = None if options["unit"] in ("none", EVERY_ROW) else bare(options["unit"])
     tables = {name: options[name] for name in TABLES if name in options}
-    pairs = {flag: partial(_by_column, flag=flag) for flag in PAIRS}
-    for name, parse in {"grid": _grid, "bounds": _bounds, **pairs}.items():
+    by_flag = {flag: partial(_by_column, flag=flag) for flag in PAIRS}
+    parsers: dict[str, Any] = {"grid": _grid, "bounds": _bounds, **by_flag}
+    for name, parse in parsers.items():
         # a flag gives texts, and a file a table
         if not isinstance(tables.get(name, {}), Mapping):
             tables[name] = parse(tables[name])
