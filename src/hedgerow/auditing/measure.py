@@ -31,7 +31,7 @@ from ..profiles import Profile, ProfileData
 from ..progress import Progress, Tell, telling
 from ..release import Release
 from ..release.warnings import ExtremeEnds, extremes_in_words, rare_ends
-from ..schema import SCHEMA, Schema
+from ..schema import SCHEMA, UNSAID, Schema
 from ..texts import refusal, text
 from ..validation import (
     DAY,
@@ -835,6 +835,7 @@ def _audit(task: Task[Any]) -> Audit:
     whose = text("note", "drawn_values" if task.there["pairs"] else "hidden_values")
     table: TableData = {
         "rows": plain.n_rows,
+        "counted": "records" if schema.unit is UNSAID and schema.household is None else "people",
         "original_rows": None if task.original is None else task.original.n_rows,
         "strangers": 0 if task.strangers is None else task.strangers.n_rows,
         "paired": task.there["pairs"],
