@@ -24,7 +24,7 @@ from ..io.read import read
 from ..io.text_cells import MARKERS, infer_type, parse_dates
 from ..kernels import Ints
 from ..notation import percent
-from ..schema import UNSAID, Role, Schema
+from ..schema import UNSAID, Kind, Role, Schema
 from ..texts import read_toml, refusal
 from .arrays import decoded, is_text, kind_of, value_type
 from .column import Column
@@ -311,7 +311,7 @@ def _describe(table: Table, name: str) -> ColumnProfile:
     kind: str = table.kind(name)
     why_codes = ""
     try:
-        if kind == "categorical" and _are_dates(table, name):
+        if kind == "categorical" and reads_as(_texts(table, name)) == "date":
             kind = "date"
         elif kind == "categorical" and _are_numbers(table, name):
             kind = "numeric"
@@ -376,9 +376,9 @@ def _has_gaps(values: Ints, counts: Ints) -> bool:
     if np.gcd.reduce(np.diff(values)) > 1:
         return False
     every = np.bincount(values - values[0], counts, minlength=values[-1] - values[0] + 1)
-    beside = (np.diff(values, prepend=values[0] - 1) > 1) | (np.diff(values, append=values[-1] + 1) > 1)
+    bordering = (np.diff(values, prepend=values[0] - 1) > 1) | (np.diff(values, append=values[-1] + 1) > 1)
     uneven = np.abs(np.diff(every)).sum() / (every[1:] + every[:-1]).sum()
-    return bool(counts[beside].sum() >= _BESIDE_GAPS * counts.sum() and uneven >= _UNEVEN)
+    return bool(counts[bordering].sum() >= _BESIDE_GAPS * counts.sum() and uneven >= _UNEVEN)
 
 
 def _shape(column: Column) -> tuple[int, ...]:
@@ -507,9 +507,11 @@ def _texts(table: Table, name: str) -> pa.Array:
     return table.entries(name).drop_null()
 
 
-def _are_dates(table: Table, name: str) -> bool:
-    entries = _texts(table, name)
-    return bool(len(entries)) and parse_dates(entries) is not None
+def reads_as(entries: pa.Array) -> Kind:
+    """Return the kind that distinct texts can be declared to be: dates, numbers, or categories."""
+    if len(entries) and parse_dates(entries) is not None:
+        return "date"
+    return "numeric" if _reads_as_numbers(entries) else "categorical"
 
 
 def _are_numbers(table: Table, name: str) -> bool:

@@ -203,7 +203,8 @@ def warnings(plan: Plan, numbers: Mapping[str, Any] | None, pseudonyms: Sequence
         elif column["withheld"]:
             yield _say("hidden", name=name, records=column["withheld"], people=plan.counted(guard.people))
         if column["largest"] is not None and column["largest"] > LARGE:
-            yield _say("dominant", name=name, share=percent(column["largest"]))
+            one = "person" if plan.counts == "people" else "record"
+            yield _say("dominant", name=name, share=percent(column["largest"]), one=one)
         if abs(change := _spread_change(column)) > MOVED:
             direction = "larger" if change > 0 else "smaller"
             yield _say("moved", name=name, share=percent(abs(change), 0), direction=direction)
