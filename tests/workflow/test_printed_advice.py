@@ -194,10 +194,11 @@ def test_all_that_is_printed_for_a_file_works_on_it(
     path = make(tmp_path)
     assert run(["inspect", path.name]) == 0
     printed = capsys.readouterr()
-    loose = ["--no-report", "--force", "-k", "3", "--max-disclosure", "1"]
-    command = [*shlex.split(printed.out.splitlines()[-1])[1:], *loose]
-    assert run(command) == 0
+    agreed = shlex.split(printed.out.splitlines()[-1])[1:]
+    assert run(agreed) == 0
     warned = capsys.readouterr().err
+    # what follows need only be taken
+    command = [*agreed, "--no-report", "--force", "-k", "3", "--max-disclosure", "1"]
     advised = [*options_in(printed.out.rpartition("If you agree:")[0]), *options_in(printed.err), *options_in(warned)]
     for option in advised:
         assert run(changed(command, option)) == 0, (option, capsys.readouterr().err)

@@ -355,9 +355,10 @@ def _why_codes(table: Table, column: Column) -> str:
         if 2 * counts[[value in labelled for value in values]].sum() >= counts.sum():
             return "for most records have a label"
     whole = not column.exact and not column.infinite and bool(np.all(np.mod(values, 1) == 0))
-    if not whole or not 1 < column.n_values <= _FEW or counts.sum() < _CODE_SHARED * column.n_values:
+    few = 1 < column.n_values <= _FEW and counts.sum() >= _CODE_SHARED * column.n_values
+    if not (whole and few) or words & _COUNTS:
         return ""
-    if words & _CATEGORIES and not words & _COUNTS:
+    if words & _CATEGORIES:
         return "by what it is called"
     if table.kind(name) == "categorical" and any(table.kind(other) == "numeric" for other in table.names):
         return "kept as text"

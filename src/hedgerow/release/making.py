@@ -112,6 +112,7 @@ def _protected(
         named += schema.undeclared(table.names) if schema.rest == "release" else []
         table.check_memory(len(named), memory)
         table.encode(named)
+    schema = method.with_kinds(table, schema)
     step("fitting")
     with cautions() as warnings:
         if repeated:
