@@ -6,6 +6,7 @@ import csv
 import datetime as dt
 import graphlib
 import io
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -306,6 +307,33 @@ class Hierarchy:
         return cls({value: (*(level[i] for level in levels), TOP) for i, value in enumerate(values)})
 
 
+def looks_like_codes(values: Sequence[str]) -> bool:
+    """Return whether texts are codes of one length, whose beginnings name groups (postcodes, ICD, ISCO, NACE).
+
+    They are all of one length of 3 to 12 characters, made of A-Z, 0-9 and separators (blank, point,
+    dash, slash) at the same places, and at least half of the letters and digits of the typical one
+    (the median) are digits. Words, names and numbers of different lengths are no codes.
+
+    Parameters
+    ----------
+    values : sequence of str
+        The column's distinct values, missing ones not counted.
+
+    Examples
+    --------
+    >>> looks_like_codes(["01145", "02139"]), looks_like_codes(["C50.9", "I10.0"]), looks_like_codes(["K1A 0B1"])
+    (True, True, True)
+    >>> looks_like_codes(["RED", "TAN"]), looks_like_codes(["9", "10"]), looks_like_codes(["A01.1", "A1.01"])
+    (False, False, False)
+    """
+    shapes = {_SIGN.sub("0", value) for value in values}
+    shape = min(shapes, default="")
+    if len(shapes) != 1 or not re.fullmatch(r"(?=.{3,12}$)0[0 ./-]*0", shape):
+        return False
+    n_digits = sorted(sum(map(str.isdigit, value)) for value in values)
+    return 2 * n_digits[len(n_digits) // 2] >= shape.count("0")
+
+
 def _moment(value: Any) -> str:
     """Return a date or time as the text that a column uses for it; empty if it is missing."""
     if hasattr(value, "as_py"):  # of Arrow
@@ -367,6 +395,7 @@ def _check_widths(widths: Sequence[float]) -> None:
             )
 
 
+_SIGN = re.compile("[A-Z0-9]")
 _DATES = {
     "week": lambda d: f"{d.isocalendar().year}-W{d.isocalendar().week:02d}",
     "month": lambda d: f"{d.year:04d}-{d.month:02d}",
