@@ -323,7 +323,9 @@ def _people_of_many_days(n: int = 400) -> pd.DataFrame:
             "born": pd.Timestamp("1940-01-01") + pd.to_timedelta(rng.integers(0, 20_000, n), "D"),
             "code": [
                 f"{letter}{i:02d}.{j}"
-                for letter, i, j in zip(rng.choice(list("CIJ"), n), rng.integers(0, 30, n), rng.integers(0, 10, n))
+                for letter, i, j in zip(
+                    rng.choice(list("CIJ"), n), rng.integers(0, 30, n), rng.integers(0, 10, n), strict=True
+                )
             ],
             "age": rng.integers(18, 90, n),
             "land": rng.choice([f"land {i:02d}" for i in range(30)], n, p=np.arange(1, 31) / 465),
