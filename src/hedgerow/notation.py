@@ -73,6 +73,17 @@ def number(value: float | Exact) -> str:
     return str(int(value)) if float(value).is_integer() and abs(value) < 1e16 else repr(float(value))
 
 
+def decimals_of(step: float) -> int:
+    """Return how many decimals the multiples of a step have.
+
+    Examples
+    --------
+    >>> decimals_of(0.25), decimals_of(1e-06), decimals_of(50.0), decimals_of(0.0)
+    (2, 6, 0, 0)
+    """
+    return max(0, -int(Decimal(repr(float(step))).normalize().as_tuple().exponent))
+
+
 def percent(value: float | None, digits: int | None = 1) -> str:
     """Format a share as a percentage that reads as 0% or 100% only if it is exactly that.
 

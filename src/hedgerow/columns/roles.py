@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 from ..errors import InputError, SchemaError, translated
 from ..io.file_format import UNICODE, Dialect
 from ..io.read import read
-from ..io.text_cells import MARKERS, infer_type, parse_dates
+from ..io.text_cells import MARKERS, infer_type, parse_dates, parse_integers
 from ..notation import percent
 from ..schema import UNSAID, Role, Schema
 from ..texts import read_toml, refusal
@@ -244,7 +244,7 @@ def _describe(table: Table, name: str) -> ColumnProfile:
     try:
         if kind == "numeric" and tokens(name) & CODES:
             kind = "categorical"
-        elif kind == "categorical" and _are_dates(table, name):
+        elif _are_dates(table, name):
             kind = "date"
         elif kind == "categorical" and _are_numbers(table, name):
             kind = "numeric"
@@ -397,6 +397,12 @@ def _texts(table: Table, name: str) -> pa.Array:
 
 
 def _are_dates(table: Table, name: str) -> bool:
+    """Return whether a column holds days as text, or as whole numbers such as 20201231."""
+    if table.kind(name) == "numeric":
+        numbers = table.column(name, kind="numeric")
+        ends = numbers.values[[0, -1]] if numbers.n_values and not numbers.exact else np.zeros(1)
+        is_near = bool((ends > 1.6e7).all() and (ends < 2.2e7).all())
+        return is_near and parse_integers(pa.array(numbers.values)) is not None
     entries = _texts(table, name)
     return bool(len(entries)) and parse_dates(entries) is not None
 

@@ -10,18 +10,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..backends.randomize import uniforms, words_of
-from ..columns.arrays import is_text, value_type
+from ..columns.arrays import is_moment, is_number, is_text, value_type
 from ..columns.column import Column
 from ..columns.table import Table
 from ..errors import UnsupportedError
+from ..io.text_cells import date_style
 from ..key import Key
 from ..measures import Ints, Persons
 from ..plan import GuardedColumn, Vector
+from ..plan.records import MONTHS, YEARS
 from ..schema import Kind, Schema
 from .moments import scores_of
-from .pieces import Steps, pieces_of
+from .pieces import pieces_of
 from .rare import parents_of, rest_of, with_categories
 from .runs import EACH, Runs, previous_values, runs_of
+from .steps import Steps
 
 
 @dataclass(frozen=True)
@@ -74,7 +77,8 @@ def coded(
         if key is not None and len(runs.values):
             pieces = pieces_of(counts, runs, people, steps, previous, key)
         codes = runs.of_code[codes] if len(runs.values) else np.zeros_like(codes)
-        record = replace(record, values=tuple(runs.values.tolist()), cuts=Vector("d", runs.cuts))
+        style = _style_of_days(table, name, float(steps.sizes[steps.unit])) if column.unit == "day" else ""
+        record = replace(record, values=tuple(runs.values.tolist()), cuts=Vector("d", runs.cuts), style=style)
     else:
         record = _with_categories(record, table, schema, column, people, person, key)
         code_of = np.array([*record.codes_of(column.values), record.n_values], np.int64)
@@ -91,6 +95,17 @@ def coded(
     counted = np.bincount(codes[codes >= 0], minlength=len(record.values))
     record = replace(record, people=as_vector(counted), withheld=int(np.count_nonzero(codes < 0)))
     return CodedColumn(record if pieces is None else pieces.in_record(record), codes, runs)
+
+
+def _style_of_days(table: Table, name: str, unit: float) -> str:
+    """Return how most different days of a column of text or whole numbers are written, if a reader can tell."""
+    entries = table.entries(name)
+    if is_moment(entries.type) or not len(entries):
+        return ""
+    style = "%Y%m%d" if is_number(entries.type) else date_style(entries)
+    # of firsts of months alone nobody can tell which number is the month
+    has_two_orders = style.replace("%-", "%")[:5] in ("%d/%m", "%m/%d", "%d-%m", "%m-%d")
+    return "" if has_two_orders and unit in (MONTHS, YEARS) else style
 
 
 def _with_categories(

@@ -105,7 +105,7 @@ def rare_pairs(guard: Guard, codes: Mapping[str, Ints]) -> RarePairs:
             n_a, n_b = n_bins[a.name], n_bins[b.name]
             counted = _pair_counts(rows[a.name], rows[b.name], n_a * n_b, n_b).reshape(n_a, n_b)
             expected = np.outer(counted.sum(axis=1), counted.sum(axis=0)) / max(int(counted.sum()), 1)
-            few = (counted < guard.people) & (expected >= EXPECTED[guard.version]) & (10 * counted <= expected)
+            few = (counted < guard.people) & (expected >= EXPECTED[min(guard.version, 2)]) & (10 * counted <= expected)
             if few.any():
                 rarity[a.name, b.name] = (few * np.where(counted, HARDLY_ANYBODY, NOBODY)).astype(np.uint8)
     return RarePairs(bins, rarity)

@@ -19,8 +19,19 @@ from ..schema import KINDS, READING, ROLES
 from ..validation import PATH, TEXT, takes
 from .fields import PRIVATE, Discreet, Vector, plain, public_fields, read, texts
 
-# version 2 is of rows that are drawn by rules and moments of the whole table
-VERSIONS = (1, 2)
+# version 2 is of rows that are drawn by rules and moments of the whole table, 3 of numbers with steps of the calendar
+# or between powers of ten
+VERSIONS = (1, 2, 3)
+# steps of days: the firsts of months and of years; days of the week are -1 to -127, of which Monday is -1, Tuesday -2,
+# Wednesday -4 and so on
+MONTHS, YEARS = -128.0, -256.0
+# no step, and the steps of times that are no powers of ten: a minute, an hour and a day in microseconds
+_HOURS = (0.0, 6e7, 3.6e9, 8.64e10)
+
+
+def width_of(step: float) -> float:
+    """Return how far apart multiples of a step are at least; of steps of days, in days."""
+    return step if step >= 0 else {MONTHS: 28.0, YEARS: 365.0}.get(step, 1.0)
 
 
 class Contradiction(ValueError):
@@ -318,9 +329,12 @@ class GuardedColumn(PlanColumn):
     ends : Vector of float
         The two numbers that those of each piece lie between.
     steps : Vector of float
-        What these numbers are multiples of, the finest first; 0 for any number.
+        What these numbers are multiples of, the finest first; 0 for any number, below 0 for days of the calendar
+        (`MONTHS`). Where the second is less than ten of the first, numbers of the first are no multiples of it.
     stepped : Vector of int
         How many records of the table have numbers of each step, and of no coarser one.
+    style : str
+        How days are written that the table has as text or whole numbers, as %d.%m.%Y; empty for 2020-12-31.
     """
 
     relation: ClassVar[str] = RANDOM
@@ -358,6 +372,7 @@ class GuardedColumn(PlanColumn):
     steps: Vector = field(default=_NO_DOUBLES, metadata={**_DOUBLES, "optional": True})
     stepped: Vector = field(default=_NONE, metadata={**_WHOLE, "optional": True})
     classes: Vector = field(default=_NONE, metadata={**_WHOLE, "optional": True})
+    style: str = field(default="", metadata={"optional": True})
 
     @property
     def by_moments(self) -> bool:
@@ -502,7 +517,11 @@ class Guard(Discreet):
 
     @property
     def version(self) -> int:
-        """Return 2 if rows follow rules or moments of the table, or each column counts its own draws; otherwise 1."""
+        """Return 3 if a column has steps of the calendar or of parts of ten, 2 if rows follow rules or moments of the
+        table, or each column counts its own draws; otherwise 1.
+        """
+        if any(step not in _HOURS and not f"{step:e}".startswith("1.000") for c in self.columns for step in c.steps):
+            return 3
         again = len(self.again) > len(self.sizes)
         return 2 if again or self.moments or any(len(c.ruled) or len(c.begins) for c in self.columns) else 1
 

@@ -223,7 +223,11 @@ def contents(plan: Plan) -> dict[str, str]:
     key = "cell_run" if plan.guard.form == RUNS else "cell_drawn"
     cells = {
         c.name: _say("cell_follows" if c.follows else key, kind=texts("kind")[c.kind], follows=markdown(c.follows))
-        + (_say("cell_rare", records=c.joined, people=plan.guard.people, value=value_of_rare(c, markdown)) if c.joined else "")
+        + (
+            _say("cell_rare", records=c.joined, people=plan.guard.people, value=value_of_rare(c, markdown))
+            if c.joined
+            else ""
+        )
         for c in plan.guard.columns
     }
     weight = _say("cell_weight" if _differ(plan.guard.weights) else "cell_same_weight")

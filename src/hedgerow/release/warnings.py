@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from ..backends import engine
 from ..backends.partitions import route
-from ..columns.arrays import is_text, value_type
+from ..columns.arrays import is_number, is_text, value_type
 from ..columns.column import Column
 from ..columns.cover import Cover
 from ..columns.roles import describe_strata
@@ -223,20 +223,21 @@ def _reading(column: Column, reads_as: Callable[[pa.Array], pa.Array]) -> tuple[
 def _written_otherwise(plan: Plan, original: Table) -> Iterator[str]:
     """Warn that the release writes the dates of groups in ISO if the input file writes them differently."""
     # drawn values are written as the file writes its own
-    style = original.layout.dialect.dates if not plan.in_rows else None
+    styles = {} if plan.in_rows else dict(original.layout.dialect.styles)
     names = [
         column.name
         for column in plan.recoding.recoded()
-        if column.kind == "date" and (style or _as_other_text(original, column.name))
+        if column.kind == "date"
+        and ("%H" not in styles.get(column.name, "%H") or _as_other_text(original, column.name))
     ]
     if names and original.path is not None:
         yield _say("dates_written_otherwise", names=", ".join(names), file=original.path.name)
 
 
 def _as_other_text(original: Table, name: str) -> bool:
-    """Return whether a column holds text that is not always an ISO date."""
-    is_read_as_text = is_text(original.types.field(name).type)
-    return is_read_as_text and not all_match(original.entries(name).drop_null(), ISO_DATE)
+    """Return whether a column holds whole numbers, or text that is not always an ISO date."""
+    kind = original.types.field(name).type
+    return is_number(kind) or (is_text(kind) and not all_match(original.entries(name).drop_null(), ISO_DATE))
 
 
 def _dates(column: Column) -> Iterator[str]:

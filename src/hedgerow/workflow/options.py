@@ -147,7 +147,12 @@ def schema_from(options: Mapping[str, Any], folder: Path = Path()) -> Schema:
     if "unit" in options:
         fields["unit"] = None if options["unit"] in ("none", EVERY_ROW) else options["unit"]
     tables = {name: options[name] for name in TABLES if name in options}
-    for name, parse in (("grid", _grid), ("bounds", _bounds), ("follows", _by_column), ("rare", partial(_by_column, flag="rare"))):
+    for name, parse in (
+        ("grid", _grid),
+        ("bounds", _bounds),
+        ("follows", _by_column),
+        ("rare", partial(_by_column, flag="rare")),
+    ):
         # a flag gives texts, and a file a table
         if not isinstance(tables.get(name, {}), Mapping):
             tables[name] = parse(tables[name])
