@@ -52,7 +52,7 @@ def role(name, values):
         ("fnlwgt", list(range(0, 7 * N, 7)), "other"),
         ("same", [1] * N, "other"),
         ("none", pa.nulls(N), "other"),
-        ("nested", [[1]] * N, "other"),
+        ("nested", [[1]] * N, "undeclared"),
         ("cover", ["medicaid", "none"] * 30, "quasi"),
     ],
 )
@@ -254,7 +254,7 @@ OFFICE = ["31;1;4.5;2", "44;2;5.5;3", "52;1;6.5;4", "60;2;7.5;5"] * 20
         (["years;code;kg;scale", *OFFICE], "age, sex, hours, mood: all values but that of the first record"),
         (["999;1;4.5;2", *OFFICE], "age: are the values at the end"),
         (["31;1;4.5;-1", *OFFICE], "mood: are the values at the end"),
-        (["998;9;4.5;2", "999;9;4.5;2", *OFFICE], "age, sex: are the values at the end"),
+        (["998;9;4.5;2", "999;9;4.5;2", *OFFICE], "age: are the values at the end"),
         (OFFICE, None),
     ],
 )

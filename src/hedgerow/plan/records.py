@@ -685,6 +685,16 @@ class Plan:
         return next((p["household"] for p in self.promises if p.get("household")), None)
 
     @property
+    def counts(self) -> str:
+        """Return what a row stands for, in words: people, where somebody said who one is, or else records."""
+        is_known = self.unit or self.household or self.parameters.get("row_is_person")
+        return "people" if is_known else "records"
+
+    def counted(self, n: int) -> str:
+        """Return a number of rows with what they stand for, such as "10 people"."""
+        return f"{n:,} {self.counts}"
+
+    @property
     def is_order_kept(self) -> bool:
         """Return whether the released rows stand in the order of the input, which may show who is who."""
         return bool(self.parameters.get("keep_order"))

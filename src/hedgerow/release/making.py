@@ -136,6 +136,8 @@ def _protected(
                 in_rows=guard is not None and guard.rows,
             )
         plan = replace(fitted.plan_, columns=tuple(c for c in fitted.plan_.columns if c.name in table.names))
+        if schema.unit is None:  # somebody said that every row is a person
+            plan = replace(plan, parameters={**plan.parameters, "row_is_person": True})
         if undeclared := plan.names("undeclared"):
             caution(text("caution", "undeclared", names=", ".join(undeclared)))
         if table.layout.labels.title:

@@ -20,7 +20,7 @@ from ..plan import Plan
 from ..release.guard_words import value_of_rare
 from ..release.warnings import extremes_in_words
 from ..texts import text
-from .figures import at, is_larger
+from .figures import at, counted, is_larger
 
 # the share of people that exact values may find beyond strangers or chance before care is advised; the same of people
 # whose row nobody shares and who have an equal row in the release (a row that many people share singles nobody out)
@@ -41,6 +41,11 @@ _CONFIDENCE = 0.95
 Reason = Callable[[AuditData, Plan | None], Iterator[str]]
 
 
+def _say(audit: AuditData, key: str, **values: object) -> str:
+    """Return a clause that speaks of people, or of records if nobody said who a person is."""
+    return text("verdict", key, who=counted(audit["table"]), **values)
+
+
 def reasons(audit: AuditData, plan: Plan | None) -> list[str]:
     """Return what asks for care before sharing, each as a clause after "because", the weightiest first."""
     return list(dict.fromkeys(chain.from_iterable(reason(audit, plan) for reason in REASONS)))
@@ -52,13 +57,13 @@ def _is_the_original(audit: AuditData, plan: Plan | None) -> Iterator[str]:
     distances = distributions["columns"].values() if distributions else ()
     moved = [at(audit, "utility", "loss", "cells_changed"), *(each["total_variation"] for each in distances)]
     if plan is None and k == 1 and not any(each is None or each > 0 for each in moved):
-        yield text("verdict", "original")
+        yield _say(audit, "original")
 
 
 def _is_not_compared(audit: AuditData, plan: Plan | None) -> Iterator[str]:
     """Yield a clause if the original was given, and the release could not be compared with it."""
     if why := audit["table"].get("uncompared"):
-        yield text("verdict", "uncompared", why=why)
+        yield _say(audit, "uncompared", why=why)
 
 
 def _contains_rows(audit: AuditData, plan: Plan | None) -> Iterator[str]:
@@ -70,7 +75,7 @@ def _contains_rows(audit: AuditData, plan: Plan | None) -> Iterator[str]:
         if equal["members"] - chance > COPIED:
             most = "at most " if is_larger(audit["table"]) and equal["strangers"] is None else ""
             shares = {"members": percent(equal["members"]), "chance": f"{most}{percent(chance)}" if chance else "none"}
-            yield text("verdict", "rows", copied=equal["copied"], people=audit["table"]["original_rows"], **shares)
+            yield _say(audit, "rows", copied=equal["copied"], people=audit["table"]["original_rows"], **shares)
 
 
 def _contains_extremes(audit: AuditData, plan: Plan | None) -> Iterator[str]:
@@ -79,19 +84,19 @@ def _contains_extremes(audit: AuditData, plan: Plan | None) -> Iterator[str]:
     for end, figures in ends.items():
         if figures["p_value"] < UNLIKELY / len(ends):
             shares = {part: percent(figures[part] or 0.0, 0) for part in ("found", "others")}
-            yield text("verdict", "outermost", end=end, people=figures["people"], **shares)
+            yield _say(audit, "outermost", end=end, people=figures["people"], **shares)
 
 
 def _has_more_decimals(audit: AuditData, plan: Plan | None) -> Iterator[str]:
     """Yield a clause on numbers with more decimals than those of the original."""
     for name, digits in (at(audit, "risk", "copied", "decimals") or {}).items():
-        yield text("verdict", "decimals", name=name, **digits)
+        yield _say(audit, "decimals", name=name, **digits)
 
 
 def _has_unknown_values(audit: AuditData, plan: Plan | None) -> Iterator[str]:
     """Yield a clause on values that the original does not have."""
     for name, rows in (at(audit, "risk", "copied", "unknown") or {}).items():
-        yield text("verdict", "unknown", name=name, rows=rows)
+        yield _say(audit, "unknown", name=name, rows=rows)
 
 
 def _finds_by_values(audit: AuditData, plan: Plan | None) -> Iterator[str]:
@@ -104,9 +109,9 @@ def _finds_by_values(audit: AuditData, plan: Plan | None) -> Iterator[str]:
     beyond, columns, rate = max(rates, key=lambda each: each[0], default=(0.0, "", None))
     # of few people a share above chance may be chance, which is itself as uncertain
     if rate and beyond > max(FOUND, 3 * (rate["found"] - rate["interval"][0])):
-        who = {0: "it is", 1: "both are"}.get(columns.count(" and "), "all are")
+        what = {0: "it is", 1: "both are"}.get(columns.count(" and "), "all are")
         guarded, chance = "hidden" if plan and plan.guard else "exact", percent(rate["control"] or 0.0, 0)
-        yield text("verdict", guarded, columns=columns, share=percent(rate["found"], 0), chance=chance, who=who)
+        yield _say(audit, guarded, columns=columns, share=percent(rate["found"], 0), chance=chance, what=what)
 
 
 def surest_attack(attacks: Sequence[AttackData]) -> AttackData | None:
@@ -146,7 +151,7 @@ def _is_attacked(audit: AuditData, plan: Plan | None) -> Iterator[str]:
     columns = " or ".join(audit["table"]["sensitive"])
     named = {"membership": "attack_membership", "singling out": "attack_described"}
     key = "attack_value" if by_value else named.get(most["attack"], "attack")
-    yield text("verdict", key, **{**most, **shares}, tried=len(attacks), columns=columns)
+    yield _say(audit, key, **{**most, **shares}, tried=len(attacks), columns=columns)
 
 
 def _has_equal_rows(audit: AuditData, plan: Plan | None) -> Iterator[str]:
@@ -156,7 +161,7 @@ def _has_equal_rows(audit: AuditData, plan: Plan | None) -> Iterator[str]:
     if not equal or equal["strangers"] is None or any(_contains_rows(audit, plan)):
         return
     if (equal["members"] or 0.0) - equal["strangers"] > FOUND:
-        yield text("verdict", "equal", share=percent(equal["members"], 0))
+        yield _say(audit, "equal", share=percent(equal["members"], 0))
 
 
 def _was_left_unchanged(audit: AuditData, plan: Plan | None) -> Iterator[str]:
@@ -183,14 +188,14 @@ def _counts_are_off(audit: AuditData, plan: Plan | None) -> Iterator[str]:
     """Yield a clause if half of all counts of people by two columns are far off."""
     counts = at(audit, "utility", "queries", "range") or {"median": None}
     if (counts["median"] or 0) > OFF:
-        yield text("verdict", "counts", **{part: percent(counts[part], 0) for part in ("median", "p90")})
+        yield _say(audit, "counts", **{part: percent(counts[part], 0) for part in ("median", "p90")})
 
 
 def _estimates_are_off(audit: AuditData, plan: Plan | None) -> Iterator[str]:
     """Yield a clause on columns whose estimates cannot be used; of a private release nothing that was not paid for."""
     columns = {} if "epsilon" in audit["table"] else (at(audit, "utility", "models") or {"columns": {}})["columns"]
     if names := [name for name, column in columns.items() if column["verdict"] == "do not use"]:
-        yield text("verdict", "estimates", names=", ".join(names))
+        yield _say(audit, "estimates", names=", ".join(names))
 
 
 def _joins_categories(audit: AuditData, plan: Plan | None) -> Iterator[str]:
@@ -199,7 +204,7 @@ def _joins_categories(audit: AuditData, plan: Plan | None) -> Iterator[str]:
         return
     if lost := [(c, c.joined / plan.n_rows) for c in plan.guard.columns if c.joined > JOINED * plan.n_rows]:
         names = "; ".join(f"{c.name} ({percent(share, 0)}: {value_of_rare(c)})" for c, share in lost)
-        yield text("verdict", "joined", people=plan.guard.people, names=names)
+        yield text("verdict", "joined", people=plan.counted(plan.guard.people), names=names)
 
 
 def _shows_a_rule(audit: AuditData, plan: Plan | None) -> Iterator[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import shlex
 from collections.abc import Iterator, Sequence
@@ -160,8 +159,11 @@ class Inspection:
 
     def _codes(self) -> Iterator[str]:
         """Yield a note on the numeric columns that attacks treat as codes."""
-        if codes := [c.name for c in self.columns if c.kind == "numeric" and c.attacked_as == "category"]:
-            yield _say("codes", names=", ".join(codes), key=json.dumps(codes[0], ensure_ascii=False))
+        few = [c for c in self.columns if c.kind == "numeric" and c.attacked_as == "category" and c.n_distinct > 1]
+        if codes := [c.name for c in few if self.schema.role(c.name) != "identifier"]:
+            yield _say("codes", names=", ".join(codes), flag=_flag(f"{codes[0]}=categorical"))
+        if named := [c.name for c in self.columns if c.is_code]:
+            yield _say("read_as_codes", names=", ".join(named), flag=_flag(f"{named[0]}=numeric"))
 
 
 @takes(missing=NAMES, decimal=TEXT, encoding=TEXT)
@@ -198,6 +200,11 @@ def inspect(table: Any, *, missing: Sequence[str] = (), decimal: str = "", encod
     return Inspection(table.n_rows, columns, schema, warnings, table)
 
 
+def _flag(entry: str) -> str:
+    """Return an entry of a list, such as a column or COLUMN=KIND, as a shell and the list read it back."""
+    return shlex.quote(quoted(entry))
+
+
 def _round_bounds(column: Column) -> tuple[Any, Any]:
     """Return bounds of 1, 2 or 5 times a power of ten around a number; of dates the years around them."""
     low, high = float(column.values[0]), float(column.values[-1])
@@ -230,18 +237,21 @@ def _of_text(table: Table, columns: Sequence[ColumnProfile]) -> Iterator[str]:
 
 def _warnings(table: Table, columns: Sequence[ColumnProfile], schema: Schema) -> Iterator[str]:
     for what, chosen in (
-        ("empty", [c for c in columns if not c.n_distinct]),
+        ("empty", [c for c in columns if not c.n_distinct and c.role == "other"]),
         ("constant", [c for c in columns if c.n_distinct == 1 < table.n_rows and c.name != schema.weight]),
     ):
         if chosen:
             yield _say(what, names=", ".join(c.name for c in chosen))
     yield from (_say("prose", name=c.name, longest=c.longest) for c in columns if c.longest > LONG)
     if schema.person is not None:
-        yield _say("person", name=schema.person)
+        yield _say("person", name=schema.person, flag=_flag(schema.person))
+    elif table.n_rows:
+        yield _say("one_row")
     if schema.household is not None:
-        yield _say("household", name=schema.household)
+        yield _say("household", name=schema.household, flag=_flag(schema.household))
     for question, name, leader in questions(table, columns, schema):
-        yield _say(question, name=name, leader=leader, flag=shlex.quote(name))
+        flag = _flag(f"{name}={leader}" if leader else name)
+        yield _say(question, name=name, leader=leader, flag=flag)
     is_released = schema.weight in table.names and schema.role(str(schema.weight)) == "other"
     if is_released and (strata := describe_strata(table, str(schema.weight), schema.quasi)):
         yield strata

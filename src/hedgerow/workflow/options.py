@@ -110,6 +110,17 @@ def split(value: str | Sequence[str]) -> list[str]:
     return [name for name in names if name]
 
 
+def bare(name: str) -> str:
+    """Return a name without the quotes that it stands in; one that stands in none as it is.
+
+    Examples
+    --------
+    >>> bare('"person id"'), bare("height, cm")
+    ('person id', 'height, cm')
+    """
+    return split(name)[0] if re.fullmatch(r'"(?:[^"]|"")+"', name) else name
+
+
 def quoted(name: str) -> str:
     """Return a name in the form that `split` reads back, in quotes if necessary.
 
@@ -128,6 +139,8 @@ READING = rows("reading")
 SCHEMA = (*rows("schema"), *READING)
 # keys of a TOML file that hold one entry per column
 TABLES = (*COLUMN_TABLES, "hierarchies")
+# those that a flag says in pairs of a column and a word
+PAIRS = ("kinds", "follows", "rare")
 ENGINE = rows("engine")
 
 
@@ -143,16 +156,15 @@ def schema_from(options: Mapping[str, Any], folder: Path = Path()) -> Schema:
     base = Schema.from_toml(Path(options["schema"])) if options.get("schema") else Schema()
     names = (*ROLE_FIELDS, *SURVEY, "together", "rest", *READING_FIELDS)
     fields = {name: options[name] for name in names if name in options}
+    # a name with blanks may stand in quotes, as in a list
+    fields |= {name: bare(fields[name]) for name in SURVEY if name in fields}
     # none says that every row is one, and is not the same as saying nothing
     if "unit" in options:
-        fields["unit"] = None if options["unit"] in ("none", EVERY_ROW) else options["unit"]
+        fields["unit"] = None if options["unit"] in ("none", EVERY_ROW) else bare(options["unit"])
     tables = {name: options[name] for name in TABLES if name in options}
-    for name, parse in (
-        ("grid", _grid),
-        ("bounds", _bounds),
-        ("follows", _by_column),
-        ("rare", partial(_by_column, flag="rare")),
-    ):
+    by_flag = {flag: partial(_by_column, flag=flag) for flag in PAIRS}
+    parsers: dict[str, Any] = {"grid": _grid, "bounds": _bounds, **by_flag}
+    for name, parse in parsers.items():
         # a flag gives texts, and a file a table
         if not isinstance(tables.get(name, {}), Mapping):
             tables[name] = parse(tables[name])
@@ -222,7 +234,7 @@ def bound(column: str, text: str) -> int | float | str:
     return int(text) if re.fullmatch(r"[-+]?\d+", text) else _point(text)
 
 
-def _by_column(entries: Iterable[str], flag: str = "follows") -> dict[str, str]:
+def _by_column(entries: Iterable[str], flag: str) -> dict[str, str]:
     """Return what a flag says of each column, such as the column that it follows."""
     texts = {}
     for entry in entries:

@@ -214,7 +214,10 @@ def _with_several(bounds: Bounds, fewest: Ints) -> Bounds:
     """Return the bounds of units that have at least so many values, or none; missing is the last class."""
     present = bounds.mean[:, :-1].sum(axis=1, keepdims=True)
     is_changed = present < fewest
-    least, most = np.where(is_changed, 0, bounds.least), np.where(is_changed, np.maximum(bounds.most, fewest), bounds.most)
+    least, most = (
+        np.where(is_changed, 0, bounds.least),
+        np.where(is_changed, np.maximum(bounds.most, fewest), bounds.most),
+    )
     least[:, -1:] = np.where(is_changed, present + bounds.mean[:, -1:] - fewest - 1, least[:, -1:])
     most[:, -1:] = np.where(is_changed, present + bounds.mean[:, -1:], most[:, -1:])
     more = fewest * np.where(np.arange(bounds.mean.shape[1]) + 1 < bounds.mean.shape[1], bounds.mean, present)
