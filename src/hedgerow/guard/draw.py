@@ -150,7 +150,7 @@ def _together(column: GuardedColumn, again: Ints, sizes: Ints, uniform: Floats, 
     starts, people = np.cumsum(sizes) - sizes, np.cumsum(np.asarray(column.people, np.int64)[: column.n_values])
     present = np.add.reduceat(out < column.n_values, starts) if len(starts) else starts
     wanted = np.minimum(together_after(again), sizes)
-    for i in np.flatnonzero((0 < present) & (present < wanted)).tolist():
+    for i in np.flatnonzero((present > 0) & (present < wanted)).tolist():
         part = uniform[i] * wanted[i] / present[i]
         codes = np.full(sizes[i], column.n_values)
         if part < 1:
