@@ -19,7 +19,7 @@ from .features import Feature, features_of
 from .moments import SCALE
 
 # people who should have a pair of values that hardly anybody has, by the version of the plan
-EXPECTED = {1: 10, 2: 50}
+EXPECTED = {1: 10, 2: 50, 3: 50}
 # people for each moment that drawn rows are brought near to, at least, and for each of the first; how many these are
 PER_MOMENT, PER_FIRST, FIRST = 20, 5, 75
 # moments, and features of these, at most
@@ -105,7 +105,7 @@ def rare_pairs(guard: Guard, codes: Mapping[str, Ints]) -> RarePairs:
             n_a, n_b = n_bins[a.name], n_bins[b.name]
             counted = _pair_counts(rows[a.name], rows[b.name], n_a * n_b, n_b).reshape(n_a, n_b)
             expected = np.outer(counted.sum(axis=1), counted.sum(axis=0)) / max(int(counted.sum()), 1)
-            few = (counted < guard.people) & (expected >= EXPECTED[min(guard.version, 2)]) & (10 * counted <= expected)
+            few = (counted < guard.people) & (expected >= EXPECTED[guard.version]) & (10 * counted <= expected)
             if few.any():
                 rarity[a.name, b.name] = (few * np.where(counted, HARDLY_ANYBODY, NOBODY)).astype(np.uint8)
     return RarePairs(bins, rarity)

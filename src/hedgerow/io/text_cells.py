@@ -282,9 +282,9 @@ def infer_types(texts: Mapping[str, pa.ChunkedArray], dialect: Dialect) -> tuple
     inferred = {name: infer_type(column, open_dialect) for name, column in texts.items()}
     columns = {name: column for name, (column, _) in inferred.items()}
     notes = {name: note for name, (_, note) in inferred.items()}
-    places = {name: note.pop("places", 0) for name, note in notes.items()}
-    currencies = {name: note.pop("currency", "") for name, note in notes.items()}
-    styles = {name: note.pop("style", "") for name, note in notes.items()}
+    places, currencies, styles = (
+        {name: note.pop(field, None) for name, note in notes.items()} for field in ("places", "currency", "style")
+    )
     unsure = {name: note.pop("either") for name, note in notes.items() if "either" in note}
     signs = {n: note["decimal"] for n, note in notes.items() if "decimal" in note}
     either = {*unsure, *(name for name, note in notes.items() if note.pop("thousands", False))}
@@ -298,14 +298,9 @@ def infer_types(texts: Mapping[str, pa.ChunkedArray], dialect: Dialect) -> tuple
     dialect = replace(dialect, **dialect_notes | {"decimal": decimal, "mixed": mixed, "either": tuple(sorted(either))})
     for name in unsure:
         columns[name], note = infer_type(texts[name], dialect)
-        places[name] = note.get("places", 0)
-    return columns, replace(
-        dialect,
-        **{
-            field: tuple((name, value) for name, value in each.items() if value)
-            for field, each in (("places", places), ("styles", styles), ("currencies", currencies))
-        },
-    )
+        places[name] = note.get("places")
+    by_column: list[Any] = [tuple((k, v) for k, v in each.items() if v) for each in (places, currencies, styles)]
+    return columns, replace(dialect, places=by_column[0], currencies=by_column[1], styles=by_column[2])
 
 
 def spelling_matters(

@@ -357,7 +357,7 @@ class GuardRecipe:
             towards = np.minimum(again / AGAIN, 1.0)
             read = self._reader(column, sizes, towards)
             codes = np.concatenate([read(place[at], unit[at]) for at in slices(n, _BLOCK)])
-            if column.has_missing and self._plan.version > 1:
+            if column.has_missing:
                 uniform = _uniforms(np.arange(len(sizes)) + again * len(sizes), key, f"guard together {column.name}")
                 codes = self._together(column, codes, unit, uniform)
             # those of classes do not ascend
