@@ -7,7 +7,7 @@ import datetime as dt
 import graphlib
 import io
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -216,7 +216,7 @@ class Hierarchy:
             A column, or its values; missing ones are passed over. Text is ISO text
             (``YYYY-MM-DD``, with or without a time). Times with a zone go by those of UTC.
         levels : sequence of str
-            Upwards, among "week", "month", "quarter", "year", "decade", "century".
+            Upwards, among "day", "week", "month", "quarter", "year", "decade", "century".
 
         Examples
         --------
@@ -253,7 +253,7 @@ class Hierarchy:
         ----------
         values : iterable of str
         keep : sequence of int, optional
-            Characters kept per level, decreasing; by default one less each level.
+            Characters kept per level, decreasing; by default one less each level, separators not counted.
         mask : str
             The character that replaces each character that is cut.
 
@@ -264,7 +264,9 @@ class Hierarchy:
         """
         texts = sorted({str(v) for v in values})
         longest = max(map(len, texts), default=0)
-        chosen = list(range(longest - 1, 0, -1)) if keep is None else list(keep)
+        # what ends in a separator says as much as what ends before it
+        chosen = [n for n in range(longest - 1, 0, -1) if any(t[n - 1 : n] not in {*" ./-"} for t in texts)]
+        chosen = chosen if keep is None else list(keep)
         limits = pairwise([max(longest, 2), *chosen, 0])
         if not all(shorter < longer for longer, shorter in limits):
             raise SchemaError("kept lengths must decrease and lie between 1 and the longest value")
@@ -307,6 +309,11 @@ class Hierarchy:
         return cls({value: (*(level[i] for level in levels), TOP) for i, value in enumerate(values)})
 
 
+def shape_of(code: str) -> str:
+    """Return a code with every letter and digit written as 0, which shows its length and its separators."""
+    return _SIGN.sub("0", code)
+
+
 def looks_like_codes(values: Sequence[str]) -> bool:
     """Return whether texts are codes of one length, whose beginnings name groups (postcodes, ICD, ISCO, NACE).
 
@@ -326,7 +333,7 @@ def looks_like_codes(values: Sequence[str]) -> bool:
     >>> looks_like_codes(["RED", "TAN"]), looks_like_codes(["9", "10"]), looks_like_codes(["A01.1", "A1.01"])
     (False, False, False)
     """
-    shapes = {_SIGN.sub("0", value) for value in values}
+    shapes = set(map(shape_of, values))
     shape = min(shapes, default="")
     if len(shapes) != 1 or not re.fullmatch(r"(?=.{3,12}$)0[0 ./-]*0", shape):
         return False
@@ -396,7 +403,8 @@ def _check_widths(widths: Sequence[float]) -> None:
 
 
 _SIGN = re.compile("[A-Z0-9]")
-_DATES = {
+_DATES: dict[str, Callable[[dt.date], str]] = {
+    "day": lambda d: d.isoformat(),
     "week": lambda d: f"{d.isocalendar().year}-W{d.isocalendar().week:02d}",
     "month": lambda d: f"{d.year:04d}-{d.month:02d}",
     "quarter": lambda d: f"{d.year:04d}-Q{(d.month + 2) // 3}",

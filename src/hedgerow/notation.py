@@ -26,6 +26,7 @@ Exact = int | Decimal
 DAY = 86_400_000_000  # microseconds
 TOP = "*"
 MISSING = "(missing)"
+REST = "(other)"
 JOIN = "+"
 WEIGHT = ":"
 
@@ -70,6 +71,17 @@ def number(value: float | Exact) -> str:
         text = f"{value:f}"
         return text.rstrip("0").rstrip(".") if "." in text else text
     return str(int(value)) if float(value).is_integer() and abs(value) < 1e16 else repr(float(value))
+
+
+def decimals_of(step: float) -> int:
+    """Return how many decimals the multiples of a step have.
+
+    Examples
+    --------
+    >>> decimals_of(0.25), decimals_of(1e-06), decimals_of(50.0), decimals_of(0.0)
+    (2, 6, 0, 0)
+    """
+    return max(0, -int(Decimal(repr(float(step))).normalize().as_tuple().exponent))
 
 
 def percent(value: float | None, digits: int | None = 1) -> str:
@@ -274,7 +286,22 @@ def _tokens(text: str) -> Iterator[tuple[str | None, ...]]:
 
 _KNOWN = re.compile(r"^(.+):(\d+)\+\(missing\):(\d+)$")
 _STEPS = re.compile(r"^[\[(]\S+, \S+[\])]$")
-_SPAN = re.compile(r"^\{.*\.\..*\}$", re.DOTALL)
+_SPAN = re.compile(r'^\{("(?:[^"]|"")*"|.*?)\.\.(.*)\}$', re.DOTALL)
+
+
+def span_ends(label: str) -> tuple[str, str] | None:
+    """Return the first and last category of a span; None for other text.
+
+    Examples
+    --------
+    >>> span_ends("{cook..nurse}"), span_ends('{"a..b"..c}'), span_ends("cook")
+    (('cook', 'nurse'), ('a..b', 'c'), None)
+    """
+    match = _SPAN.match(label)
+    if match is None:
+        return None
+    first, last = (end[1:-1].replace('""', '"') if end[:1] == '"' else end for end in match.groups())
+    return first, last
 
 
 def counted(label: str) -> tuple[int, int] | None:

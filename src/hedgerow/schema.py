@@ -170,7 +170,7 @@ SURVEY = ("household", "weight")
 # Fields that say how a text file is read.
 READING = ("missing", "decimal", "encoding")
 # What a schema says column by column, in TOML as tables.
-TABLES = ("kinds", "categories", "grid", "bounds", "events", "follows")
+TABLES = ("kinds", "categories", "grid", "bounds", "events", "follows", "rare")
 # how pandas prints a column's name of several levels, in quotes
 _LEVELS = "\"('"
 
@@ -289,6 +289,9 @@ class Schema:
     follows : mapping of str to str
         Columns that move with another of the same role, such as ``{"tax": "income"}``. Where values are drawn, each
         value of tax is that of somebody with nearly the same income; with the same category, if income were one.
+    rare : mapping of str to str
+        What categories are released as that too few people have, such as ``{"industry": "99"}``; by default the
+        beginning that codes share (``011**``), else ``(other)``, and in columns of whole numbers missing.
     rest : {"drop", "release"}
         Treatment of undeclared columns. "release" treats them as `other`, but refuses those that
         look like identifiers.
@@ -331,6 +334,7 @@ class Schema:
     bounds: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     events: Mapping[str, Sequence[str]] = field(default_factory=dict)
     follows: Mapping[str, str] = field(default_factory=dict)
+    rare: Mapping[str, str] = field(default_factory=dict)
     rest: str = "drop"
     missing: Sequence[str] = ()
     decimal: str = ""
@@ -357,6 +361,7 @@ class Schema:
             "grid": points_of,
             "bounds": _bounds,
             "events": _events,
+            "rare": lambda name, text: _labels([text], "rare", name)[0],
         }
         for part in (*TABLES, "hierarchies"):
             if not isinstance(entries := getattr(self, part), Mapping):
@@ -504,8 +509,8 @@ class Schema:
         wanted += [name for name in (self.person, self.household, self.weight) if name is not None]
         # what is said of a quasi-identifier or sensitive column may be said of an absent one
         optional = {*self.quasi, *self.sensitive}
-        parts = (self.kinds, self.categories, self.hierarchies, self.grid, self.bounds, self.events, self.follows)
-        wanted += [n for part in parts for n in part if n not in optional and n not in wanted]
+        parts = (*TABLES, "hierarchies")
+        wanted += [n for part in parts for n in getattr(self, part) if n not in optional and n not in wanted]
         faults = [
             f"no column {name!r}{did_you_mean(name, columns)}" for name in dict.fromkeys(wanted) if name not in columns
         ]

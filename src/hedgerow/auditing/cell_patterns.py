@@ -17,7 +17,7 @@ from ..notation import parse_range
 Ends = tuple[float, float]
 
 # what stands where a cell was emptied, in small letters
-SUPPRESSED = frozenset("* ? - . any all none null (null) na n/a <na> nan nat suppressed".split())  # noqa: SIM905
+SUPPRESSED = frozenset("* ? - . any all none null (null) na n/a <na> nan nat suppressed (other)".split())  # noqa: SIM905
 
 _NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 _END = rf"{_NUMBER}|[+-]?(?:inf|Inf|INF|infinity|∞)"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -135,16 +136,16 @@ def check_measured(schema: Schema, table: Table, what: str) -> None:
 
 def released_column(original: Column, subject: Subject) -> CellReading:
     """Read the cells of a released column, one per row of the released table."""
-    after = subject.table
-    if original.is_number and after.kind(original.name) == original.kind:
-        values = after.column(original.name, unit=original.unit or None)
-        labels: Any = [float(v) for v in values.values]
-    else:
+    after, values = subject.table, None
+    if original.is_number and original.kind in ("date", after.kind(original.name)):
+        with suppress(SchemaError):  # of dates that are told as ranges
+            values = after.column(original.name, kind=original.kind, unit=original.unit or None)
+    labels: Any = [float(v) for v in values.values] if values else []
+    if values is None:
         values = after.column(original.name, kind="categorical")
         labels = values.values
     hierarchy = subject.schema.hierarchies.get(original.name)
-    meanings = subject.meanings.get(original.name, ())
-    return read_released(original, values.codes, labels, hierarchy, meanings)
+    return read_released(original, values.codes, labels, hierarchy, subject.meanings_in(original))
 
 
 def _released_sensitive(column: Column, subject: Subject, rows: Ints) -> Column:

@@ -15,6 +15,7 @@ from ..backends import Change, transform
 from ..backends import engine as computing
 from ..backends.randomize import hashes
 from ..backends.release_order import ReleasedCodes
+from ..columns.column import Column
 from ..columns.table import Table
 from ..errors import HedgerowError, InputError, SchemaError
 from ..guard.code import run_codes
@@ -186,6 +187,19 @@ class Subject:
     def meanings(self) -> Mapping[str, tuple[Cell, ...]]:
         """Return for each column the values that released texts stand for."""
         return self.plan.recoding.meanings() if self.plan else {}
+
+    def meanings_in(self, original: Column) -> Sequence[Cell]:
+        """Return what released texts of a column stand for, with those that rare categories are joined in."""
+        cells = self.meanings.get(original.name, ())
+        record = next((c for c in self.guard.columns if c.name == original.name), None) if self.guard else None
+        if record is None or not record.joined:
+            return cells
+        by_code: dict[int, list[str]] = {}
+        for name, code in zip(original.values, record.codes_of(original.values), strict=True):
+            by_code.setdefault(code, []).append(name)
+        names = {*original.values}
+        rare = [(v, code) for code, v in enumerate(record.values[: record.n_values]) if v not in names]
+        return (*cells, *(Cell(v, categories=tuple(by_code.get(code, ()))) for v, code in rare))
 
     @property
     def numbered(self) -> str | None:

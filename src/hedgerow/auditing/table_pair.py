@@ -95,8 +95,11 @@ class People:
 def as_runs(column: Column, guarded: GuardedColumn) -> Column:
     """Return a column of true values as the values that its guarded release tells them by."""
     n, codes, runs = guarded.n_values, run_codes(column, guarded), guarded.values[: guarded.n_values]
-    values: Any = np.array(runs, np.float64) if column.is_number else [v for v in column.values if v in runs]
-    if not column.is_number:  # whose codes follow the order of the column's own values
+    mine, released = {*column.values}, {*runs}
+    values: Any = [*(v for v in column.values if v in released), *(v for v in runs if v not in mine)]
+    if column.is_number:
+        values = np.array(runs, np.float64)
+    else:  # whose codes follow the order of the column's own values
         codes = np.array([*map(values.index, runs), n], np.int64)[codes]
     return replace(column, codes=codes, values=values, has_missing=bool((codes == n).any()), exact=())
 

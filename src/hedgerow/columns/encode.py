@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ..errors import InputError, SchemaError
-from ..io.text_cells import are_dates, infer_type, parse_dates
+from ..io.text_cells import are_dates, infer_type, parse_dates, parse_integers
 from ..kernels import Bools, Floats, Ints
 from ..kernels.sorting import stable_sort
 from ..notation import DAY, beyond_years
@@ -173,6 +173,16 @@ def _moments(name: str, array: pa.ChunkedArray, of_records: bool) -> pa.ChunkedA
             raise _unread(name, "a date", "date", bad[index], of_records)
         position = pa.array(index, mask=index < 0)
         return pa.chunked_array([parsed.take(position)])
+    if is_number(array.type):
+        numbers = pc.if_else(pc.is_nan(array), None, array) if pa.types.is_floating(array.type) else array
+        index, entries = indexed(numbers)
+        parsed = parse_integers(entries)
+        if parsed is None:
+            raise SchemaError(
+                f"column {name!r} is declared a date, but its numbers are not all days such as 20201231",
+                hint="repair or empty the other cells, or declare the column numeric or categorical",
+            )
+        return pa.chunked_array([parsed.take(pa.array(index, mask=index < 0))])
     if not (is_moment(array.type) or pa.types.is_null(array.type)):
         raise SchemaError(**refusal("other_kind", "columns", name=name, declared="a date", kind=array.type))
     if pa.types.is_timestamp(array.type) and array.type.unit in ("s", "ms"):

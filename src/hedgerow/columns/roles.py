@@ -21,7 +21,7 @@ from ..errors import InputError, SchemaError, translated
 from ..hierarchy import looks_like_codes
 from ..io.file_format import UNICODE, Dialect
 from ..io.read import read
-from ..io.text_cells import MARKERS, infer_type, parse_dates
+from ..io.text_cells import MARKERS, infer_type, parse_dates, parse_integers
 from ..kernels import Ints
 from ..notation import percent
 from ..schema import UNSAID, Kind, Role, Schema
@@ -311,7 +311,7 @@ def _describe(table: Table, name: str) -> ColumnProfile:
     kind: str = table.kind(name)
     why_codes = ""
     try:
-        if kind == "categorical" and reads_as(_texts(table, name)) == "date":
+        if _are_dates(table, name) and not (kind == "numeric" and words_of(table, name) & CODES):
             kind = "date"
         elif kind == "categorical" and _are_numbers(table, name):
             kind = "numeric"
@@ -513,6 +513,16 @@ def reads_as(entries: pa.Array) -> Kind:
     if len(entries) and parse_dates(entries) is not None:
         return "date"
     return "numeric" if _reads_as_numbers(entries) else "categorical"
+
+
+def _are_dates(table: Table, name: str) -> bool:
+    """Return whether a column holds days as text, or as whole numbers such as 20201231."""
+    if table.kind(name) == "numeric":
+        numbers = table.column(name, kind="numeric")
+        ends = numbers.values[[0, -1]] if numbers.n_values and not numbers.exact else np.zeros(1)
+        is_near = bool((ends > 1.6e7).all() and (ends < 2.2e7).all())
+        return is_near and parse_integers(pa.array(numbers.values)) is not None
+    return reads_as(_texts(table, name)) == "date"
 
 
 def _are_numbers(table: Table, name: str) -> bool:

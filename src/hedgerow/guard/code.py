@@ -10,16 +10,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..backends.randomize import uniforms, words_of
+from ..columns.arrays import is_moment, is_number, is_text, value_type
 from ..columns.column import Column
 from ..columns.table import Table
 from ..errors import UnsupportedError
+from ..io.text_cells import date_style
 from ..key import Key
 from ..measures import Ints, Persons
 from ..plan import GuardedColumn, Vector
+from ..plan.records import MONTHS, YEARS
 from ..schema import Kind, Schema
 from .moments import scores_of
-from .pieces import Steps, pieces_of
+from .pieces import pieces_of
+from .rare import parents_of, rest_of, with_categories
 from .runs import EACH, Runs, previous_values, runs_of
+from .steps import Steps
 
 
 @dataclass(frozen=True)
@@ -58,6 +63,10 @@ def coded(
         )
     codes, counts = column.codes.astype(np.int64), column.value_counts
     runs, pieces = None, None
+    record = GuardedColumn(
+        name, schema.role(name), column.kind, unit=column.unit, zone=column.zone, declared=name in schema.kinds,
+        events=tuple(schema.events.get(name, ())),
+    )  # fmt: skip
     if column.is_number:
         previous = EACH if person is None else previous_values(codes, person, column.n_values)
         numbers = np.asarray(counts.values, np.float64)
@@ -68,31 +77,63 @@ def coded(
         if key is not None and len(runs.values):
             pieces = pieces_of(counts, runs, people, steps, previous, key)
         codes = runs.of_code[codes] if len(runs.values) else np.zeros_like(codes)
-        values, cuts = runs.values.tolist(), runs.cuts
+        style = _style_of_days(table, name, float(steps.sizes[steps.unit])) if column.unit == "day" else ""
+        record = replace(record, values=tuple(runs.values.tolist()), cuts=Vector("d", runs.cuts), style=style)
     else:
-        shared = counts.counts
-        if person is not None:  # each once
-            n_people = int(person.max()) + 1
-            shared = np.bincount(np.unique(codes * n_people + person) // n_people, minlength=column.n_values)
-        frequent = shared[: column.n_values] >= people
-        # codes of the categories that are released; others are as if nothing were known of them
-        place = np.append(np.where(frequent, np.cumsum(frequent) - 1, -1), frequent.sum())
-        codes, cuts = place[codes], np.zeros(0)
-        values = [value for value, is_frequent in zip(column.values, frequent, strict=True) if is_frequent]
-    lacking = codes == len(values)
+        record = _with_categories(record, table, schema, column, people, person, key)
+        code_of = np.array([*record.codes_of(column.values), record.n_values], np.int64)
+        released = {*record.values}
+        is_rare = np.array([*(value not in released for value in column.values), False])
+        record = replace(record, joined=int(np.count_nonzero((is_rare & (code_of >= 0))[codes])))
+        codes = code_of[codes]
+    lacking = codes == record.n_values
     n_lacking = np.count_nonzero(lacking) if person is None else len(np.unique(person[lacking]))
-    if n_lacking >= people or not values:
-        values = [*values, None]
+    if n_lacking >= people or not record.values:
+        record = replace(record, values=(*record.values, None))
     else:  # a missing value that few people have is withheld as any other
         codes[lacking] = -1
-    withheld = int(np.count_nonzero(codes < 0))
-    counted = np.bincount(codes[codes >= 0], minlength=len(values))
-    record = GuardedColumn(
-        name, schema.role(name), column.kind, unit=column.unit, zone=column.zone, declared=name in schema.kinds,
-        order=tuple(column.values) if column.kind == "ordinal" else (), events=tuple(schema.events.get(name, ())),
-        values=tuple(values), people=as_vector(counted), cuts=Vector("d", cuts), withheld=withheld,
-    )  # fmt: skip
+    counted = np.bincount(codes[codes >= 0], minlength=len(record.values))
+    record = replace(record, people=as_vector(counted), withheld=int(np.count_nonzero(codes < 0)))
     return CodedColumn(record if pieces is None else pieces.in_record(record), codes, runs)
+
+
+def _style_of_days(table: Table, name: str, unit: float) -> str:
+    """Return how most different days of a column of text or whole numbers are written, if a reader can tell."""
+    entries = table.entries(name)
+    if is_moment(entries.type) or not len(entries):
+        return ""
+    style = "%Y%m%d" if is_number(entries.type) else date_style(entries)
+    # of firsts of months alone nobody can tell which number is the month
+    has_two_orders = style.replace("%-", "%")[:5] in ("%d/%m", "%m/%d", "%d-%m", "%m-%d")
+    return "" if has_two_orders and unit in (MONTHS, YEARS) else style
+
+
+def _with_categories(
+    record: GuardedColumn, table: Table, schema: Schema, column: Column, people: int, person: Ints | None,
+    key: Key | None,
+) -> GuardedColumn:  # fmt: skip
+    """Return the record of a column with the categories that may be released, where rare ones are joined."""
+    name, codes = column.name, column.codes.astype(np.int64)
+
+    def count(group: Ints) -> Ints:
+        of_row, n_groups = np.append(group, -1)[codes], int(group.max(initial=-1)) + 1
+        here = np.flatnonzero(of_row >= 0)
+        of_row = of_row[here]
+        if person is not None:  # each once
+            of_row = np.unique(np.stack([of_row, person[here]]), axis=1)[0]
+        return np.bincount(of_row, minlength=n_groups)
+
+    hierarchy, rest, parents = schema.hierarchies.get(name), schema.rare.get(name), dict[str, tuple[str, ...]]()
+    if is_text(value_type(table.types.field(name).type)):  # others have no room for words
+        # nobody can tell from the beginnings of codes how many people have no code
+        more = 0.0 if key is None else uniforms(words_of(np.zeros(1, np.uint64), key, f"guard codes {name}"))[0]
+        parents = parents_of(column, count(np.arange(column.n_values)), hierarchy, people * (1 + more))
+        record = replace(record, by_prefix=hierarchy is None and bool(parents))
+        rest = rest_of(column.values) if rest is None else rest
+    record = with_categories(record, column, count, people, parents, rest)
+    if column.kind == "ordinal":
+        record = replace(record, order=tuple(dict.fromkeys((*column.values, *map(str, record.values)))))
+    return record
 
 
 def persons_of(table: Table, schema: Schema) -> Ints | None:
@@ -137,10 +178,9 @@ def run_codes(column: Column, guarded: GuardedColumn) -> Ints:
     if column.is_number:
         runs = np.searchsorted(np.asarray(guarded.cuts), np.asarray(column.values, np.float64), "right")
     else:
-        place = {value: code for code, value in enumerate(guarded.values[:n])}
-        runs = np.array([place.get(value, n) for value in column.values], np.int64)
+        runs = np.array(guarded.codes_of(column.values), np.int64)
     # codes from that for missing on are of nothing, or of what no member has
-    return np.append(runs if n else np.zeros_like(runs), [n, n, n])[column.codes]
+    return np.append(np.where(runs < 0, n, runs) if n else np.zeros_like(runs), [n, n, n])[column.codes]
 
 
 def as_column(record: GuardedColumn, codes: Ints) -> Column:

@@ -163,7 +163,8 @@ def with_runs(table: Table, schema: Schema, people: int) -> tuple[Table, Schema]
         runs = f"{name} (runs)"
         while runs in table.names:
             runs += "'"
-        runs_by_name[runs] = as_released(column.record, column.visible, table).cells()
+        # without the style of its days, in which few of them may not tell days from months
+        runs_by_name[runs] = as_released(replace(column.record, style=""), column.visible, table).cells()
         kinds[runs] = table.declared_kind(schema, name)
         if column.record.order:
             categories[runs] = column.record.order

@@ -17,19 +17,19 @@ from ..columns.column import ValueCounts
 from ..key import Key
 from ..measures import Floats, Ints
 from ..plan import Guard, GuardedColumn, Vector
+from ..plan.records import width_of
 from .runs import Runs, people_between
+from .steps import Steps, multiple, neighbour
 
 # runs of fewest people in a piece; by which part of a piece a cut is moved to another run, and by which part of
 # those people it is moved then
 RUNS_EACH, MOVED, FURTHER = 3, 0.4, 0.8
 # a step is drawn if so many times the people who share a released value need it
 STEP = 2
-# steps of times: a microsecond, millisecond, second, minute, hour and day
-_OF_TIME = (1.0, 1e3, 1e6, 6e7, 3.6e9, 8.64e10)
 # numbers without a unit are rounded to about this part of their piece
 _PART = 1e-3
-# multiples beyond are not exact in doubles
-_EXACT = 2.0**52
+# where the next step is nearer than so many steps, numbers of the finest are no multiples of it
+_CLOSE = 10
 
 
 @dataclass(frozen=True)
@@ -60,69 +60,6 @@ class Pieces:
         return replace(record, begins=begins, ends=ends, steps=steps, stepped=stepped)
 
 
-@dataclass(frozen=True)
-class Steps:
-    """The steps that the numbers of a column are multiples of.
-
-    Parameters
-    ----------
-    sizes : float64 array of shape (n_steps,)
-        0 for any number, a millionth, ... one, ten and so on; of times a microsecond to a day.
-    of_value : int64 array of shape (n_values,)
-        The place of the largest that each value is a multiple of.
-    unit : int
-        The place of the largest that nearly all people's values are multiples of.
-    more : float64 array of shape (n_steps,)
-        By how many times more people than share a released value are needed to be noticed.
-    """
-
-    sizes: Floats
-    of_value: Ints
-    unit: int
-    more: Floats
-
-    @classmethod
-    def from_column(
-        cls, column: ValueCounts, least: int, person: tuple[Ints, Ints] | None = None, key: Key | None = None
-    ) -> Steps:
-        """Find the steps of a column; without a key `least` people are noticed, with one up to twice as many.
-
-        Parameters
-        ----------
-        column : ValueCounts
-        least : int
-        person : pair of int64 arrays of shape (n_rows,), optional
-            The code and the person of each record; by default every record is somebody.
-        key : Key, optional
-
-        Examples
-        --------
-        >>> prices = ValueCounts("price", "numeric", "", np.array([75.95, 80.1, 90.5]), np.array([2, 7, 7]))
-        >>> steps = Steps.from_column(prices, 3)
-        >>> float(steps.sizes[steps.unit])
-        0.1
-        """
-        values = np.asarray(column.values, np.float64)
-        powers = range(-6, int(np.log10(np.clip(np.abs(values).max(initial=0), 1, _EXACT))) + 1)
-        of_numbers = (1.0,) if column.unit == "day" else _OF_TIME if column.unit else [float(f"1e{p}") for p in powers]
-        sizes = np.array([0.0, *of_numbers])
-        of_value = np.zeros(len(values), np.int64)
-        for i, size in enumerate(of_numbers, start=1):
-            # giants, of which every double is a multiple, do not count against a step
-            of_value[(of_value == i - 1) & (_multiple(values, size) == values)] = i
-        if person is None:
-            having = np.bincount(of_value, column.counts, len(sizes))
-        else:  # everybody once, by the finest
-            code, who = person
-            finest = np.full(int(who.max(initial=-1)) + 1, len(sizes))
-            np.minimum.at(finest, who[code < len(values)], of_value[code[code < len(values)]])
-            having = np.bincount(finest, minlength=len(sizes))[: len(sizes)]
-        number = np.arange(len(sizes), dtype=np.uint64)
-        more = np.zeros(len(sizes)) if key is None else uniforms(words_of(number, key, "guard step of a column"))
-        finer = np.append(0, np.cumsum(having)[:-1])
-        return cls(sizes, of_value, int(np.flatnonzero(finer < least * (1 + more))[-1]), more)
-
-
 def pieces_of(column: ValueCounts, runs: Runs, least: int, steps: Steps, people: tuple[Ints, Ints], key: Key) -> Pieces:
     """Cut the sorted records of a number into pieces of about three times `least` people.
 
@@ -140,7 +77,7 @@ def pieces_of(column: ValueCounts, runs: Runs, least: int, steps: Steps, people:
         mean where they were before they were moved.
     """
     values, counts = np.asarray(column.values, np.float64), column.counts
-    unit = float(steps.sizes[steps.unit])
+    unit = width_of(float(steps.sizes[steps.unit]))
     # where each run begins, by value and by record
     first = np.append(np.flatnonzero(np.diff(runs.of_code[:-1], prepend=-1)), len(values))
     reached = np.append(0, np.cumsum(counts))
@@ -256,31 +193,39 @@ def numbers_of_runs(column: GuardedColumn, codes: Ints, place: Floats, step: Flo
     steps, reached = np.asarray(column.steps), np.cumsum(np.asarray(column.stepped))
     wanted = np.searchsorted(reached, step * reached[-1], side="right")
     numbers = _finest(exact, low, high, float(steps[0]))
+    if len(steps) > 1 and 0 < steps[1] < _CLOSE * steps[0]:
+        numbers = _no_coarser(numbers, exact, low, high, steps)
     for i in range(1, len(steps)):
-        tried = _multiple(exact, float(steps[i]))
+        tried = multiple(exact, float(steps[i]))
         numbers = np.where((wanted >= i) & (low <= tried) & (tried <= high) & (low < high), tried, numbers)
     return np.where(codes < len(people), numbers, np.nan)
+
+
+def _no_coarser(numbers: Floats, exact: Floats, low: Floats, high: Floats, steps: Floats) -> Floats:
+    """Move multiples of the second step to a neighbouring one of the first between two ends, if there is one.
+
+    Else every second of these numbers, if the second step is twice the first, would be one of the second by chance.
+    """
+    is_coarser = (low < high) & (multiple(numbers, float(steps[1])) == numbers)
+    up = np.where(exact < numbers, -1, 1)
+    for towards in (up, -up):
+        other = multiple(numbers + towards * steps[0], float(steps[0]))
+        moves = is_coarser & (low <= other) & (other <= high)
+        numbers, is_coarser = np.where(moves, other, numbers), is_coarser & ~moves
+    return numbers
 
 
 def _finest(exact: Floats, low: Floats, high: Floats, unit: float) -> Floats:
     """Round numbers to multiples of the unit between two ends; without a unit to a thousandth of the ends' distance."""
     if unit:
-        near = _multiple(exact, unit)
-        near += unit * (np.less(near, low).astype(float) - np.greater(near, high))
-        return np.where(low < high, _multiple(near, unit), exact)
+        near = multiple(exact, unit)
+        for outside, towards in ((near < low, 1), (near > high, -1)):
+            near[outside] = neighbour(near[outside], unit, towards)
+        return np.where(low < high, near, exact)
     with np.errstate(over="ignore"):
         digits = -np.floor(np.log10(np.maximum((high / 2 - low / 2) * 2 * _PART, 1e-300)))
     near = exact.copy()
     for n in np.unique(digits).tolist():
         here = digits == n
-        near[here] = _multiple(exact[here], float(f"1e{-int(n)}"))
+        near[here] = multiple(exact[here], float(f"1e{-int(n)}"))
     return np.where((low < high) & (low <= near) & (near <= high), near, exact)
-
-
-def _multiple(numbers: Floats, step: float) -> Floats:
-    """Return the nearest multiple of a step to each number, as decimals such as .3 instead of .30000000000000004."""
-    with np.errstate(over="ignore"):
-        times = np.rint(numbers / step)
-        digits = max(0, -int(np.floor(np.log10(step))))
-        near = np.round(times * step, digits) + 0.0 if digits < 300 else numbers
-    return np.where(np.abs(times) < _EXACT, near, numbers)

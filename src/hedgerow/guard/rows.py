@@ -17,9 +17,10 @@ from ..columns.column import smallest
 from ..columns.order import ranks_of
 from ..columns.table import Table
 from ..io.file_format import FileFormat
+from ..io.text_cells import styled_days
 from ..key import Key
 from ..measures import Groups, Ints, group
-from ..notation import moment
+from ..notation import decimals_of, moment
 from ..plan import Guard, GuardedColumn, Plan
 from .draw import key_of
 
@@ -126,9 +127,11 @@ def released_values(column: GuardedColumn, wanted: pa.DataType) -> pa.Array:
         if pa.types.is_timestamp(wanted) and wanted.tz and column.unit == "us":
             unit = whole.cast(pa.timestamp("us", wanted.tz))
         return unit.cast(wanted)
-    if column.kind == "date":  # of a file that writes its dates in another way
+    if column.kind == "date":  # of text or whole numbers
         values = [None if v is None else moment(float(v), column.unit) for v in values]
     entries = pa.array(values, pa.float64() if column.kind == "numeric" else pa.string())
+    if column.style:
+        entries = styled_days(entries.cast(pa.date32()), column.style)
     try:
         return entries.cast(wanted)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
@@ -142,6 +145,6 @@ def with_drawn_places(layout: FileFormat, guard: Guard | None) -> FileFormat:
     """
     columns = guard.columns if guard is not None else ()
     units = {c.name: c.steps[0] for c in columns if len(c.steps) and c.kind == "numeric"}
-    decimals = {name: max(0, round(-np.log10(unit))) if unit else 0 for name, unit in units.items()}
+    decimals = {name: decimals_of(unit) for name, unit in units.items()}
     places = tuple((dict(layout.dialect.places) | decimals).items())
     return replace(layout, dialect=replace(layout.dialect, places=places))

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from ..columns.column import ValueCounts
 from ..kernels.even_draws import close_runs
 from ..measures import Floats, Ints
+from .steps import PARTS_OF_TIME, multiple, neighbour
 
 # no people to tell apart: every record is one
 EACH = (np.zeros(0, np.int64), np.zeros(0, np.int64))
@@ -53,7 +54,7 @@ def runs_of(
         A number or date.
     least : int
     unit : float
-        Released values are multiples of it: 1 for whole numbers, 0 for any number.
+        Released values are multiples of it: 1 for whole numbers, 0 for any number; or a step of days (`Steps`).
     people : pair of int64 arrays
         What `previous_values` returns, where a person may have several records.
     more : float64 array of shape (n_values,), optional
@@ -88,7 +89,7 @@ def runs_of(
     span = high / (2 * least) - low / (2 * least)
     for end in (0, -1):  # a step from the whole span would tell a dominant value as well
         span[end] = min(centre[end] / least - low[end] / least, high[end] / least - centre[end] / least)
-    released = _rounded(centre, low, high, span, unit)
+    released = _rounded(centre, low, high, span, unit, column.unit == "us")
     # whoever joined it
     released = np.where(shared, values[heap], released)
     return Runs(released, _between(values[last[:-1]], values[first[1:]]), np.append(run, len(first)), shared)
@@ -132,26 +133,34 @@ def _joined(values: Floats, run: Ints, is_last: NDArray[np.bool_]) -> Ints:
     return np.where(run >= 0, run, run[np.where(near, below, above)])
 
 
-def _rounded(centre: Floats, low: Floats, high: Floats, span: Floats, unit: float) -> Floats:
-    """Round to multiples, inside each run, of the largest of 1, 2, 5 x 10^j up to a part of its span."""
-    some = span > 0
-    power = np.floor(np.log10(np.where(some, span, 1.0))).astype(np.int64)
-    released, done = centre.copy(), np.zeros(len(centre), np.bool_)
-    for p in np.unique(power[some]).tolist():
-        here = np.flatnonzero(some & (power == p))
-        ten = float(f"1e{p}")
-        step = np.select([span[here] >= 5 * ten, span[here] >= 2 * ten], [5 * ten, 2 * ten], ten)
-        step = np.maximum(step, unit)
+def _rounded(centre: Floats, low: Floats, high: Floats, span: Floats, unit: float, is_time: bool) -> Floats:
+    """Round to multiples, inside each run, of the largest step up to a part of its span.
+
+    Steps are 1, 2, 5 x 10^j, parts of a day for times, and only the unit itself for days of the calendar.
+    """
+    some = (span > 0) | ((unit != 0) & (low < high))
+    span = np.maximum(np.where(some, span, 1.0), np.abs(unit))
+    if unit < 0:
+        step = np.full(len(span), unit)
+    elif is_time:
+        step = np.array(PARTS_OF_TIME)[np.maximum(np.searchsorted(PARTS_OF_TIME, span, side="right") - 1, 0)]
+    else:
+        ten = np.array([float(f"1e{p}") for p in np.floor(np.log10(span)).astype(np.int64).tolist()])
+        step = np.maximum(np.select([span >= 5 * ten, span >= 2 * ten], [5 * ten, 2 * ten], ten), unit)
+    released = centre.copy()
+    for size in np.unique(step[some]).tolist():
+        here = np.flatnonzero(some & (step == size))
         a, b = low[here], high[here]
-        with np.errstate(over="ignore"):
-            ways = np.rint(centre[here] / step), np.ceil(a / step), np.floor(b / step)
-        for way in ways:
-            # decimals such as .3 instead of .30000000000000004
-            with np.errstate(over="ignore", invalid="ignore"):
-                tried = np.round(way * step, max(-p, 0)) if p > -300 else way * step
-            inside = ~done[here] & (tried >= a) & (tried <= b)
+        with np.errstate(over="ignore", invalid="ignore"):
+            above, below = multiple(a, size), multiple(b, size)
+            ways = (
+                np.where(below > b, neighbour(below, size, -1), below),
+                np.where(above < a, neighbour(above, size, 1), above),
+                multiple(centre[here], size),
+            )
+        for tried in ways:  # the last that fits
+            inside = (tried >= a) & (tried <= b)
             released[here[inside]] = tried[inside]
-            done[here] |= inside
     return released
 
 

@@ -148,8 +148,6 @@ class Dialect:
         The decimal separator.
     booleans : tuple of str
         The texts for false and true.
-    dates : str
-        The ``strftime`` format of dates; empty for 2020-12-31.
     unnamed : tuple of str
         The names given to columns that have none in the file.
     missing : tuple of str
@@ -165,6 +163,9 @@ class Dialect:
         Columns whose decimals are written with the other separator.
     places : tuple of (str, int)
         Columns whose numbers all have the same count of decimals, as 26060,00 has two.
+    styles : tuple of (str, str)
+        Columns of dates or times that are not written as 2020-12-31 or 2020-12-31 14:15:00, and how most of their
+        cells are (`text_cells.date_style`).
     currencies : tuple of (str, str)
         Columns of amounts, each with the sign or name of its currency, without which they were read.
     ranges : tuple of str
@@ -182,7 +183,6 @@ class Dialect:
     not_utf8: int = 0
     decimal: str = "."
     booleans: tuple[str, str] = ("false", "true")
-    dates: str = ""
     unnamed: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
     declared_decimal: str = ""
@@ -190,6 +190,7 @@ class Dialect:
     either: tuple[str, ...] = ()
     mixed: tuple[str, ...] = ()
     places: tuple[tuple[str, int], ...] = ()
+    styles: tuple[tuple[str, str], ...] = ()
     currencies: tuple[tuple[str, str], ...] = ()
     ranges: tuple[str, ...] = ()
 

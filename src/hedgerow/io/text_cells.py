@@ -33,8 +33,14 @@ from .file_format import Dialect
 ISO_DATE = r"^\d{4}-\d{2}-\d{2}$"
 ISO_TIME = r"^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:?\d{2})?$"
 _ZONE = r"(Z|[+-]\d{2}:?\d{2})$"
-DOTTED, DOTTED_DAYS = r"^\d{1,2}\.\d{1,2}\.\d{4}$", "%d.%m.%Y"
-_LOCAL = {DOTTED: (DOTTED_DAYS,), r"^\d{1,2}/\d{1,2}/\d{4}$": ("%d/%m/%Y", "%m/%d/%Y")}
+_DOTTED, _COMPACT = r"^\d{1,2}\.\d{1,2}\.\d{4}$", r"^(1[6-9]|2[01])\d{6}$"
+_LOCAL = {
+    _DOTTED: ("%d.%m.%Y",),
+    r"^\d{1,2}/\d{1,2}/\d{4}$": ("%d/%m/%Y", "%m/%d/%Y"),
+    r"^\d{1,2}-\d{1,2}-\d{4}$": ("%d-%m-%Y", "%m-%d-%Y"),
+    r"^\d{4}/\d{1,2}/\d{1,2}$": ("%Y/%m/%d",),
+    _COMPACT: ("%Y%m%d",),
+}
 LOOKS_LIKE_DATE = "|".join((ISO_DATE, ISO_TIME, *_LOCAL))
 _BOOLEANS = (("false", "true"), ("False", "True"), ("FALSE", "TRUE"))
 # Text that means missing in a column whose other values are all numbers or dates.
@@ -139,17 +145,97 @@ def instants(texts: Sequence[str], zone: str) -> NDArray[np.int64]:
 
 
 def parse_dates(texts: pa.Array) -> pa.Array | None:
-    """Parse dates in ISO, ``31.12.2020``, or slashes if only one order of day and month fits all."""
+    """Parse dates in ISO and local forms, each cell in its own; None if days and months of a form can be exchanged."""
     texts = pc.utf8_trim_whitespace(texts.cast(pa.string()))
-    texts = pc.if_else(pc.equal(texts, ""), None, texts)
+    texts = rest = pc.if_else(pc.equal(texts, ""), None, texts)
     if (parsed := parse_iso(texts)) is not None:
         return parsed
+    local = pa.nulls(len(texts), pa.date32())
     for pattern, formats in _LOCAL.items():
-        if all_match(texts, pattern):
-            read = [days for form in formats if (days := days_of(texts, form)) is not None]
-            if len(read) == 1:
-                return read[0]
-    return None
+        fits = pc.match_substring_regex(texts, pattern)
+        if pc.any(fits).as_py():
+            some = pc.if_else(fits, texts, None)
+            read = [days for form in formats if (days := days_of(some, form)) is not None]
+            if len(read) != 1:
+                return None
+            local, rest = pc.coalesce(local, read[0]), pc.if_else(fits, None, rest)
+    parsed = parse_iso(rest)
+    if parsed is None or getattr(parsed.type, "tz", None):
+        return None
+    return pc.coalesce(local.cast(parsed.type), parsed)
+
+
+def parse_integers(numbers: pa.Array) -> pa.Array | None:
+    """Parse whole numbers such as 20201231 as dates; None if any of them is none."""
+    try:
+        texts = numbers.cast(pa.int64()).cast(pa.string())
+    except pa.ArrowInvalid:
+        return None
+    return days_of(texts, "%Y%m%d") if all_match(texts, _COMPACT) else None
+
+
+def date_style(texts: pa.Array) -> str:
+    """Return how most of some different dates or times are written; empty for 2020-12-31 and 2020-12-31 14:15:00.
+
+    It is a ``strftime`` format, in which %- stands before numbers without a zero in front, and decimals of seconds and
+    the offset from UTC are written out.
+
+    Examples
+    --------
+    >>> date_style(pa.array(["1.2.2020", "12.11.2020"])), date_style(pa.array(["2020-12-31T14:15+01:00"]))
+    ('%-d.%-m.%Y', '%Y-%m-%dT%H:%M+01:00')
+    """
+    bare = pc.utf8_trim_whitespace(texts.cast(pa.string())).drop_null().unique()
+    style, times = "", _matching(bare, ISO_TIME)
+    n_most = len(times) + len(_matching(bare, ISO_DATE))
+    if 2 * len(times) > n_most:
+        style = _time_style(times)
+    for pattern, formats in _LOCAL.items():
+        some = _matching(bare, pattern)
+        if len(some) > n_most:
+            n_most, style = len(some), next((form for form in formats if days_of(some, form) is not None), "")
+            if len(_matching(some, r"\b\d\b")) > len(_matching(some, r"\b0\d\b")):
+                style = style.replace("%d", "%-d").replace("%m", "%-m")
+    return style
+
+
+def _time_style(times: pa.Array) -> str:
+    """Return how most of some different ISO times are written; empty for 2020-12-31 14:15:00, also with Z."""
+    half = len(times) / 2
+    between = "T" if len(_matching(times, "T")) > half else " "
+    seconds = ":%S" if len(_matching(times, r"^.{16}:")) > half else ""
+    digits = max(range(10), key=lambda n: len(_matching(times, rf"\.\d{{{n}}}(\D|$)" if n else r"^[^.]*$")))
+    zones = pc.replace_substring_regex(times, rf"^.{{16}}[:.\d]*{_ZONE[:-1]}?$", r"\1").value_counts().to_pylist()
+    zone = min(zones, key=lambda each: (-each["counts"], each["values"]))["values"]
+    style = f"%Y-%m-%d{between}%H:%M{seconds}{'.' * (digits > 0)}{'0' * digits}{zone}"
+    return "" if style in ("%Y-%m-%d %H:%M:%S", "%Y-%m-%d %H:%M:%SZ") else style
+
+
+def _matching(texts: pa.Array, pattern: str) -> pa.Array:
+    """Return the texts in which a pattern occurs."""
+    return texts.filter(pc.match_substring_regex(texts, pattern))
+
+
+def styled_days(days: pa.Array, style: str) -> pa.Array:
+    """Return days as text in the style that `date_style` returns."""
+    texts = pc.strftime(days.cast(pa.timestamp("s")), format=style.replace("%-", "%"))
+    return pc.replace_substring_regex(texts, r"\b0(\d)\b", r"\1") if "%-" in style else texts
+
+
+def _styled_times(times: pa.Array, style: str) -> pa.Array:
+    """Return times as text in the style that `date_style` returns, with what more they need of seconds."""
+    form, zone = re.fullmatch(rf"(.*?){_ZONE[:-1]}?", style).groups()  # type: ignore[union-attr]
+    if not times.type.tz:
+        zone = ""
+    clock = times.cast(pa.timestamp("us"))
+    if zone and zone != "Z":
+        offset = dt.datetime.strptime(zone, "%z").utcoffset()
+        clock = pc.add(clock, pa.scalar(offset, pa.duration("us")))
+    texts = pc.replace_substring_regex(clock.cast(pa.string()), rf"(\.\d{{{form.count('0')}}}\d*?)0+$", r"\1")
+    texts = pc.replace_substring_regex(texts, r"\.$", "")
+    if "%S" not in form:
+        texts = pc.replace_substring_regex(texts, r"^(.{16}):00$", r"\1")
+    return concat(pc.replace_substring(texts, " ", form[8]), zone or "")
 
 
 def days_of(texts: pa.Array, form: str) -> pa.Array | None:
@@ -169,12 +255,14 @@ def _days(texts: pa.Array, form: str) -> tuple[pa.Array, pa.Array]:
 
 
 def are_dates(texts: pa.Array) -> pa.Array:
-    """Return which texts are real dates, in the form in which most of them are."""
+    """Return which texts are real dates, each form with day and month in the order in which most of its texts are."""
     bare = pc.utf8_trim_whitespace(texts.cast(pa.string()))
-    forms = ("%Y-%m-%d", *(form for local in _LOCAL.values() for form in local))
-    each = [pc.fill_null(_days(bare, form)[1], False) for form in forms]
-    each[0] = pc.or_(each[0], pc.match_substring_regex(bare, ISO_TIME))
-    return max(each, key=lambda are: pc.sum(are).as_py() or 0)
+    are = pc.or_(pc.fill_null(_days(bare, "%Y-%m-%d")[1], False), pc.match_substring_regex(bare, ISO_TIME))
+    for pattern, formats in _LOCAL.items():
+        fits = pc.match_substring_regex(bare, pattern)
+        each = [pc.and_(fits, pc.fill_null(_days(bare, form)[1], False)) for form in formats]
+        are = pc.or_(are, max(each, key=lambda real: pc.sum(real).as_py() or 0))
+    return are
 
 
 def infer_types(texts: Mapping[str, pa.ChunkedArray], dialect: Dialect) -> tuple[dict[str, pa.ChunkedArray], Dialect]:
@@ -194,8 +282,9 @@ def infer_types(texts: Mapping[str, pa.ChunkedArray], dialect: Dialect) -> tuple
     inferred = {name: infer_type(column, open_dialect) for name, column in texts.items()}
     columns = {name: column for name, (column, _) in inferred.items()}
     notes = {name: note for name, (_, note) in inferred.items()}
-    places = {name: note.pop("places", 0) for name, note in notes.items()}
-    currencies = tuple((name, note.pop("currency")) for name, note in notes.items() if "currency" in note)
+    places, currencies, styles = (
+        {name: note.pop(field, None) for name, note in notes.items()} for field in ("places", "currency", "style")
+    )
     unsure = {name: note.pop("either") for name, note in notes.items() if "either" in note}
     signs = {n: note["decimal"] for n, note in notes.items() if "decimal" in note}
     either = {*unsure, *(name for name, note in notes.items() if note.pop("thousands", False))}
@@ -209,8 +298,9 @@ def infer_types(texts: Mapping[str, pa.ChunkedArray], dialect: Dialect) -> tuple
     dialect = replace(dialect, **dialect_notes | {"decimal": decimal, "mixed": mixed, "either": tuple(sorted(either))})
     for name in unsure:
         columns[name], note = infer_type(texts[name], dialect)
-        places[name] = note.get("places", 0)
-    return columns, replace(dialect, places=tuple((n, k) for n, k in places.items() if k), currencies=currencies)
+        places[name] = note.get("places")
+    by_column: list[Any] = [tuple((k, v) for k, v in each.items() if v) for each in (places, currencies, styles)]
+    return columns, replace(dialect, places=by_column[0], currencies=by_column[1], styles=by_column[2])
 
 
 def spelling_matters(
@@ -256,7 +346,7 @@ def infer_type(texts: pa.ChunkedArray, dialect: Dialect | None = None) -> tuple[
     -------
     column : pyarrow.ChunkedArray
     notes : dict
-        The dialect of the cells: ``decimal``, ``booleans``, ``dates``. For numbers that can be read in two
+        The dialect of the cells: ``decimal``, ``booleans``, ``style`` of dates. For numbers that can be read in two
         ways, ``either`` is the separator that they contain, and ``places`` their number of decimals;
         ``thousands`` if a cell is a number with signs between thousands, or could be one; ``currency``: the sign or
         name of the one currency that all cells are in.
@@ -351,12 +441,14 @@ def _parse(values: pa.Array, dialect: Dialect) -> tuple[pa.Array | None, dict[st
         for decimal, (pattern, telling) in _GROUPED.items():
             if all_match(values, pattern) and _some_match(values, telling):
                 return _ungrouped(values, decimal), {"decimal": decimal, "thousands": True}
-        if all_match(values, DOTTED) and (days := days_of(values, DOTTED_DAYS)) is not None:
-            return days, {"dates": DOTTED_DAYS}
+        if all_match(values, _DOTTED) and (days := days_of(values, *_LOCAL[_DOTTED])) is not None:
+            return days, {"style": date_style(values)}
     for false, true in _BOOLEANS:
         if pc.all(pc.is_in(values, value_set=pa.array([false, true]))).as_py():
             return pc.equal(values, true), {"booleans": (false, true)}
-    return parse_iso(values), {}
+    parsed = parse_iso(values)
+    has_times = parsed is not None and pa.types.is_timestamp(parsed.type)
+    return parsed, {"style": date_style(values)} if has_times else {}
 
 
 def _places(numbers: pa.Array) -> int:
@@ -388,7 +480,7 @@ def _floats(texts: pa.Array) -> pa.Array | None:
     return texts.cast(pa.float64()) if exact is None else exact
 
 
-def cell_text(array: pa.Array, dialect: Dialect | None = None, places: int = 0) -> pa.Array:
+def cell_text(array: pa.Array, dialect: Dialect | None = None, places: int = 0, style: str = "") -> pa.Array:
     """Return values as the text of CSV cells, before quoting; missing values stay missing.
 
     Parameters
@@ -396,9 +488,11 @@ def cell_text(array: pa.Array, dialect: Dialect | None = None, places: int = 0) 
     array : pyarrow.Array
         Plain values, no dictionary.
     dialect : Dialect, optional
-        How booleans, decimals and days are written.
+        How booleans and decimals are written.
     places : int
         Decimals that a number has at least.
+    style : str
+        How dates and times are written (`date_style`).
     """
     dialect = dialect or Dialect()
     kind = array.type
@@ -407,8 +501,10 @@ def cell_text(array: pa.Array, dialect: Dialect | None = None, places: int = 0) 
         cells = pc.if_else(array, true, false)
     elif pa.types.is_floating(kind):
         cells = _padded(pc.if_else(pc.is_nan(array), None, array).cast(pa.large_string()), places)
-    elif pa.types.is_date(kind) and dialect.dates:
-        cells = pc.strftime(array.cast(pa.timestamp("s")), format=dialect.dates)
+    elif pa.types.is_date(kind) and style and "%H" not in style:
+        cells = styled_days(array, style)
+    elif pa.types.is_timestamp(kind) and "%H" in style:
+        cells = _styled_times(array, style)
     elif value_class(kind) in ("bytes", "other") or isinstance(kind, pa.BaseExtensionType):
         cells = pa.array(python_texts(array), pa.large_string())
     else:

@@ -146,18 +146,18 @@ class _Cells:
             return array
         if wanted == "number" and name not in self.recoded and is_text(array.type):
             # numbers are parsed faster than texts are hashed
-            numbers = self._values(array, wanted)
+            numbers = self._values(array, wanted, name)
             if numbers is not array:
                 return numbers
         coded = array if pa.types.is_dictionary(array.type) else array.dictionary_encode()
         texts = as_text(coded.dictionary)
-        values = self._values(texts, wanted)
+        values = self._values(texts, wanted, name)
         # only text is escaped, so what was read as other values need not be unescaped
         if values is texts or (name in self.recoded and self._twice(name, texts, values)):
             values = unescape_cells(texts) if self.escaped else texts
         return pa.DictionaryArray.from_arrays(coded.indices, values)
 
-    def _values(self, texts: pa.Array, wanted: str) -> pa.Array:
+    def _values(self, texts: pa.Array, wanted: str, name: str) -> pa.Array:
         """Convert distinct texts to values of a class; return them unchanged unless all can be converted."""
         try:
             if wanted == "number":
@@ -172,8 +172,8 @@ class _Cells:
                     return doubles if exact is None else exact
             if wanted == "date":
                 parsed = parse_iso(texts)
-                if parsed is None and self.dialect.dates:
-                    parsed = days_of(texts, self.dialect.dates)
+                if parsed is None and (style := dict(self.dialect.styles).get(name, "")):
+                    parsed = days_of(texts, style.replace("%-", "%"))
                 return texts if parsed is None else parsed
             false, true = self.dialect.booleans
             if wanted == "boolean" and pc.all(pc.is_in(texts, pa.array([false, true]))).as_py():

@@ -268,14 +268,16 @@ def write_csv(
 ) -> None:
     """Write tables with the same columns as one CSV file."""
     delimiter = dialect.delimiter + " " * dialect.spaced
-    places = dict(dialect.places)
+    places, styles = dict(dialect.places), dict(dialect.styles)
     with _encoded(file, dialect.encoding) as target:
         if dialect.header:
             header = _cells(pa.array(names, pa.string()), dialect, escape).to_pylist()
             target.write((delimiter.join(header) + dialect.newline).encode())
         for batch in (piece for table in tables for piece in _batches(table)):
             columns = [
-                _csv_column(column, dialect, escape, places.get(name, 0), name in dialect.ranges)
+                _csv_column(
+                    column, dialect, escape, (places.get(name, 0), styles.get(name, "")), name in dialect.ranges
+                )
                 for name, column in zip(names, batch.columns, strict=True)
             ]
             _write_lines(target, columns, delimiter, dialect.newline)
@@ -305,21 +307,25 @@ def _encoded(file: IO[bytes], encoding: str) -> Iterator[IO[bytes]]:
         ) from None
 
 
-def _csv_column(column: pa.ChunkedArray, dialect: Dialect, escape: bool, places: int, is_ranges: bool) -> pa.Array:
+def _csv_column(
+    column: pa.ChunkedArray, dialect: Dialect, escape: bool, form: tuple[int, str], is_ranges: bool
+) -> pa.Array:
     """Return a column's cells as CSV text; missing cells are empty."""
     array = one_piece(column)
     # cells are escaped and quoted once for each distinct text
     if is_text(array.type):
         array = array.cast(pa.large_string()).dictionary_encode()
     if pa.types.is_dictionary(array.type):
-        cells = _cells(array.dictionary, dialect, escape, places, is_ranges).take(array.indices)
+        cells = _cells(array.dictionary, dialect, escape, form, is_ranges).take(array.indices)
     else:
-        cells = _cells(array, dialect, escape, places)
+        cells = _cells(array, dialect, escape, form)
     return cells.fill_null("")
 
 
-def _cells(array: pa.Array, dialect: Dialect, escape: bool, places: int = 0, is_ranges: bool = False) -> pa.Array:
-    cells = cell_text(array, dialect, places)
+def _cells(
+    array: pa.Array, dialect: Dialect, escape: bool, form: tuple[int, str] = (0, ""), is_ranges: bool = False
+) -> pa.Array:
+    cells = cell_text(array, dialect, *form)
     cells = pc.replace_substring(cells, ".", ",") if is_ranges else cells
     if escape and is_text(array.type):
         cells = escape_cells(cells)

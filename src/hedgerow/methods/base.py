@@ -497,6 +497,15 @@ class NoTransform(UnsupportedError, AttributeError):
     """
 
 
+def check_grid(schema: Schema) -> None:
+    """Raise SchemaError if a column with a grid is no quasi-identifier."""
+    if others := [name for name in schema.grid if name not in schema.quasi]:
+        names = ", ".join(map(repr, others))
+        raise SchemaError(
+            f"columns with a grid are no quasi-identifiers: {names}", hint="a grid says where groups are cut"
+        )
+
+
 def check_columns(table: Table, schema: Schema, *, empty: bool = False) -> None:
     """Raise one error that names all columns with infinite values and quasi-identifiers without values.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
@@ -19,8 +19,19 @@ from ..schema import KINDS, READING, ROLES
 from ..validation import PATH, TEXT, takes
 from .fields import PRIVATE, Discreet, Vector, plain, public_fields, read, texts
 
-# version 2 is of rows that are drawn by rules and moments of the whole table
-VERSIONS = (1, 2)
+# version 2 is of rows that are drawn by rules and moments of the whole table, 3 of numbers with steps of the calendar
+# or between powers of ten
+VERSIONS = (1, 2, 3)
+# steps of days: the firsts of months and of years; days of the week are -1 to -127, of which Monday is -1, Tuesday -2,
+# Wednesday -4 and so on
+MONTHS, YEARS = -128.0, -256.0
+# no step, and the steps of times that are no powers of ten: a minute, an hour and a day in microseconds
+_HOURS = (0.0, 6e7, 3.6e9, 8.64e10)
+
+
+def width_of(step: float) -> float:
+    """Return how far apart multiples of a step are at least; of steps of days, in days."""
+    return step if step >= 0 else {MONTHS: 28.0, YEARS: 365.0}.get(step, 1.0)
 
 
 class Contradiction(ValueError):
@@ -268,7 +279,17 @@ class GuardedColumn(PlanColumn):
     cuts : Vector of float
         For numbers: values below ``cuts[i]`` are told as one of ``values[: i + 1]``.
     withheld : int
-        Records whose category fewer than `Guard.people` people have; it is never released.
+        Records whose category is released as no value; it is missing for readers of runs, and another one is drawn.
+    joined : int
+        Records whose category fewer than `Guard.people` people have, and is released as a parent, the rest or missing.
+    by_prefix : bool
+        Whether such categories are codes, which are released as ``011**`` if that is a released value.
+    children, parents : tuples of str
+        Such categories of a declared hierarchy, and the parent that each is released as.
+    rest : str
+        The released value of all other categories; empty without one.
+    rest_is_missing : bool
+        Whether all other categories are missing.
     scores : Vector of int
         The standardised value of each run, clipped, in 32nds of a standard deviation.
     centre, spread, step : float
@@ -308,9 +329,12 @@ class GuardedColumn(PlanColumn):
     ends : Vector of float
         The two numbers that those of each piece lie between.
     steps : Vector of float
-        What these numbers are multiples of, the finest first; 0 for any number.
+        What these numbers are multiples of, the finest first; 0 for any number, below 0 for days of the calendar
+        (`MONTHS`). Where the second is less than ten of the first, numbers of the first are no multiples of it.
     stepped : Vector of int
         How many records of the table have numbers of each step, and of no coarser one.
+    style : str
+        How days are written that the table has as text or whole numbers, as %d.%m.%Y; empty for 2020-12-31.
     """
 
     relation: ClassVar[str] = RANDOM
@@ -319,6 +343,12 @@ class GuardedColumn(PlanColumn):
     people: Vector = field(default=_NONE, metadata=_WHOLE)
     cuts: Vector = field(default=_NO_DOUBLES, metadata=_DOUBLES)
     withheld: int = field(default=0, metadata=PRIVATE)
+    joined: int = field(default=0, metadata={**PRIVATE, "optional": True})
+    by_prefix: bool = field(default=False, metadata={"optional": True})
+    children: tuple[str, ...] = field(default=(), metadata={**PRIVATE, "optional": True})
+    parents: tuple[str, ...] = field(default=(), metadata={**PRIVATE, "optional": True})
+    rest: str = field(default="", metadata={"optional": True})
+    rest_is_missing: bool = field(default=False, metadata={"optional": True})
     scores: Vector = field(default=_NONE, metadata=_WHOLE)
     centre: float = field(default=0.0, metadata=PRIVATE)
     spread: float = field(default=0.0, metadata=PRIVATE)
@@ -342,6 +372,7 @@ class GuardedColumn(PlanColumn):
     steps: Vector = field(default=_NO_DOUBLES, metadata={**_DOUBLES, "optional": True})
     stepped: Vector = field(default=_NONE, metadata={**_WHOLE, "optional": True})
     classes: Vector = field(default=_NONE, metadata={**_WHOLE, "optional": True})
+    style: str = field(default="", metadata={"optional": True})
 
     @property
     def by_moments(self) -> bool:
@@ -358,6 +389,20 @@ class GuardedColumn(PlanColumn):
         """Return the number of released values, missing not counted."""
         return len(self.values) - self.has_missing
 
+    def codes_of(self, categories: Iterable[str]) -> list[int]:
+        """Return the code of what each category is released as: `n_values` if it is missing, -1 if it is nothing."""
+        place = {value: code for code, value in enumerate(self.values[: self.n_values])}
+        parent, rest = dict(zip(self.children, self.parents, strict=True)), place.get(self.rest, -1)
+        rest = self.n_values if self.rest_is_missing else rest
+
+        def code(category: str) -> int:
+            ways = [category, parent.get(category)]
+            if self.by_prefix:
+                ways += (category[:k] + "*" * (len(category) - k) for k in range(len(category) - 1, 0, -1))
+            return next((place[way] for way in ways if way in place), rest)
+
+        return list(map(code, categories))
+
     def parts(self) -> tuple[GuardedColumn, GuardedColumn]:
         """Return the classes as a column that is drawn by shares, and the rest as one that is drawn by moments."""
         people, rest = [0] * (1 + max(self.classes)), [code for code, number in enumerate(self.classes) if not number]
@@ -373,6 +418,8 @@ class GuardedColumn(PlanColumn):
         """Raise Contradiction if the fields contradict each other."""
         if None in self.values[:-1] or len(self.people) != len(self.values):
             raise Contradiction("the values of a guarded column and their people differ in number")
+        if len(self.children) != len(self.parents) or (self.rest and self.rest not in self.values):
+            raise Contradiction("the rare categories of a guarded column do not match its values")
         if self.kind in ("numeric", "date") and len(self.cuts) != max(self.n_values - 1, 0):
             raise Contradiction("a guarded number has one run more than it has cuts")
         classes = sorted(number for number in self.classes if number)
@@ -470,7 +517,11 @@ class Guard(Discreet):
 
     @property
     def version(self) -> int:
-        """Return 2 if rows follow rules or moments of the table, or each column counts its own draws; otherwise 1."""
+        """Return 3 if a column has steps of the calendar or of parts of ten, 2 if rows follow rules or moments of the
+        table, or each column counts its own draws; otherwise 1.
+        """
+        if any(step not in _HOURS and not f"{step:e}".startswith("1.000") for c in self.columns for step in c.steps):
+            return 3
         again = len(self.again) > len(self.sizes)
         return 2 if again or self.moments or any(len(c.ruled) or len(c.begins) for c in self.columns) else 1
 

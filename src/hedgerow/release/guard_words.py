@@ -15,7 +15,7 @@ from ..columns.table import Table
 from ..measures import Persons
 from ..measures.guarantees import ColumnGuarantee, Disclosure, Guarantee, KAnonymity, from_promise, promised_k
 from ..notation import duration, figure, markdown, percent
-from ..plan import Guard, Plan
+from ..plan import Guard, GuardedColumn, Plan
 from ..plan.records import FILE, RUNS
 from ..schema import Schema
 from ..texts import text, texts
@@ -74,6 +74,7 @@ def in_words(plan: Plan, guard: Guard) -> str:
                 line += _say("classes", classes=max(column.classes), smoothed=smoothed)
         else:
             line = _say("by_shares", name=name, values=values, smoothed=smoothed)
+        line += _say("joined", records=column.joined, value=value_of_rare(column)) if column.joined else ""
         lines.append(line + (_say("withheld", records=column.withheld) if column.withheld else ""))
     if len(guard.weights):
         lines.append(_say("weights"))
@@ -84,6 +85,13 @@ def in_words(plan: Plan, guard: Guard) -> str:
     if pairs := _correlations(guard):
         lines.append(_say("correlations", pairs="; ".join(pairs)))
     return "\n  ".join([*lines, _say("once")])
+
+
+def value_of_rare(column: GuardedColumn, spelled: Callable[[str], str] = str) -> str:
+    """Return what categories are released as that too few people have, as text."""
+    ways = ["rare_prefix"] * column.by_prefix + ["rare_parent"] * bool(column.parents)
+    ways += ["rare_rest"] * bool(column.rest) + ["rare_missing"] * column.rest_is_missing
+    return ", else ".join(_say(way, rest=spelled(column.rest)) for way in ways)
 
 
 def _correlations(guard: Guard) -> list[str]:
@@ -106,7 +114,7 @@ def figures(plan: Plan, schema: Schema, original: Table, released: Table) -> dic
     persons = Persons.from_table(original, plan.unit, None)
     columns = {}
     for record in guard.columns:
-        column: dict[str, Any] = {"values": record.n_values, "withheld": record.withheld}
+        column: dict[str, Any] = {"values": record.n_values, "withheld": record.withheld, "joined": record.joined}
         columns[record.name] = column | dict.fromkeys(("before", "after", "largest"))
         exact = original.like(record) if record.kind == "numeric" and record.n_values else None
         if exact is not None and attacked_as(exact, schema) == "number":
@@ -202,6 +210,11 @@ def warnings(plan: Plan, numbers: Mapping[str, Any] | None, pseudonyms: Sequence
             yield _say("empty", name=name, people=plan.counted(guard.people))
         elif column["withheld"]:
             yield _say("hidden", name=name, records=column["withheld"], people=plan.counted(guard.people))
+        if column["joined"] > 0:
+            record = next(c for c in guard.columns if c.name == name)
+            share, value = percent(column["joined"] / rows), value_of_rare(record)
+            who = plan.counted(guard.people)
+            yield _say("rare", name=name, records=column["joined"], share=share, people=who, value=value)
         if column["largest"] is not None and column["largest"] > LARGE:
             one = "person" if plan.counts == "people" else "record"
             yield _say("dominant", name=name, share=percent(column["largest"]), one=one)
@@ -217,6 +230,13 @@ def contents(plan: Plan) -> dict[str, str]:
     key = "cell_run" if plan.guard.form == RUNS else "cell_drawn"
     cells = {
         c.name: _say("cell_follows" if c.follows else key, kind=texts("kind")[c.kind], follows=markdown(c.follows))
+        + (
+            _say(
+                "cell_rare", records=c.joined, people=plan.counted(plan.guard.people), value=value_of_rare(c, markdown)
+            )
+            if c.joined
+            else ""
+        )
         for c in plan.guard.columns
     }
     weight = _say("cell_weight" if _differ(plan.guard.weights) else "cell_same_weight")

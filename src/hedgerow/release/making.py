@@ -83,7 +83,8 @@ def open_checked(people: Any, schema: Schema, method: Method, options: ReleaseOp
             hint="choose Hedge, MART, Mondrian, Datafly, Incognito or LocalSuppression, or guard=None (--guard none)",
         )
     method.check_table(table, schema)
-    redrawn = () if guard is None or guard.form == RUNS else (*schema.sensitive, *(schema.quasi if guard.rows else ()))
+    hidden = () if guard is None else (*schema.sensitive, *(schema.quasi if guard.rows else ()))
+    redrawn = () if guard is None or guard.form == RUNS else hidden
     # a private tree refuses followers itself
     if idle := [name for name in schema.follows if name not in redrawn]:
         raise UnsupportedError(
@@ -92,6 +93,11 @@ def open_checked(people: Any, schema: Schema, method: Method, options: ReleaseOp
                 'leave out follows (--follows); sensitive columns are drawn with guard="redraw" (--guard redraw), '
                 "quasi-identifiers by Hedge in rows alone"
             ),
+        )
+    if idle := [name for name in schema.rare if name not in hidden]:
+        raise UnsupportedError(
+            f"rare categories of {', '.join(idle)} are not joined, because the column's values are not drawn",
+            hint="leave out rare (--rare), or let a guard hide the column (--guard redraw)",
         )
     return table, replace(options, guard=guard)
 

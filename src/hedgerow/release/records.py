@@ -68,10 +68,14 @@ class Spread(TypedDict):
 
 
 class GuardedColumnData(TypedDict):
-    """The hidden values of a column; ``largest``: the share of the variance that one person holds."""
+    """The hidden values of a column; ``largest``: the share of the variance that one person holds.
+
+    ``joined``: records of rare categories, which are released as a parent or another value; ``withheld``: as none.
+    """
 
     values: int
     withheld: int
+    joined: NotRequired[int]
     before: Spread | None
     after: Spread | None
     largest: OrNull[float]

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from ..backends import engine
 from ..backends.partitions import route
-from ..columns.arrays import is_text, value_type
+from ..columns.arrays import is_number, is_text, value_type
 from ..columns.column import Column
 from ..columns.cover import Cover
 from ..columns.roles import describe_strata, reads_as
@@ -29,7 +29,7 @@ from ..measures.class_measures import distinct
 from ..measures.classes import SensitiveCounts, distinct_values
 from ..measures.disclosure import SLACK
 from ..measures.guarantees import Disclosure, KAnonymity, from_promise, grouped, promised_k, unbounded
-from ..notation import Cell, moment, number, signs
+from ..notation import Cell, moment, number, signs, span_ends
 from ..plan import Mask, Partition, Plan, PlanColumn, Recoded, Recoding
 from ..plan.records import UNCHANGED
 from ..schema import Event, Schema
@@ -225,20 +225,21 @@ def _reading(column: Column, reads_as: Callable[[pa.Array], pa.Array]) -> tuple[
 def _written_otherwise(plan: Plan, original: Table) -> Iterator[str]:
     """Warn that the release writes the dates of groups in ISO if the input file writes them differently."""
     # drawn values are written as the file writes its own
-    style = original.layout.dialect.dates if not plan.in_rows else None
+    styles = {} if plan.in_rows else dict(original.layout.dialect.styles)
     names = [
         column.name
         for column in plan.recoding.recoded()
-        if column.kind == "date" and (style or _as_other_text(original, column.name))
+        if column.kind == "date"
+        and ("%H" not in styles.get(column.name, "%H") or _as_other_text(original, column.name))
     ]
     if names and original.path is not None:
         yield _say("dates_written_otherwise", names=", ".join(names), file=original.path.name)
 
 
 def _as_other_text(original: Table, name: str) -> bool:
-    """Return whether a column holds text that is not always an ISO date."""
-    is_read_as_text = is_text(original.types.field(name).type)
-    return is_read_as_text and not all_match(original.entries(name).drop_null(), ISO_DATE)
+    """Return whether a column holds whole numbers, or text that is not always an ISO date."""
+    kind = original.types.field(name).type
+    return is_number(kind) or (is_text(kind) and not all_match(original.entries(name).drop_null(), ISO_DATE))
 
 
 def _dates(column: Column) -> Iterator[str]:
@@ -312,13 +313,16 @@ def _by_chance(plan: Plan) -> Iterator[str]:
         yield _say("by_chance", k=k, cap=cap, instead=instead)
 
 
-def extremes(plan: Plan, original: Table, released: Table) -> dict[str, ExtremeEnds]:
-    """Return the `rare_ends` of each column that has any, if the plan promises a k; otherwise nothing."""
+def extremes(plan: Plan, schema: Schema, original: Table, released: Table) -> dict[str, ExtremeEnds]:
+    """Return the `rare_ends` of each column that has any, if the plan promises a k; otherwise nothing.
+
+    Limits that a declared hierarchy has are nobody's.
+    """
     ks = [one.k for one in map(from_promise, plan.promises) if isinstance(one, KAnonymity)]
     by_column = {}
-    for column in plan.recoding.recoded() if ks else ():
+    for column in (c for c in plan.recoding.recoded() if ks and c.name not in schema.hierarchies):
         coded = original.column(column.name, kind=column.kind, unit=column.unit or None)
-        cells = {cell.label: cell for cell in plan.recoding.meanings().get(column.name, ())}
+        cells = {cell.label: cell for cell in _placed(plan.recoding.meanings().get(column.name, ()), coded)}
         labels, counts = released.cell_counts(column.name)
         ends = [(c.lo, c.hi) if (c := cells.get(label)) else (None, None) for label in labels]
         by_column[column.name] = rare_ends(coded, max(ks), labels, ends, counts)
@@ -333,7 +337,7 @@ class ExtremeEnds(TypedDict):
 
 
 def rare_ends(
-    column: Column, k: int, labels: Sequence[Any], ends: Sequence[tuple[Any, Any]], counts: Ints
+    column: Column, k: int, labels: Sequence[Any], ends: Sequence[Sequence[Any]], counts: Ints
 ) -> ExtremeEnds:
     """Count ranges that end on a value of fewer than k records, and the records that show such ranges.
 
@@ -345,19 +349,18 @@ def rare_ends(
     labels : sequence of str or None
         The released cells, each once.
     ends : sequence of pairs
-        The smallest and largest number that each cell allows.
+        The smallest and largest number that each cell allows; of categories, whose spans name them, they are not read.
     counts : int64 array
         Records that show each cell.
     """
-    if not column.is_number:
-        return {"cells": 0, "records": 0}
     few = np.flatnonzero(column.counts()[: column.n_values] < k)
-    rare = {column.exact[i] for i in few} if column.exact else set(column.values[few].tolist())
-    parts = [
-        i
-        for i, (label, pair) in enumerate(zip(labels, ends, strict=True))
-        if not rare.isdisjoint(pair) and signs([label], kind=column.kind) & {"range", "dates"}
-    ]
+    rare = {column.exact[i] for i in few} if column.exact else {column.values[i] for i in few}
+    parts = []
+    for i, (label, pair) in enumerate(zip(labels, ends, strict=True)):
+        if not column.is_number:  # of an order that was declared the ends are nobody's
+            pair = (column.kind == "categorical" and label and span_ends(label)) or ()
+        if not rare.isdisjoint(pair) and signs([label], kind=column.kind) & {"range", "dates", "alphabetical"}:
+            parts.append(i)
     return {"cells": len(parts), "records": sum(int(counts[i]) for i in parts)}
 
 
@@ -413,7 +416,7 @@ def _lost(column: PlanColumn, cells: tuple[Cell, ...], original: Table, released
     if coded.is_number:
         values = coded.values
         ends = (float(values[0]), float(values[-1])) if len(values) else (0.0, 0.0)
-        width = Cover.from_cells([_placed(cell, coded) for cell in cells]).widths(ends)
+        width = Cover.from_cells(_placed(cells, coded)).widths(ends)
     else:
         width = Cover.from_cells(cells, coded.values).widths()
     if rows is not None:
@@ -425,11 +428,14 @@ def _lost(column: PlanColumn, cells: tuple[Cell, ...], original: Table, released
     return float(total) / max(released.n_rows, 1)
 
 
-def _placed(cell: Cell, column: Column) -> Cell:
-    """Return a number's cell from a hierarchy of texts, with its lower and upper end filled in."""
-    if cell.lo is not None or not cell.categories:
-        return cell
+def _placed(cells: Sequence[Cell], column: Column) -> Sequence[Cell]:
+    """Return the cells of a number from a hierarchy of texts with their lower and upper ends filled in."""
+    if not column.is_number or all(cell.lo is not None or not cell.categories for cell in cells):
+        return cells
     unit = column.unit
-    texts = {moment(v, unit) if unit else number(v): float(v) for v in column.values}
-    ends = [texts[text] for text in cell.categories if text in texts]
-    return replace(cell, lo=min(ends, default=None), hi=max(ends, default=None))
+    texts = {moment(v, unit) if unit else number(v): v for v in column.exact or column.values.tolist()}
+    placed = []
+    for cell in cells:
+        ends = [texts[text] for text in cell.categories if text in texts]
+        placed.append(replace(cell, lo=min(ends), hi=max(ends)) if ends and cell.lo is None else cell)
+    return placed

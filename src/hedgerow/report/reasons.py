@@ -17,6 +17,7 @@ from ..auditing.success import AttackData
 from ..measures.guarantees import promised_k, unbounded
 from ..notation import percent
 from ..plan import Plan
+from ..release.guard_words import value_of_rare
 from ..release.warnings import extremes_in_words
 from ..texts import text
 from .figures import at, counted, is_larger
@@ -28,6 +29,8 @@ FOUND = 0.05
 UNLIKELY, COPIED = 0.01, 0.002
 # the median error of counts from which on a table answers few questions
 OFF = 0.5
+# the share of records whose category too few people have, from which on a column has lost much
+JOINED = 0.2
 # the share of the rows that carry a rule from which on it is almost certain, and the share of all rows up to which
 # what it says of them is scarce
 CERTAIN, SCARCE = 0.95, 0.2
@@ -194,6 +197,15 @@ def _estimates_are_off(audit: AuditData, plan: Plan | None) -> Iterator[str]:
         yield text("verdict", "estimates", names=", ".join(names))
 
 
+def _joins_categories(audit: AuditData, plan: Plan | None) -> Iterator[str]:
+    """Yield a clause on columns that lost the categories of many records, because too few people have them."""
+    if plan is None or plan.guard is None:
+        return
+    if lost := [(c, c.joined / plan.n_rows) for c in plan.guard.columns if c.joined > JOINED * plan.n_rows]:
+        names = "; ".join(f"{c.name} ({percent(share, 0)}: {value_of_rare(c)})" for c, share in lost)
+        yield text("verdict", "joined", people=plan.counted(plan.guard.people), names=names)
+
+
 def _shows_a_rule(audit: AuditData, plan: Plan | None) -> Iterator[str]:
     """Yield a clause on a rule of drawn rows that makes a value almost certain which few of all rows have."""
     for name, rules in (at(audit, "risk", "rules") or {}).items():
@@ -227,4 +239,5 @@ REASONS: tuple[Reason, ...] = (
     _ends_at_rare_values,
     _counts_are_off,
     _estimates_are_off,
+    _joins_categories,
 )

@@ -126,7 +126,7 @@ SCHEMA = (*rows("schema"), *READING)
 # keys of a TOML file that hold one entry per column
 TABLES = (*COLUMN_TABLES, "hierarchies")
 # those that a flag says in pairs of a column and a word
-PAIRS = ("kinds", "follows")
+PAIRS = ("kinds", "follows", "rare")
 ENGINE = rows("engine")
 
 

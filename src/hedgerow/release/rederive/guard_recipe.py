@@ -248,7 +248,17 @@ class GuardRecipe:
             shared = np.bincount(at, minlength=len(distinct)) >= enough
             wrong[:n] |= ~((low <= visible) & (visible <= high))
             wrong[run[shared & (distinct != visible[run])]] = True
-        return int(np.count_nonzero(wrong))
+        return int(np.count_nonzero(wrong)) + self._joined_needlessly(column, person)
+
+    def _joined_needlessly(self, column: GuardedColumn, person: Ints | None) -> int:
+        """Count the categories that are released as another value though enough people have them."""
+        if not column.joined:
+            return 0
+        source = Categories(column, self._original, column.kind)
+        codes, n = source.all(), len(source.names)
+        codes = codes[codes < n] if person is None else _each_once(codes[codes < n], person[codes < n])
+        frequent = np.flatnonzero(np.bincount(codes, minlength=n) >= self.guard.people)
+        return len({source.names[at] for at in frequent.tolist()} - {*column.values})
 
     def _off(self, column: GuardedColumn) -> int:
         """Count the groups whose record does not follow from their originals."""
@@ -347,10 +357,33 @@ class GuardRecipe:
             towards = np.minimum(again / AGAIN, 1.0)
             read = self._reader(column, sizes, towards)
             codes = np.concatenate([read(place[at], unit[at]) for at in slices(n, _BLOCK)])
+            if column.has_missing:
+                uniform = _uniforms(np.arange(len(sizes)) + again * len(sizes), key, f"guard together {column.name}")
+                codes = self._together(column, codes, unit, uniform)
             # those of classes do not ascend
             items[column.name] = codes[np.lexsort((codes, unit))] if len(column.classes) else codes
         # of rows the values of each group are compared, whatever their order
         return self._possible(items) if guard.rows else self._reordered(items, np.sort(self.labels), key)
+
+    def _together(self, column: GuardedColumn, codes: Ints, unit: Ints, uniform: Floats) -> Ints:
+        """Return the codes, where a unit that is drawn from the whole table has several values or none."""
+        n, fewest = column.n_values, self.values_together(column)
+        present = np.bincount(unit[codes < n], minlength=len(fewest))
+        by_value = np.repeat(np.arange(n), list(column.people)[:n])
+        codes = codes.copy()
+        for each in np.flatnonzero((present > 0) & (present < fewest)).tolist():
+            here = np.flatnonzero(unit == each)
+            codes[here] = n
+            if uniform[each] < present[each] / fewest[each]:
+                offset = uniform[each] * fewest[each] / present[each]
+                for i, row in enumerate(here[: fewest[each]].tolist()):
+                    codes[row] = by_value[int((i + offset) / fewest[each] * len(by_value))]
+        return codes
+
+    def values_together(self, column: GuardedColumn) -> Ints:
+        """Return how many records of each unit have a value at least, if any has one; 0 for any number."""
+        sizes, again = self.units(column)[1], self.times_drawn(column)
+        return np.where(again >= AGAIN, np.minimum(2 * (again - AGAIN + 2), sizes), 0) * column.has_missing
 
     def _reader(self, column: GuardedColumn, sizes: Ints, towards: Floats) -> Callable[[Floats, Ints], Ints]:
         """Return a function from places and units to the codes there."""
@@ -498,7 +531,7 @@ def _bins(column: GuardedColumn) -> Ints:
 
 
 def _codes(column: GuardedColumn, original: Table) -> Ints:
-    """Return the code of each row of the original; -1 for what is never released, such as a rare category."""
+    """Return the code of each row of the original; -1 for what is never released."""
     n = column.n_values
     missing = n if column.has_missing else -1
     if column.kind in ("numeric", "date"):
@@ -507,8 +540,15 @@ def _codes(column: GuardedColumn, original: Table) -> Ints:
         return np.where(np.isnan(values), missing, runs if n else 0).astype(np.int64)
     source = Categories(column, original, column.kind)
     place = {value: code for code, value in enumerate(column.values[:n])}
-    lookup = np.array([*(place.get(name, -1) for name in source.names), missing], np.int64)
-    return lookup[source.all()]
+    rest = missing if column.rest_is_missing else place.get(column.rest, -1)
+    parent = dict(zip(column.children, column.parents, strict=True))
+    begins = {(len(v), v.rstrip("*")): v for v in place if column.by_prefix and isinstance(v, str) and v[-1:] == "*"}
+    lookup = [*(place.get(name, -1) for name in source.names), missing]
+    for at, name in enumerate(source.names):
+        if name not in place:
+            near = [begins[len(name), name[:cut]] for cut in range(1, len(name)) if (len(name), name[:cut]) in begins]
+            lookup[at] = place[near[-1]] if near else place[parent[name]] if name in parent else rest
+    return np.array(lookup, np.int64)[source.all()]
 
 
 def _each_once(codes: Ints, person: Ints) -> Ints:

@@ -13,10 +13,11 @@ from ...columns.arrays import slices
 from ...columns.table import Table
 from ...kernels import Floats, Ints
 from ...plan import GuardedColumn, Plan
-from ...plan.records import AGAIN, FILE, RUNS
+from ...plan.records import AGAIN, FILE, RUNS, width_of
 from .cap_in_file import cap_in_file
 from .guard_recipe import GuardRecipe, _bins, _chances, shares_in
 from .recipes import Numbers, counts_in_words
+from .told_numbers import multiples
 
 # a count is called impossible if draws give it less often than once in so many files
 ONCE_IN = 1e6
@@ -133,7 +134,7 @@ def _cells(column: GuardedColumn, codes: Ints, released: Table) -> PossibleClass
     if not len(column.begins):
         is_known = (codes < n) | ((codes == n) & may_lack)
         return PossibleClasses(np.minimum(codes, n), np.where(is_known, codes, -1))
-    values, unit = Numbers(column, released).all(), column.steps[0]
+    values, unit = Numbers(column, released).all(), width_of(column.steps[0])
     low, high = np.asarray(column.ends).reshape(-1, 2).T
     first, last = np.searchsorted(high, values), np.searchsorted(low, values, side="right") - 1
     # a piece may have no multiple of the unit inside, and small types round
@@ -141,11 +142,11 @@ def _cells(column: GuardedColumn, codes: Ints, released: Table) -> PossibleClass
     by = np.maximum(unit, 1e-6 * np.abs(values[near]))
     first[near] = np.searchsorted(high, values[near] - by)
     last[near] = np.searchsorted(low, values[near] + by, side="right") - 1
-    times = values / unit if unit else np.zeros(len(values))
-    piece = np.minimum(first, len(low) - 1)
-    is_odd = (low[piece] < high[piece]) & (np.abs(times - np.rint(times)) > 1e-6 * np.maximum(np.abs(times), 1))
-    last[is_odd] = -1
-    missing = np.isnan(values)
+    missing, piece = np.isnan(values), np.minimum(first, len(low) - 1)
+    if unit:
+        number = np.where(missing, 0.0, values)
+        by = np.abs(number - multiples(number, column.steps[0]))
+        last[(low[piece] < high[piece]) & (by > 1e-6 * np.maximum(np.abs(number), unit))] = -1
     first[missing], last[missing] = len(low), len(low) if may_lack else -1
     return PossibleClasses(first, last)
 
@@ -177,7 +178,7 @@ def _miscounted(
     total, off = Bounds(*np.zeros((4, n_classes))), 0
     unit_of = None if rows is None else recipe.units(column)[0][rows]
     for units, wanted in _wanted_by_unit(recipe, column):
-        bounds = _rounded(wanted, parts)
+        bounds = _with_several(_rounded(wanted, parts), recipe.values_together(column)[units][:, None])
         total = total + bounds
         if unit_of is not None:
             is_here = np.flatnonzero((unit_of >= units.start) & (unit_of < units.stop))
@@ -207,6 +208,20 @@ def _rounded(wanted: Floats, parts: Any) -> Bounds:
     low, high = np.floor(whole + 1e-9), np.ceil(some - 1e-9)
     fraction = whole - low
     return Bounds(low, high, mean, (np.sqrt((fraction * (1 - fraction)).clip(0)) + np.sqrt(np.maximum(split, 0))) ** 2)
+
+
+def _with_several(bounds: Bounds, fewest: Ints) -> Bounds:
+    """Return the bounds of units that have at least so many values, or none; missing is the last class."""
+    present = bounds.mean[:, :-1].sum(axis=1, keepdims=True)
+    is_changed = present < fewest
+    least, most = (
+        np.where(is_changed, 0, bounds.least),
+        np.where(is_changed, np.maximum(bounds.most, fewest), bounds.most),
+    )
+    least[:, -1:] = np.where(is_changed, present + bounds.mean[:, -1:] - fewest - 1, least[:, -1:])
+    most[:, -1:] = np.where(is_changed, present + bounds.mean[:, -1:], most[:, -1:])
+    more = fewest * np.where(np.arange(bounds.mean.shape[1]) + 1 < bounds.mean.shape[1], bounds.mean, present)
+    return Bounds(least, most, bounds.mean, np.where(is_changed, np.maximum(bounds.variance, more), bounds.variance))
 
 
 def _in_classes(bounds: Bounds, parts: Any) -> Bounds:
@@ -298,6 +313,6 @@ def _values(recipe: GuardRecipe, column: GuardedColumn, cells: Mapping[str, Poss
     if column.follows:
         return _followed(recipe, column, cells)
     total = Bounds(*np.zeros((4, column.n_values + 1)))
-    for _, wanted in _wanted_by_unit(recipe, column):
-        total = total + _rounded(wanted, None)
+    for units, wanted in _wanted_by_unit(recipe, column):
+        total = total + _with_several(_rounded(wanted, None), recipe.values_together(column)[units][:, None])
     return _moved(recipe, column, total, None)

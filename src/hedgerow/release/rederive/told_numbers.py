@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from ...kernels import Floats, Ints
-from ...plan import GuardedColumn
+from ...plan import GuardedColumn, Vector
+from ...plan.records import MONTHS, YEARS, width_of
 
 
 def told_numbers(column: GuardedColumn, codes: Ints, place: Floats, step: Floats) -> Floats:
@@ -35,9 +36,11 @@ def told_numbers(column: GuardedColumn, codes: Ints, place: Floats, step: Floats
     for i in reversed(range(len(column.steps))):
         # the coarsest first that was drawn and has a multiple there
         is_open = np.isnan(result) & (step[present] * shares[-1] >= (shares[i - 1] if i else 0))
-        tried = _multiples(value, column.steps[i]) if column.steps[i] else _fine(value, low, high)
+        tried = multiples(value, column.steps[i]) if column.steps[i] else _fine(value, low, high)
         if i == 0 and column.steps[0]:
-            tried = _multiples(tried + column.steps[0] * (1.0 * (tried < low) - (tried > high)), column.steps[0])
+            tried = _moved(tried, (tried < low) * 1 - (tried > high), column.steps[0])
+            if len(column.steps) > 1 and 0 < column.steps[1] < 10 * column.steps[0]:
+                tried = _between_coarser(tried, value, low, high, column.steps)
             result[is_open] = tried[is_open]
         inside = is_open & (low <= tried) & (tried <= high)
         result[inside] = tried[inside]
@@ -46,14 +49,56 @@ def told_numbers(column: GuardedColumn, codes: Ints, place: Floats, step: Floats
     return numbers
 
 
-def _multiples(numbers: Floats, step: float) -> Floats:
+def _between_coarser(numbers: Floats, value: Floats, low: Floats, high: Floats, steps: Vector) -> Floats:
+    """Return multiples of the first step that are none of the second, where their ends have room for one."""
+    result = numbers.copy()
+    for at in np.flatnonzero((low < high) & (multiples(numbers, steps[1]) == numbers)):
+        ways = (-1, 1) if value[at] < numbers[at] else (1, -1)
+        near = [float(multiples(numbers[[at]] + way * steps[0], steps[0])[0]) for way in ways]
+        result[at] = next((each for each in near if low[at] <= each <= high[at]), numbers[at])
+    return result
+
+
+def _days_of(step: float, days: Ints) -> Ints:
+    """Return all days of a step of the calendar from a year before some days to a year after them."""
+    first, last = int(days.min(initial=0)) - 400, int(days.max(initial=0)) + 400
+    if step in (MONTHS, YEARS):
+        unit = "datetime64[M]" if step == MONTHS else "datetime64[Y]"
+        ends = np.array([first, last]).astype("datetime64[D]").astype(unit)
+        return np.arange(ends[0], ends[1] + 1).astype("datetime64[D]").astype(np.int64)
+    every = np.arange(first, last)
+    # the fifth of January 1970 was a Monday
+    return every[(int(-step) >> (every - 4) % 7 & 1) == 1]
+
+
+def _moved(near: Floats, ways: Ints, step: float) -> Floats:
+    """Return multiples of a step, moved to the next one above (1) or below (-1) or not at all (0)."""
+    if step >= 0:
+        return multiples(near + step * ways, step)
+    days = near.astype(np.int64)
+    every = _days_of(step, days)
+    return every[np.searchsorted(every, days) + ways].astype(np.float64)
+
+
+def _nearest_days(numbers: Floats, step: float) -> Floats:
+    """Return the days of a step of the calendar next to numbers, the earlier one of two."""
+    days = np.rint(numbers).astype(np.int64)
+    every = _days_of(step, days)
+    above = np.searchsorted(every, days)
+    return np.where(days - every[above - 1] <= every[above] - days, every[above - 1], every[above]).astype(np.float64)
+
+
+def multiples(numbers: Floats, step: float) -> Floats:
     """Return the multiples of a step next to numbers, where doubles hold them."""
+    if step < 0:
+        return _nearest_days(numbers, step)
     power = int(np.floor(np.log10(step)))
     if power <= -300:
         return numbers
     with np.errstate(over="ignore"):
         times = np.rint(numbers / step)
-        return np.where(np.abs(times) < 2.0**52, np.round(times * step, max(0, -power)) + 0.0, numbers)
+        places = max(0, -power) + (f"{step:e}".startswith("2.5") and power < 1)
+        return np.where(np.abs(times) < 2.0**52, np.round(times * step, places) + 0.0, numbers)
 
 
 def _fine(numbers: Floats, low: Floats, high: Floats) -> Floats:
@@ -63,7 +108,7 @@ def _fine(numbers: Floats, low: Floats, high: Floats) -> Floats:
     result = np.empty_like(numbers)
     for power in np.unique(tenth):
         here = tenth == power
-        result[here] = _multiples(numbers[here], float(f"1e{int(power)}"))
+        result[here] = multiples(numbers[here], float(f"1e{int(power)}"))
     return result
 
 
@@ -89,7 +134,7 @@ def wrong_pieces(column: GuardedColumn, values: Floats, person: Ints, people: in
     piece = np.digitize(np.arange(len(values)), begins) - 1
     pairs = np.unique(np.stack([piece, person]), axis=1)
     few = np.bincount(pairs[0], minlength=len(begins)) < people
-    unit = column.steps[0]
+    unit = width_of(column.steps[0])
     last = np.append(begins[1:], len(values))
     wrong = (low < np.append(-np.inf, values[begins[1:] - 1]) - unit) | (low > values[last - 1] + unit)
     wrong |= (high > np.append(values[begins[1:]], np.inf) + unit) | (high < values[begins] - unit)
@@ -99,11 +144,11 @@ def wrong_pieces(column: GuardedColumn, values: Floats, person: Ints, people: in
     in_pieces = values[~is_exact[piece]]
     having = np.cumsum(column.stepped[::-1])[::-1]
     off = sum(
-        int(np.count_nonzero(_multiples(in_pieces, s) == in_pieces)) != n
+        int(np.count_nonzero(multiples(in_pieces, s) == in_pieces)) != n
         for s, n in zip(column.steps[1:], having[1:], strict=True)
     )
     if unit:  # the key asks for up to twice as many to show something finer
-        finer = _multiples(values, unit) != values
+        finer = multiples(values, column.steps[0]) != values
         off += len(np.unique(person[finer])) >= 2 * people
     return int(few.sum()), int(wrong.sum() + off)
 

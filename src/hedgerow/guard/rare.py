@@ -1,0 +1,106 @@
+"""Join categories that too few people have: in a parent that enough have, else in one value for all others."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from ..columns.column import Column
+from ..hierarchy import Hierarchy, looks_like_codes, shape_of
+from ..measures import Ints
+from ..notation import REST
+from ..plan import GuardedColumn
+
+# counts the people of each group of categories, given the group of each category (-1: none)
+CountPeople = Callable[[Ints], Ints]
+
+
+def with_categories(
+    record: GuardedColumn, column: Column, count: CountPeople, least: int, parents: Mapping[str, Sequence[str]],
+    rest: str | None,
+) -> GuardedColumn:  # fmt: skip
+    """Return the record with the categories that may be released, and what all others are released as.
+
+    A category that fewer than `least` people have is released as the nearest of its parents that enough of such people
+    share. What is left over is released as one value. If it is of fewer people than `least`, the parent that fewest
+    share joins it; without one it is withheld.
+
+    Parameters
+    ----------
+    record : GuardedColumn
+        Of the column; `by_prefix` says whether its parents are beginnings of codes.
+    column : Column
+    count : callable
+    least : int
+    parents : mapping of str to sequence of str
+        The parents of each category, the nearest first; nothing for a category without.
+    rest : str or None
+        The value for what is left over; None if it is missing.
+    """
+    names = list(column.values)
+    people = count(np.arange(len(names)))
+    frequent = [name for name, n in zip(names, people.tolist(), strict=True) if n >= least]
+    rare = {name: parents.get(name, ()) for name in names if name not in {*frequent}}
+    shared = _shared_parents(names, rare, count, least)
+    while True:
+        if not record.by_prefix:
+            near = {name: next((each for each in chain if each in shared), "") for name, chain in rare.items()}
+            children = tuple(name for name in near if near[name])
+            record = replace(record, children=children, parents=tuple(near[name] for name in children))
+        record = replace(record, values=(*frequent, *sorted(shared)), by_prefix=record.by_prefix and bool(shared))
+        is_left = np.array(record.codes_of(names), np.int64) < 0
+        n_left = int(count(np.where(is_left, 0, -1)).sum())
+        if not n_left or n_left >= least or not shared:
+            break
+        del shared[min(shared, key=lambda parent: (shared[parent], parent))]
+    if n_left < least or not record.values:
+        return record
+    if rest is None:
+        return replace(record, rest_is_missing=True)
+    return replace(record, values=tuple(dict.fromkeys((*record.values, rest))), rest=rest)
+
+
+def _shared_parents(
+    names: Sequence[str], rare: Mapping[str, Sequence[str]], count: CountPeople, least: int
+) -> dict[str, int]:
+    """Return the parents that enough people share whose categories have no nearer such parent, with their people."""
+    shared, place = dict[str, int](), {name: at for at, name in enumerate(names)}
+    for level in range(max(map(len, rare.values()), default=0)):
+        alone = {name: chain[level] for name, chain in rare.items() if chain and shared.keys().isdisjoint(chain)}
+        group, labels = np.full(len(names), -1), sorted({*alone.values()} - place.keys())
+        number = {label: at for at, label in enumerate(labels)}
+        for name, label in alone.items():
+            group[place[name]] = number.get(label, -1)
+        people = count(group) if labels else ()
+        shared |= {label: int(n) for label, n in zip(labels, people, strict=True) if n >= least}
+    return shared
+
+
+def rest_of(names: Sequence[str]) -> str:
+    """Return what rare categories without a parent are released as: a text that is no category."""
+    rest = REST
+    while rest in names:
+        rest = f"({rest})"
+    return rest
+
+
+def parents_of(column: Column, people: Ints, hierarchy: Hierarchy | None, few: float) -> dict[str, tuple[str, ...]]:
+    """Return the parents of categories, from the nearest to those below the top.
+
+    Without a hierarchy these are the beginnings of codes, if all categories but those of fewer than `few` people are
+    codes of one shape; others have no parent.
+    """
+    names = list(column.values)
+    if hierarchy is None:
+        shapes = Counter[str]()
+        for name, n in zip(names, people.tolist(), strict=True):
+            shapes[shape_of(name)] += n
+        commonest = max(sorted(shapes), key=shapes.__getitem__, default="")
+        names = [name for name in names if shape_of(name) == commonest]
+        if shapes.total() - shapes[commonest] >= few or not looks_like_codes(names):
+            return {}
+    paths = (Hierarchy.from_prefixes(names) if hierarchy is None else hierarchy.topped()).paths
+    return {name: paths[name][1:-1] for name in names if name in paths}
