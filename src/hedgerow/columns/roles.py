@@ -24,7 +24,7 @@ from ..io.read import read
 from ..io.text_cells import MARKERS, infer_type, parse_dates, parse_integers
 from ..kernels import Ints
 from ..notation import percent
-from ..schema import UNSAID, Role, Schema
+from ..schema import UNSAID, Kind, Role, Schema
 from ..texts import read_toml, refusal
 from .arrays import decoded, is_text, kind_of, value_type
 from .column import Column
@@ -311,7 +311,7 @@ def _describe(table: Table, name: str) -> ColumnProfile:
     kind: str = table.kind(name)
     why_codes = ""
     try:
-        if _are_dates(table, name) and not (kind == "numeric" and tokens(name) & CODES):
+        if _are_dates(table, name) and not (kind == "numeric" and words_of(table, name) & CODES):
             kind = "date"
         elif kind == "categorical" and _are_numbers(table, name):
             kind = "numeric"
@@ -355,9 +355,10 @@ def _why_codes(table: Table, column: Column) -> str:
         if 2 * counts[[value in labelled for value in values]].sum() >= counts.sum():
             return "for most records have a label"
     whole = not column.exact and not column.infinite and bool(np.all(np.mod(values, 1) == 0))
-    if not whole or not 1 < column.n_values <= _FEW or counts.sum() < _CODE_SHARED * column.n_values:
+    few = 1 < column.n_values <= _FEW and counts.sum() >= _CODE_SHARED * column.n_values
+    if not (whole and few) or words & _COUNTS:
         return ""
-    if words & _CATEGORIES and not words & _COUNTS:
+    if words & _CATEGORIES:
         return "by what it is called"
     if table.kind(name) == "categorical" and any(table.kind(other) == "numeric" for other in table.names):
         return "kept as text"
@@ -376,9 +377,9 @@ def _has_gaps(values: Ints, counts: Ints) -> bool:
     if np.gcd.reduce(np.diff(values)) > 1:
         return False
     every = np.bincount(values - values[0], counts, minlength=values[-1] - values[0] + 1)
-    beside = (np.diff(values, prepend=values[0] - 1) > 1) | (np.diff(values, append=values[-1] + 1) > 1)
+    bordering = (np.diff(values, prepend=values[0] - 1) > 1) | (np.diff(values, append=values[-1] + 1) > 1)
     uneven = np.abs(np.diff(every)).sum() / (every[1:] + every[:-1]).sum()
-    return bool(counts[beside].sum() >= _BESIDE_GAPS * counts.sum() and uneven >= _UNEVEN)
+    return bool(counts[bordering].sum() >= _BESIDE_GAPS * counts.sum() and uneven >= _UNEVEN)
 
 
 def _shape(column: Column) -> tuple[int, ...]:
@@ -507,6 +508,13 @@ def _texts(table: Table, name: str) -> pa.Array:
     return table.entries(name).drop_null()
 
 
+def reads_as(entries: pa.Array) -> Kind:
+    """Return the kind that distinct texts can be declared to be: dates, numbers, or categories."""
+    if len(entries) and parse_dates(entries) is not None:
+        return "date"
+    return "numeric" if _reads_as_numbers(entries) else "categorical"
+
+
 def _are_dates(table: Table, name: str) -> bool:
     """Return whether a column holds days as text, or as whole numbers such as 20201231."""
     if table.kind(name) == "numeric":
@@ -514,8 +522,7 @@ def _are_dates(table: Table, name: str) -> bool:
         ends = numbers.values[[0, -1]] if numbers.n_values and not numbers.exact else np.zeros(1)
         is_near = bool((ends > 1.6e7).all() and (ends < 2.2e7).all())
         return is_near and parse_integers(pa.array(numbers.values)) is not None
-    entries = _texts(table, name)
-    return bool(len(entries)) and parse_dates(entries) is not None
+    return reads_as(_texts(table, name)) == "date"
 
 
 def _are_numbers(table: Table, name: str) -> bool:

@@ -308,11 +308,16 @@ class Method(Estimator):
     def fit_checked(self, table: Table, schema: Schema, *, in_rows: bool = False) -> Self:
         """Fit a plan to a table that `check_table` accepted; `protect` calls this."""
         self._in_rows = in_rows
+        schema = self.with_kinds(table, schema)
         if self.draws:
             self._key = Key.from_key_or_seed(self.key, self.random_state)
         self.plan_ = self._fit(table, schema)
         self._know(schema.quasi, True)
         return self
+
+    def with_kinds(self, table: Table, schema: Schema) -> Schema:
+        """Return the schema with the kinds that the method takes columns for where nobody said; as it is by default."""
+        return schema
 
     def check_table(self, table: Table, schema: Schema) -> None:
         """Raise an error if the method cannot protect these columns in these roles, whatever its settings.

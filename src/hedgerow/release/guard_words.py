@@ -216,7 +216,8 @@ def warnings(plan: Plan, numbers: Mapping[str, Any] | None, pseudonyms: Sequence
             who = plan.counted(guard.people)
             yield _say("rare", name=name, records=column["joined"], share=share, people=who, value=value)
         if column["largest"] is not None and column["largest"] > LARGE:
-            yield _say("dominant", name=name, share=percent(column["largest"]))
+            one = "person" if plan.counts == "people" else "record"
+            yield _say("dominant", name=name, share=percent(column["largest"]), one=one)
         if abs(change := _spread_change(column)) > MOVED:
             direction = "larger" if change > 0 else "smaller"
             yield _say("moved", name=name, share=percent(abs(change), 0), direction=direction)

@@ -118,6 +118,7 @@ def _protected(
         named += schema.undeclared(table.names) if schema.rest == "release" else []
         table.check_memory(len(named), memory)
         table.encode(named)
+    schema = method.with_kinds(table, schema)
     step("fitting")
     with cautions() as warnings:
         if repeated:
@@ -138,8 +139,11 @@ def _protected(
         plan = replace(fitted.plan_, columns=tuple(c for c in fitted.plan_.columns if c.name in table.names))
         if schema.unit is None:  # somebody said that every row is a person
             plan = replace(plan, parameters={**plan.parameters, "row_is_person": True})
-        if undeclared := plan.names("undeclared"):
-            caution(text("caution", "undeclared", names=", ".join(undeclared)))
+        undeclared = plan.names("undeclared")
+        nested = [name for name in undeclared if pa.types.is_nested(table.types.field(name).type)]
+        for key, names in (("nested", nested), ("undeclared", [n for n in undeclared if n not in nested])):
+            if names:
+                caution(text("caution", key, names=", ".join(names)))
         if table.layout.labels.title:
             caution(text("caution", "title"))
         if secret is not None and schema.household in schema.identifiers:

@@ -18,7 +18,7 @@ from ..backends.partitions import route
 from ..columns.arrays import is_number, is_text, value_type
 from ..columns.column import Column
 from ..columns.cover import Cover
-from ..columns.roles import describe_strata
+from ..columns.roles import describe_strata, reads_as
 from ..columns.table import Table
 from ..hierarchy import TOP
 from ..io.text_cells import ISO_DATE, LOOKS_LIKE_DATE, all_match, are_dates
@@ -209,7 +209,9 @@ def _texts(column: Column) -> Iterator[str]:
         why = _say("differ", differing=column.n_values, coded=coded)
     else:
         return
-    yield _say("judged_as_categories", name=column.name, why=why)
+    kind = reads_as(pa.array(column.values, pa.string()))
+    repair = _say("repair_first" if kind == "categorical" else "say_kind")
+    yield _say("judged_as_categories", name=column.name, why=why, repair=repair, kind=kind)
 
 
 def _reading(column: Column, reads_as: Callable[[pa.Array], pa.Array]) -> tuple[int, int]:
@@ -244,7 +246,8 @@ def _dates(column: Column) -> Iterator[str]:
     """Warn of dates that were not declared as dates, and of numbers beside a few other texts: groups get no ranges."""
     coded, share = _reading(column, are_dates)
     if share * 2 > coded:
-        yield _say("look_like_dates", name=column.name, share=share, coded=coded)
+        is_date = reads_as(pa.array(column.values, pa.string())) == "date"
+        yield _say("look_like_dates" if is_date else "are_partly_dates", name=column.name, share=share, coded=coded)
     coded, share = _reading(column, lambda texts: pc.match_substring_regex(texts, _NUMBER))
     if coded > share >= 0.9 * coded:  # of codes, some may be numbers
         yield _say("few_are_no_numbers", name=column.name, share=share, coded=coded)

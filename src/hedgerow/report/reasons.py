@@ -41,11 +41,6 @@ _CONFIDENCE = 0.95
 Reason = Callable[[AuditData, Plan | None], Iterator[str]]
 
 
-def _say(audit: AuditData, key: str, **values: object) -> str:
-    """Return a clause that speaks of people, or of records if nobody said who a person is."""
-    return text("verdict", key, who=counted(audit["table"]), **values)
-
-
 def reasons(audit: AuditData, plan: Plan | None) -> list[str]:
     """Return what asks for care before sharing, each as a clause after "because", the weightiest first."""
     return list(dict.fromkeys(chain.from_iterable(reason(audit, plan) for reason in REASONS)))
@@ -57,13 +52,13 @@ def _is_the_original(audit: AuditData, plan: Plan | None) -> Iterator[str]:
     distances = distributions["columns"].values() if distributions else ()
     moved = [at(audit, "utility", "loss", "cells_changed"), *(each["total_variation"] for each in distances)]
     if plan is None and k == 1 and not any(each is None or each > 0 for each in moved):
-        yield _say(audit, "original")
+        yield text("verdict", "original")
 
 
 def _is_not_compared(audit: AuditData, plan: Plan | None) -> Iterator[str]:
     """Yield a clause if the original was given, and the release could not be compared with it."""
     if why := audit["table"].get("uncompared"):
-        yield _say(audit, "uncompared", why=why)
+        yield text("verdict", "uncompared", why=why)
 
 
 def _contains_rows(audit: AuditData, plan: Plan | None) -> Iterator[str]:
@@ -75,7 +70,8 @@ def _contains_rows(audit: AuditData, plan: Plan | None) -> Iterator[str]:
         if equal["members"] - chance > COPIED:
             most = "at most " if is_larger(audit["table"]) and equal["strangers"] is None else ""
             shares = {"members": percent(equal["members"]), "chance": f"{most}{percent(chance)}" if chance else "none"}
-            yield _say(audit, "rows", copied=equal["copied"], people=audit["table"]["original_rows"], **shares)
+            shares["who"] = counted(audit["table"])
+            yield text("verdict", "rows", copied=equal["copied"], people=audit["table"]["original_rows"], **shares)
 
 
 def _contains_extremes(audit: AuditData, plan: Plan | None) -> Iterator[str]:
@@ -84,19 +80,19 @@ def _contains_extremes(audit: AuditData, plan: Plan | None) -> Iterator[str]:
     for end, figures in ends.items():
         if figures["p_value"] < UNLIKELY / len(ends):
             shares = {part: percent(figures[part] or 0.0, 0) for part in ("found", "others")}
-            yield _say(audit, "outermost", end=end, people=figures["people"], **shares)
+            yield text("verdict", "outermost", who=counted(audit["table"]), end=end, people=figures["people"], **shares)
 
 
 def _has_more_decimals(audit: AuditData, plan: Plan | None) -> Iterator[str]:
     """Yield a clause on numbers with more decimals than those of the original."""
     for name, digits in (at(audit, "risk", "copied", "decimals") or {}).items():
-        yield _say(audit, "decimals", name=name, **digits)
+        yield text("verdict", "decimals", name=name, **digits)
 
 
 def _has_unknown_values(audit: AuditData, plan: Plan | None) -> Iterator[str]:
     """Yield a clause on values that the original does not have."""
     for name, rows in (at(audit, "risk", "copied", "unknown") or {}).items():
-        yield _say(audit, "unknown", name=name, rows=rows)
+        yield text("verdict", "unknown", name=name, rows=rows)
 
 
 def _finds_by_values(audit: AuditData, plan: Plan | None) -> Iterator[str]:
@@ -111,7 +107,8 @@ def _finds_by_values(audit: AuditData, plan: Plan | None) -> Iterator[str]:
     if rate and beyond > max(FOUND, 3 * (rate["found"] - rate["interval"][0])):
         what = {0: "it is", 1: "both are"}.get(columns.count(" and "), "all are")
         guarded, chance = "hidden" if plan and plan.guard else "exact", percent(rate["control"] or 0.0, 0)
-        yield _say(audit, guarded, columns=columns, share=percent(rate["found"], 0), chance=chance, what=what)
+        shares = {"who": counted(audit["table"]), "share": percent(rate["found"], 0), "chance": chance}
+        yield text("verdict", guarded, columns=columns, what=what, **shares)
 
 
 def surest_attack(attacks: Sequence[AttackData]) -> AttackData | None:
@@ -148,10 +145,11 @@ def _is_attacked(audit: AuditData, plan: Plan | None) -> Iterator[str]:
     if gain - (gain - low) * all_of_them / one <= 0 or (by_value and any(_finds_by_values(audit, plan))):
         return
     shares = {"success": percent(most["success"], 0), "control": percent(most["control"], 0)}
+    shares["who"] = counted(audit["table"])
     columns = " or ".join(audit["table"]["sensitive"])
     named = {"membership": "attack_membership", "singling out": "attack_described"}
     key = "attack_value" if by_value else named.get(most["attack"], "attack")
-    yield _say(audit, key, **{**most, **shares}, tried=len(attacks), columns=columns)
+    yield text("verdict", key, **{**most, **shares}, tried=len(attacks), columns=columns)
 
 
 def _has_equal_rows(audit: AuditData, plan: Plan | None) -> Iterator[str]:
@@ -161,7 +159,7 @@ def _has_equal_rows(audit: AuditData, plan: Plan | None) -> Iterator[str]:
     if not equal or equal["strangers"] is None or any(_contains_rows(audit, plan)):
         return
     if (equal["members"] or 0.0) - equal["strangers"] > FOUND:
-        yield _say(audit, "equal", share=percent(equal["members"], 0))
+        yield text("verdict", "equal", who=counted(audit["table"]), share=percent(equal["members"], 0))
 
 
 def _was_left_unchanged(audit: AuditData, plan: Plan | None) -> Iterator[str]:
@@ -188,14 +186,15 @@ def _counts_are_off(audit: AuditData, plan: Plan | None) -> Iterator[str]:
     """Yield a clause if half of all counts of people by two columns are far off."""
     counts = at(audit, "utility", "queries", "range") or {"median": None}
     if (counts["median"] or 0) > OFF:
-        yield _say(audit, "counts", **{part: percent(counts[part], 0) for part in ("median", "p90")})
+        shares = {part: percent(counts[part], 0) for part in ("median", "p90")}
+        yield text("verdict", "counts", who=counted(audit["table"]), **shares)
 
 
 def _estimates_are_off(audit: AuditData, plan: Plan | None) -> Iterator[str]:
     """Yield a clause on columns whose estimates cannot be used; of a private release nothing that was not paid for."""
     columns = {} if "epsilon" in audit["table"] else (at(audit, "utility", "models") or {"columns": {}})["columns"]
     if names := [name for name, column in columns.items() if column["verdict"] == "do not use"]:
-        yield _say(audit, "estimates", names=", ".join(names))
+        yield text("verdict", "estimates", names=", ".join(names))
 
 
 def _joins_categories(audit: AuditData, plan: Plan | None) -> Iterator[str]:

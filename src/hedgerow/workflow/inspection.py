@@ -19,6 +19,7 @@ from ..columns.roles import (
     LONG,
     ColumnProfile,
     describe_strata,
+    is_prose,
     longest_text,
     profile,
     proposal,
@@ -30,9 +31,8 @@ from ..display import fitted, notebook_html, sparkline, wrapped
 from ..errors import ParameterError, singular
 from ..notation import moment, words
 from ..schema import Points, Schema
-from ..texts import text
+from ..texts import quoted, text
 from ..validation import NAMES, TEXT, takes
-from .options import quoted
 
 _say = partial(text, "inspection")
 # the most categories that are proposed as public
@@ -161,9 +161,9 @@ class Inspection:
         """Yield a note on the numeric columns that attacks treat as codes."""
         few = [c for c in self.columns if c.kind == "numeric" and c.attacked_as == "category" and c.n_distinct > 1]
         if codes := [c.name for c in few if self.schema.role(c.name) != "identifier"]:
-            yield _say("codes", names=", ".join(codes), flag=_flag(f"{codes[0]}=categorical"))
+            yield _say("codes", names=", ".join(codes), first=codes[0])
         if named := [c.name for c in self.columns if c.is_code]:
-            yield _say("read_as_codes", names=", ".join(named), flag=_flag(f"{named[0]}=numeric"))
+            yield _say("read_as_codes", names=", ".join(named), first=named[0])
 
 
 @takes(missing=NAMES, decimal=TEXT, encoding=TEXT)
@@ -198,11 +198,6 @@ def inspect(table: Any, *, missing: Sequence[str] = (), decimal: str = "", encod
     schema = proposal(table, columns)
     warnings = (*_warnings(table, columns, schema), *_of_text(table, columns))
     return Inspection(table.n_rows, columns, schema, warnings, table)
-
-
-def _flag(entry: str) -> str:
-    """Return an entry of a list, such as a column or COLUMN=KIND, as a shell and the list read it back."""
-    return shlex.quote(quoted(entry))
 
 
 def _round_bounds(column: Column) -> tuple[Any, Any]:
@@ -244,14 +239,13 @@ def _warnings(table: Table, columns: Sequence[ColumnProfile], schema: Schema) ->
             yield _say(what, names=", ".join(c.name for c in chosen))
     yield from (_say("prose", name=c.name, longest=c.longest) for c in columns if c.longest > LONG)
     if schema.person is not None:
-        yield _say("person", name=schema.person, flag=_flag(schema.person))
+        yield _say("person", name=schema.person)
     elif table.n_rows:
         yield _say("one_row")
     if schema.household is not None:
-        yield _say("household", name=schema.household, flag=_flag(schema.household))
+        yield _say("household", name=schema.household)
     for question, name, leader in questions(table, columns, schema):
-        flag = _flag(f"{name}={leader}" if leader else name)
-        yield _say(question, name=name, leader=leader, flag=flag)
+        yield _say(question, name=name, leader=leader)
     is_released = schema.weight in table.names and schema.role(str(schema.weight)) == "other"
     if is_released and (strata := describe_strata(table, str(schema.weight), schema.quasi)):
         yield strata
@@ -268,6 +262,7 @@ def beforehand(table: Table, schema: Schema) -> list[str]:
         kind = schema.kinds.get(name, "categorical")
         if name not in table.names or table.kind(name) != "categorical" or kind != "categorical":
             continue
-        longest = longest_text(table.column(name, kind="categorical"))
-        warnings += [_say("prose", name=name, longest=longest)] if longest > LONG else []
+        column = table.column(name, kind="categorical")
+        warnings += [_say("prose", name=name, longest=longest)] if (longest := longest_text(column)) > LONG else []
+        warnings += [_say("remarks", name=name)] if longest <= LONG and is_prose(column) else []
     return warnings

@@ -12,8 +12,8 @@ from typing import Any
 
 from .. import facade
 from ..errors import ParameterError, UnsupportedError, did_you_mean
-from ..texts import read_toml
-from .options import fits, number, quoted, rows, split
+from ..texts import quoted, read_toml
+from .options import fits, number, rows, split
 
 # the class of each method, as ``module:class``, by its name on the command line
 METHODS: dict[str, str] = read_toml(__package__, "methods.toml")

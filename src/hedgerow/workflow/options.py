@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import io
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -119,19 +118,6 @@ def bare(name: str) -> str:
     ('person id', 'height, cm')
     """
     return split(name)[0] if re.fullmatch(r'"(?:[^"]|"")+"', name) else name
-
-
-def quoted(name: str) -> str:
-    """Return a name in the form that `split` reads back, in quotes if necessary.
-
-    Examples
-    --------
-    >>> split(",".join(map(quoted, ["age", "income, yearly"])))
-    ['age', 'income, yearly']
-    """
-    text = io.StringIO()
-    csv.writer(text, lineterminator="").writerow([name])
-    return text.getvalue()
 
 
 # options for reading text files
