@@ -23,7 +23,6 @@ from typing import Any
 
 import duckdb
 import numpy as np
-import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pyarrow.csv as pacsv
