@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import hedgerow as hr
 from hedgerow.errors import InfeasibleError, InputError, ParameterError, SchemaError, UnsupportedError
 from hedgerow.io.read import read
 from hedgerow.key import Key
+from hedgerow.measures import Persons, group
 from hedgerow.methods.masking import (
     PRAM,
     NoiseAddition,
@@ -333,6 +335,50 @@ def test_suppression_leaves_groups_of_k(case):
     _, group, size = np.unique(codes, axis=0, return_inverse=True, return_counts=True)
     if (size[group.ravel()] >= k).all():
         assert not hidden.any()
+
+
+@pytest.mark.parametrize("k", [2, 5, 10])
+@pytest.mark.parametrize("n_columns", [3, 8, 13])
+@pytest.mark.parametrize("n_odd", [1, 3])
+def test_an_odd_record_hides_what_its_rarity_needs(k, n_columns, n_odd):
+    """A record that was odd in one of 8 columns hid 40 cells for k of 5 and 80 for k of 10, where 5 and 10 suffice."""
+    codes = np.zeros((100, n_columns), dtype=np.int64)
+    codes[0, :n_odd] = 1
+    hidden = suppress(codes, np.full(n_columns, 2), k, [1.0] * n_columns)
+    assert hidden.sum() == k * n_odd
+    assert hidden[0].tolist() == [True] * n_odd + [False] * (n_columns - n_odd)
+
+
+def test_the_help_of_a_group_that_can_spare_none_is_all_of_it():
+    codes = np.array([[0, 0]] * 4 + [[1, 0]])
+    hidden = suppress(codes, np.full(2, 2), 3, [1.0, 1.0])
+    assert hidden.tolist() == [[True, False]] * 5
+
+
+def test_a_thirteenth_column_costs_at_most_itself():
+    """Between 12 and 13 columns the hidden cells went from 1,820 to 4,260."""
+    codes = np.random.default_rng(3).choice(3, (400, 14), p=[0.7, 0.2, 0.1])
+    cells = [int(suppress(codes[:, :n], np.full(n, 3), 5, [1.0] * n).sum()) for n in (12, 13, 14)]
+    assert all(more - fewer <= len(codes) for fewer, more in itertools.pairwise(cells))
+
+
+@pytest.mark.parametrize("unit", [None, "who"])
+@given(st.lists(st.tuples(*[st.integers(0, 2)] * 4), min_size=6, max_size=40), st.integers(2, 3))
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_columns_beyond_those_of_which_all_sets_are_tried_leave_groups_of_k(monkeypatch, unit, rows, k):
+    monkeypatch.setattr("hedgerow.methods.suppression.ALL_SUBSETS", 2)
+    codes, persons = np.array(rows, dtype=np.int64), None
+    if unit:
+        who = np.arange(len(codes)) // 2 % max(len(codes) // 2, 1)
+        frame = pd.DataFrame({"who": who.astype(str)})
+        persons = Persons.from_table(read(frame), unit)
+        if persons is None or persons.n < k:
+            return
+    hidden = suppress(codes, np.full(4, 2), k, [1.0, 1.0, 2.0, 1.0], persons)
+    groups = group(list(np.where(hidden, 2, codes).T))
+    sizes = groups.sizes if persons is None else persons.sizes(groups)
+    assert sizes.min() >= k
+    assert not hidden[codes == 2].any()
 
 
 def test_important_columns_lose_fewer_cells():

@@ -239,6 +239,9 @@ def contents(plan: Plan) -> dict[str, str]:
         )
         for c in plan.guard.columns
     }
+    cells |= {
+        c.name: _say("cell_empty", people=plan.counted(plan.guard.people)) for c in plan.guard.columns if not c.n_values
+    }
     weight = _say("cell_weight" if _differ(plan.guard.weights) else "cell_same_weight")
     return cells | ({plan.weight: weight} if plan.has_mean_weights else {})
 

@@ -206,6 +206,13 @@ def _joins_categories(audit: AuditData, plan: Plan | None) -> Iterator[str]:
         yield text("verdict", "joined", people=plan.counted(plan.guard.people), names=names)
 
 
+def _leaves_columns_empty(audit: AuditData, plan: Plan | None) -> Iterator[str]:
+    """Yield a clause on columns of which nothing is released, because too few people have the same values."""
+    if plan is not None and plan.guard is not None:
+        if names := ", ".join(column.name for column in plan.guard.columns if not column.n_values):
+            yield text("verdict", "empty", people=plan.counted(plan.guard.people), names=names)
+
+
 def _shows_a_rule(audit: AuditData, plan: Plan | None) -> Iterator[str]:
     """Yield a clause on a rule of drawn rows that makes a value almost certain which few of all rows have."""
     for name, rules in (at(audit, "risk", "rules") or {}).items():
@@ -240,4 +247,5 @@ REASONS: tuple[Reason, ...] = (
     _counts_are_off,
     _estimates_are_off,
     _joins_categories,
+    _leaves_columns_empty,
 )

@@ -157,6 +157,8 @@ class GuardRecipe:
     def _codes_of(self, cells: pa.Array, name: str) -> Ints:
         """Return the code of each cell of a column."""
         values = self._values[name]
+        if pa.types.is_null(cells.type):  # of a frame whose type for nothing is none
+            cells = cells.cast(values.type)
         if pa.types.is_float16(values.type):  # which nothing looks up
             cells, values = cells.cast(pa.float32()), values.cast(pa.float32())
         return np.asarray(pc.index_in(cells, value_set=values).fill_null(len(values)), np.int64)
