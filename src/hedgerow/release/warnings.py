@@ -354,7 +354,7 @@ def rare_ends(
     parts = []
     for i, (label, pair) in enumerate(zip(labels, ends, strict=True)):
         if not column.is_number:  # of an order that was declared the ends are nobody's
-            pair = (column.kind == "categorical" and label and span_ends(label)) or ()
+            pair = (column.kind == "categorical" and isinstance(label, str) and span_ends(label)) or ()
         if not rare.isdisjoint(pair) and signs([label], kind=column.kind) & {"range", "dates", "alphabetical"}:
             parts.append(i)
     return {"cells": len(parts), "records": sum(int(counts[i]) for i in parts)}
