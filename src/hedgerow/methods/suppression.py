@@ -1,7 +1,9 @@
-"""Local suppression: k-anonymity by making few cells missing."""
+"""Local suppression: k-anonymity by making few cells missing, of all columns together or in combinations of them."""
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from itertools import combinations
@@ -16,14 +18,18 @@ from ..columns.table import Table
 from ..errors import InfeasibleError, ParameterError
 from ..measures import Bools, Ints, Persons
 from ..measures import group as by_codes
-from ..measures.guarantees import KAnonymity
+from ..measures.guarantees import KAnonymity, KInCombinations
 from ..schema import Schema
-from ..validation import MAPPING, Kind, check_whole, is_number
+from ..validation import MAPPING, NAMES, Kind, check_whole, is_number, many, whole
 from .base import check_columns, check_named
 from .masking import Masked, MaskedCells, Masking
 
 # Most columns of which every set is tried; further ones are hidden one by one where they are too rare.
 ALL_SUBSETS = 12
+# sets of columns at most that k is kept in
+MOST_SETS = 5_000
+# rows times sets of columns at most for which what was hidden in vain is looked for
+SHOWN_AGAIN = 20_000_000
 # rare records for which the cheapest help is looked for, one after the other, and groups that each looks at
 TURNS, NEAREST = 500, 64
 
@@ -40,6 +46,10 @@ class LocalSuppression(Masking):
     ----------
     k : int
         Smallest group, at least 2 and at most the number of rows.
+    combinations : int or list of lists of str, optional
+        How many quasi-identifiers an intruder may know together: k records share every combination of
+        so many columns, whichever they are; or sets of columns, each with this promise. By default all
+        together. Fewer cells are suppressed then, and more columns together may single people out.
     importance : mapping of str to float, optional
         What a suppressed cell of a column costs, above 0; 1 for columns not named.
         Important columns lose fewer cells.
@@ -64,7 +74,10 @@ class LocalSuppression(Masking):
     [False, False, True, True]
     """
 
-    kinds: ClassVar[Mapping[str, Kind]] = {"importance": MAPPING}
+    kinds: ClassVar[Mapping[str, Kind]] = {
+        "importance": MAPPING,
+        "combinations": whole(1) | many(NAMES, "a list of lists of names"),
+    }
     supported_fields = ("unit", "household")
     words: ClassVar[str] = "local suppression"
     reported_shares: ClassVar[Mapping[str, str]] = {"share_suppressed": "suppressed"}
@@ -74,6 +87,7 @@ class LocalSuppression(Masking):
 
     k: int = 3
     _: KW_ONLY
+    combinations: int | Sequence[Sequence[str]] | None = None
     importance: Mapping[str, float] | None = None
     schema: Schema | None = None
 
@@ -89,7 +103,9 @@ class LocalSuppression(Masking):
         absent = np.array([column.n_values for column in coded])
         rows = self._rows(table)
         ordered = None if persons is None else persons.subset(rows.order)
-        hidden = rows.back(suppress(rows.sorted(codes), absent, k, costs, ordered))
+        sets = self._sets(schema)
+        places = [[schema.quasi.index(name) for name in each] for each in sets]
+        hidden = rows.back(suppress(rows.sorted(codes), absent, k, costs, ordered, places))
         cells = {}
         for column, out in zip(coded, hidden.T, strict=True):
             original = one_zero(one_piece(table.arrow.column(column.name)))
@@ -97,7 +113,35 @@ class LocalSuppression(Masking):
             masks = {"unchanged": ~out, "suppressed": out}
             cells[column.name] = MaskedCells(released, column.codes < column.n_values, masks)
         facts = {"k": k, "cells_suppressed": int(hidden.sum()), "records_touched": int(hidden.any(axis=1).sum())}
-        return Masked(cells, facts, (KAnonymity.from_schema(k, schema),))
+        promise = (
+            KInCombinations(k, sets, schema.person, schema.household) if sets else KAnonymity.from_schema(k, schema)
+        )
+        return Masked(cells, facts, (promise,))
+
+    def _sets(self, schema: Schema) -> list[list[str]]:
+        """Return the sets of columns that k is about; none if it is about all of them together."""
+        if self.combinations is None:
+            return []
+        if not isinstance(self.combinations, Sequence):
+            size, n = int(self.combinations), len(schema.quasi)
+            if math.comb(n, size) > MOST_SETS:
+                raise ParameterError(
+                    f"{n} columns have {math.comb(n, size):,} combinations of {size}, more than {MOST_SETS:,}",
+                    hint='name the sets that an intruder may know: combinations=[["age", "sex"], ...] '
+                    "(--combinations age+sex)",
+                )
+            return [list(each) for each in combinations(schema.quasi, size)] if size < n else []
+        sets = [[name for name in schema.quasi if name in each] for each in self.combinations]
+        foreign = {name for each in self.combinations for name in each} - {*schema.quasi}
+        if foreign or not all(sets):
+            names = ", ".join(map(repr, sorted(foreign)))
+            raise ParameterError(
+                f"combinations name columns that are no quasi-identifiers: {names}"
+                if names
+                else "a combination is empty",
+                hint="each is a set of quasi-identifiers, such as age+sex",
+            )
+        return sets
 
     def _costs(self, schema: Schema) -> list[float]:
         costs = dict(self.importance or {})
@@ -131,17 +175,57 @@ def suppress(
     sets : sequence of sequences of int
         Columns whose codes together have to occur k times; by default all columns.
     """
-    now = codes.copy()
-    pending = [list(each) for each in sets] or [list(range(codes.shape[1]))]
-    is_done = False
+    every = sorted({c for each in sets for c in each}) or list(range(codes.shape[1]))
+    whole, now, is_done = _in_columns(codes, absent, k, costs, persons, every), codes, not sets
     while not is_done:  # what is hidden for one set may leave too few in another
-        is_done = True
-        for columns in pending:
-            before = now[:, columns]
-            after = _settled(before, absent[columns], k, [costs[c] for c in columns], persons)
-            is_done &= len(pending) == 1 or bool((after == before).all())
-            now[:, columns] = after
+        before = now
+        for columns in sets:
+            now = _in_columns(now, absent, k, costs, persons, columns)
+        is_done = bool((now == before).all())
+    weights = np.array(costs)
+    # what holds of all columns together holds of each set, and often costs less
+    if not sets or ((whole != codes) @ weights).sum() < ((now != codes) @ weights).sum():
+        now = whole
+    if sets and persons is None and len(now) * len(sets) <= SHOWN_AGAIN:
+        _show_again(now, codes, k, sets)
     return np.asarray(now != codes)
+
+
+def _in_columns(
+    codes: Ints, absent: Ints, k: int, costs: Sequence[float], persons: Persons | None, columns: Sequence[int]
+) -> Ints:
+    """Return codes of which some are missing, so that every row of these columns occurs at least k times."""
+    now, some = codes.copy(), list(columns)
+    now[:, some] = _settled(codes[:, some], absent[some], k, [costs[c] for c in some], persons)
+    return now
+
+
+def _show_again(now: Ints, codes: Ints, k: int, sets: Sequence[Sequence[int]]) -> None:
+    """Show hidden codes again, in place, that no set of columns needs: of equal rows together, else of one row."""
+    counts = [Counter(map(tuple, now[:, each].tolist())) for each in sets]
+
+    def is_shown(rows: Ints, column: int) -> bool:
+        trial, moves = now[rows], list[tuple[int, Counter[tuple[int, ...]]]]()
+        trial[:, column] = codes[rows, column]
+        for i, columns in enumerate(sets):
+            if column in columns:
+                more = Counter(map(tuple, trial[:, columns].tolist()))
+                more.subtract(map(tuple, now[np.ix_(rows, list(columns))].tolist()))
+                if any(0 < counts[i][key] + n < k for key, n in more.items()):
+                    return False
+                moves.append((i, more))
+        for i, more in moves:
+            counts[i].update(more)
+        now[rows, column] = codes[rows, column]
+        return True
+
+    for column in range(codes.shape[1]):
+        hidden = np.flatnonzero(now[:, column] != codes[:, column])
+        rows, first = by_codes(list(now[hidden].T), len(hidden)).in_order()
+        for together in np.split(hidden[rows], first[1:]):
+            if not is_shown(together, column):
+                for row in together:
+                    is_shown(np.array([row]), column)
 
 
 def _settled(codes: Ints, absent: Ints, k: int, costs: Sequence[float], persons: Persons | None) -> Ints:

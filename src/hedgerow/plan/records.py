@@ -576,10 +576,16 @@ class Promise(TypedDict, total=False):
         The most that a group discloses of a sensitive column, in (0, 1].
     columns : sequence of str
         The sensitive columns that it is about; without it all.
+    least : int
+        Fewest people who share a combination of columns (`KInCombinations`).
+    sets : sequence of sequences of str
+        These combinations, column by column.
     """
 
     kind: Required[str]
     k: int
+    least: int
+    sets: Sequence[Sequence[str]]
     unit: str
     household: str
     maximum: float
