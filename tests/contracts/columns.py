@@ -2,9 +2,9 @@
 
 python -m tests.contracts.columns           # the table: how many columns were released, and why others were refused
 
-A column has a type (`TYPES`) and a state (`STATES`). All types stand in one table, whose columns are all in one state and
-in one role; those that inputs hold in types of their own stand in a second one. A column that is refused by name is left
-out, and the rest protected again, as a steward would do.
+A column has a type (`TYPES`) and a state (`STATES`). All types stand in one table, whose columns are all in one state
+and in one role; those that inputs hold in types of their own stand in a second one. A column that is refused by name is
+left out, and the rest protected again, as a steward would do.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Every type of column in every state and role, from every kind of input: no raw error, and no change without a word."""
+"""Every type, state and role of a column, from every kind of input: no raw error, no change without a word."""
 
 from __future__ import annotations
 

@@ -208,9 +208,9 @@ def _joins_categories(audit: AuditData, plan: Plan | None) -> Iterator[str]:
 
 def _leaves_columns_empty(audit: AuditData, plan: Plan | None) -> Iterator[str]:
     """Yield a clause on columns of which nothing is released, because too few people have the same values."""
-    if plan is not None and plan.guard is not None:
-        if names := ", ".join(column.name for column in plan.guard.columns if not column.n_values):
-            yield text("verdict", "empty", people=plan.counted(plan.guard.people), names=names)
+    if plan is not None and plan.guard is not None and not all(c.n_values for c in plan.guard.columns):
+        names = ", ".join(column.name for column in plan.guard.columns if not column.n_values)
+        yield text("verdict", "empty", people=plan.counted(plan.guard.people), names=names)
 
 
 def _shows_a_rule(audit: AuditData, plan: Plan | None) -> Iterator[str]:
