@@ -70,7 +70,6 @@ def _contains_rows(audit: AuditData, plan: Plan | None) -> Iterator[str]:
         if equal["members"] - chance > COPIED:
             most = "at most " if is_larger(audit["table"]) and equal["strangers"] is None else ""
             shares = {"members": percent(equal["members"]), "chance": f"{most}{percent(chance)}" if chance else "none"}
-            shares["who"] = counted(audit["table"])
             yield text("verdict", "rows", copied=equal["copied"], people=audit["table"]["original_rows"], **shares)
 
 
