@@ -32,7 +32,7 @@ ROLES = {"age": "quasi", "education": "quasi", "income": "sensitive", "person_id
 
 def ask(path: Path, **more: Any) -> dict[str, Any]:
     return {"path": str(path), "missing": [], "roles": ROLES, "kinds": {}, "unit": "", "household": "",
-            "weight": "", "follows": {}, "public": {}, "confirmed": False, "grid": {}, "hierarchies": {},
+            "weight": "", "follows": {}, "rare": {}, "public": {}, "confirmed": False, "grid": {}, "hierarchies": {},
             "method": "mart", "utility": "certainty", "guard": "auto", "guard_people": None,
             "cap_on": "groups", "max_inference": None, "profile": "", "key": "", "pseudonyms": False,
             "options": {"k": 10, "max_disclosure": 0.5}, **more}  # fmt: skip

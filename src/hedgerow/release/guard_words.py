@@ -89,9 +89,10 @@ def in_words(plan: Plan, guard: Guard) -> str:
 
 def value_of_rare(column: GuardedColumn, spelled: Callable[[str], str] = str) -> str:
     """Return what categories are released as that too few people have, as text."""
+    example = next((str(value) for value in column.values if str(value).endswith("*")), "")
     ways = ["rare_prefix"] * column.by_prefix + ["rare_parent"] * bool(column.parents)
     ways += ["rare_rest"] * bool(column.rest) + ["rare_missing"] * column.rest_is_missing
-    return ", else ".join(_say(way, rest=spelled(column.rest)) for way in ways)
+    return ", else ".join(_say(way, rest=spelled(column.rest), example=spelled(example)) for way in ways)
 
 
 def _correlations(guard: Guard) -> list[str]:

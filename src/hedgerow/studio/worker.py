@@ -149,6 +149,7 @@ class Worker:
             kinds={**proposed.kinds, **ask["kinds"]},
             grid={name: tuple(points) for name, points in ask["grid"].items()},
             follows=ask["follows"],
+            rare=ask["rare"],
             # of other methods categories say an order as well, which nobody chose
             **(_declared(ask["public"]) if ask["method"] == "private-tree" and ask["confirmed"] else {}),
             hierarchies={n: Hierarchy.from_csv(path) for n, path in ask["hierarchies"].items()},
