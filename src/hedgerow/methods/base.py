@@ -329,7 +329,9 @@ class Method(Estimator):
         schema.check_quasi()
         if self.needs_sensitive and not schema.sensitive:
             raise ParameterError(
-                f"{type(self).__name__} needs at least one sensitive column", hint="name what an intruder wants to know"
+                f"{type(self).__name__} needs at least one sensitive column",
+                hint="name what an intruder wants to know; Hedge, Mondrian, Datafly, Incognito and LocalSuppression "
+                "promise k without one",
             )
         fields = {
             "grid": bool(schema.grid),

@@ -84,7 +84,7 @@ def build(
         if hierarchy is None:
             hierarchy = _natural(table, schema, column)
             values = list(hierarchy.paths)
-        hierarchy.check(values, name)
+        hierarchy.check(values, name, column.counts()[: column.n_values].tolist())
         try:
             topped = hierarchy.topped()
         except SchemaError as error:

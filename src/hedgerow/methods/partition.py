@@ -368,7 +368,7 @@ class PartitionMethod(Method):
         """Return the promises for every group; l-diversity without named columns covers all categorical ones."""
         cap, names = self._cap(), tuple(c.name for c in sensitive if not c.is_number)
         promises: list[Guarantee] = [KAnonymity.from_schema(self.k, schema)]
-        promises += [cap] if cap is not None else []
+        promises += [cap] if cap is not None and sensitive else []
         for criterion in self.criteria or ():
             by_default = isinstance(criterion, LDiversity) and not criterion.columns
             promises.append(replace(criterion, columns=names) if by_default else criterion)

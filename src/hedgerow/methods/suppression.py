@@ -210,7 +210,7 @@ def _show_again(now: Ints, codes: Ints, k: int, sets: Sequence[Sequence[int]]) -
         for i, columns in enumerate(sets):
             if column in columns:
                 more = Counter(map(tuple, trial[:, columns].tolist()))
-                more.subtract(map(tuple, now[np.ix_(rows, list(columns))].tolist()))
+                more.subtract(map(tuple, now[rows][:, np.array(columns)].tolist()))
                 if any(0 < counts[i][key] + n < k for key, n in more.items()):
                     return False
                 moves.append((i, more))

@@ -164,15 +164,16 @@ def schema_from(options: Mapping[str, Any], folder: Path = Path()) -> Schema:
         column, _, path = entry.partition("=")
         if not column or not path:
             raise SchemaError(**refusal("hierarchy", "workflow"))
-        hierarchies[column] = Hierarchy.from_csv(path)
+        hierarchies[column] = Hierarchy.from_csv(path, encoding=fields.get("encoding", base.encoding))
     return base.replace(**{**fields, "hierarchies": hierarchies})
 
 
 def check_hierarchies(table: Any, schema: Schema) -> None:
     """Raise SchemaError if no value of a column is in its hierarchy, whether the method uses that or not."""
     for name, hierarchy in schema.hierarchies.items():
-        if hierarchy.paths.keys().isdisjoint(values := table.column(name, kind="categorical").values):
-            hierarchy.check(values, name)
+        column = table.column(name, kind="categorical")
+        if hierarchy.paths.keys().isdisjoint(column.values):
+            hierarchy.check(column.values, name, column.counts()[:-1].tolist())
 
 
 def plan_read_as(plan: Plan, options: Mapping[str, object]) -> Plan:
