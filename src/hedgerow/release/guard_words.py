@@ -207,7 +207,7 @@ def warnings(plan: Plan, numbers: Mapping[str, Any] | None, pseudonyms: Sequence
     if guard.impossible > IMPOSSIBLE * rows:
         yield _say("impossible", share=percent(guard.impossible / rows))
     for name, column in numbers["columns"].items():
-        if not column["values"]:
+        if name in left_empty(guard):
             yield _say("empty", name=name, people=plan.counted(guard.people))
         elif column["withheld"]:
             yield _say("hidden", name=name, records=column["withheld"], people=plan.counted(guard.people))
@@ -222,6 +222,12 @@ def warnings(plan: Plan, numbers: Mapping[str, Any] | None, pseudonyms: Sequence
         if abs(change := _spread_change(column)) > MOVED:
             direction = "larger" if change > 0 else "smaller"
             yield _say("moved", name=name, share=percent(abs(change), 0), direction=direction)
+
+
+def left_empty(guard: Guard) -> list[str]:
+    """Return the columns with values of which none is released, because too few people share them."""
+    # a column that was empty before is one of categories, none of which is withheld
+    return [c.name for c in guard.columns if not c.n_values and (c.withheld or c.kind in ("numeric", "date"))]
 
 
 def contents(plan: Plan) -> dict[str, str]:

@@ -23,6 +23,7 @@ from ..plan.records import RUNS
 from ..progress import Progress, caution, cautions, listening, telling
 from ..schema import Schema
 from ..texts import text
+from ..trees.responses import is_constant
 from .release import Release, ReleaseOptions
 
 _PSEUDONYM_BYTES = 8
@@ -120,7 +121,13 @@ def _protected(
         table.encode(named)
     schema = method.with_kinds(table, schema)
     step("fitting")
+    sensitive = [table.declared_column(schema, name).value_counts for name in schema.sensitive]
+    # numbers of which there are none have no mean
+    empty = {column.name: "categorical" for column in sensitive if column.is_number and not column.n_values}
+    schema = schema.replace(kinds={**schema.kinds, **empty}) if empty else schema
     with cautions() as warnings:
+        if constant := ", ".join(column.name for column in sensitive if is_constant(column)):
+            caution(text("caution", "constant", names=constant))
         if repeated:
             caution(text("caution", "several_people", names=", ".join(repeated), name=repeated[0]))
         with listening(step, "fitting"):

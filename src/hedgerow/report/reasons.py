@@ -17,7 +17,7 @@ from ..auditing.success import AttackData
 from ..measures.guarantees import promised_k, unbounded
 from ..notation import percent
 from ..plan import Plan
-from ..release.guard_words import value_of_rare
+from ..release.guard_words import left_empty, value_of_rare
 from ..release.warnings import extremes_in_words
 from ..texts import text
 from .figures import at, counted, is_larger
@@ -207,8 +207,7 @@ def _joins_categories(audit: AuditData, plan: Plan | None) -> Iterator[str]:
 
 def _leaves_columns_empty(audit: AuditData, plan: Plan | None) -> Iterator[str]:
     """Yield a clause on columns of which nothing is released, because too few people have the same values."""
-    if plan is not None and plan.guard is not None and not all(c.n_values for c in plan.guard.columns):
-        names = ", ".join(column.name for column in plan.guard.columns if not column.n_values)
+    if plan is not None and plan.guard is not None and (names := ", ".join(left_empty(plan.guard))):
         yield text("verdict", "empty", people=plan.counted(plan.guard.people), names=names)
 
 

@@ -185,8 +185,8 @@ class Responses:
         Raises
         ------
         ParameterError
-            A column is constant, wholly missing, or holds infinities; sums of a number
-            could pass 64 bits (beyond 8.5 billion rows).
+            A column holds infinities, all columns are constant or wholly missing, or sums of a number could pass
+            64 bits (beyond 8.5 billion rows).
         """
         check_sensitive(columns)
         n = columns[0].total if columns else int(n_rows or 0)
@@ -232,8 +232,14 @@ class Responses:
 
 
 def check_sensitive(columns: Sequence[ValueCounts]) -> None:
-    """Raise one ParameterError for all columns that are wholly missing, infinite or constant."""
-    faults = [f for f in map(_fault, columns) if f]
+    """Raise one ParameterError for all columns with infinite values, or if no column has two outcomes."""
+    faults = [f"sensitive column {column.name!r} holds infinite values" for column in columns if column.infinite]
+    if not faults and all(map(is_constant, columns)):
+        faults = [
+            f"sensitive column {column.name!r} is "
+            + ("constant: there is nothing to infer" if column.n_values else "wholly missing")
+            for column in columns
+        ]
     if faults:
         raise ParameterError("; ".join(faults), hint="drop the column from the sensitive ones or repair it")
 
@@ -247,14 +253,6 @@ def check_rows(n: int) -> None:
         )
 
 
-def _fault(column: ValueCounts) -> str:
-    used = column.n_values
-    where = f"sensitive column {column.name!r}"
-    if used == 0:
-        return f"{where} is wholly missing"
-    if column.infinite:
-        return f"{where} holds infinite values"
-    # A category that is there or missing has two outcomes, so there is something to infer.
-    if used == 1 and not (column.has_missing and not column.is_number):
-        return f"{where} is constant: there is nothing to infer"
-    return ""
+def is_constant(column: ValueCounts) -> bool:
+    """Return whether all records have the same value, or none has any; one that is there or missing is a fact."""
+    return column.n_values + column.has_missing < 2

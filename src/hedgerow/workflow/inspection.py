@@ -233,7 +233,10 @@ def _of_text(table: Table, columns: Sequence[ColumnProfile]) -> Iterator[str]:
 def _warnings(table: Table, columns: Sequence[ColumnProfile], schema: Schema) -> Iterator[str]:
     for what, chosen in (
         ("empty", [c for c in columns if not c.n_distinct and c.role == "other"]),
-        ("constant", [c for c in columns if c.n_distinct == 1 < table.n_rows and c.name != schema.weight]),
+        (
+            "constant",
+            [c for c in columns if c.n_distinct == 1 < table.n_rows and not c.n_missing and c.name != schema.weight],
+        ),
     ):
         if chosen:
             yield _say(what, names=", ".join(c.name for c in chosen))
