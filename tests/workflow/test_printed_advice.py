@@ -215,3 +215,59 @@ def test_mixed_dates_are_not_advised_to_be_dates() -> None:
         hr.protect(table, schema, hr.Mondrian(3))
     with pytest.warns(UserWarning, match=r"Say what it is: --kinds birth=date"):
         hr.protect(table.slice(0, 40), schema, hr.Mondrian(3))
+
+
+def visits(folder: Path) -> list[str]:
+    csv(folder / "visits.csv", **{"patient id": [i % 80 for i in range(N)]})
+    return ["visits.csv", "--quasi", "age", "--sensitive", "income", "--identifiers", "patient id"]
+
+
+def several_sheets(folder: Path) -> list[str]:
+    openpyxl = pytest.importorskip("openpyxl", reason="openpyxl is not installed")
+    book = openpyxl.Workbook()
+    for sheet in (book.active, book.create_sheet("Staff 2")):
+        for line in (["age", "pay"], *([20 + i % 50, 100 + i] for i in range(N))):
+            sheet.append(line)
+    book.save(folder / "two.xlsx")
+    return ["two.xlsx", "--quasi", "age", "--sensitive", "pay"]
+
+
+def utf_16(folder: Path) -> list[str]:
+    lines = ["age,pay", *(f"{20 + i % 50},{100 + i}" for i in range(N))]
+    (folder / "wide.csv").write_bytes("\n".join(lines).encode("utf-16-le"))
+    return ["wide.csv", "--quasi", "age", "--sensitive", "pay"]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("make", [visits, several_sheets, utf_16], ids=["visits", "sheets", "utf-16"])
+def test_hints_of_refusals_work(
+    make: Callable[[Path], list[str]],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    command = ["protect", *make(tmp_path), "--no-report", "--force", "-k", "3", "--max-disclosure", "1", "--out", "out"]
+    assert run(command) == 2
+    hint = capsys.readouterr().err
+    advised = list(options_in(hint))
+    for option in advised:
+        assert run([*command, *option]) == 0, (option, capsys.readouterr().err)
+    named = re.findall(r"name one: (.+)", hint)
+    for file in named:
+        assert run([command[0], file, *command[2:]]) == 0, (file, capsys.readouterr().err)
+    assert advised or named
+
+
+def test_names_with_blanks_can_be_quoted_in_every_option(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    blanks(tmp_path)
+    command = ["protect", "blanks.csv", "--quasi", '"the weight", "k, or m"', "--household", '"household id"']
+    command += ["--sensitive", '"my income","my income missing"', "--follows", '"my income missing=my income"']
+    command += ["--kinds", '"my income missing"=categorical', "--unit", '"house hold id"']
+    assert run([*command, "--no-report", "-k", "3", "--max-disclosure", "1", "--out", "out"]) == 0
+    plan = hr.Plan.load(tmp_path / "out" / "plan.json")
+    assert (plan.unit, plan.household) == ("house hold id", "household id")
+    assert plan.names("quasi") == ["the weight", "k, or m"]

@@ -574,7 +574,7 @@ def _role(table_kind: str, column: Column, n_present: int, label: set[str]) -> t
     by = (("by its name", words), ("by its label", label))
     for why, terms in by:
         named = terms == {"name"} or ("name" in terms and terms & NAMES)
-        is_key = terms & KEYS and differs and column.kind != "date"
+        is_key = terms & KEYS and differs and (is_text or is_whole)
         ends_in_id = any(t == "id" or (len(t) > 3 and t.endswith("id")) for t in terms - _ORDINARY)
         rules += [
             (terms & DIRECT and is_many, "identifier", f"{why}, it identifies a person"),

@@ -289,9 +289,10 @@ class Method(Estimator):
             identifiers=(),
             other=(),
             weight=None,
-            kinds={n: people.kind(n) for n in people.names} | dict(schema.kinds),
             categories=declared | dict(schema.categories),
         )
+        kinds = {n: people.kind(n) for n in people.names} | dict(self.with_kinds(people, roles).kinds)
+        roles = roles.replace(kinds=kinds)
         self.fit_table(people.replaced(answers), roles)
         self._know(people.names, named)
         return self
