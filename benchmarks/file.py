@@ -6,6 +6,7 @@ HEDGEROW_DATA=... python benchmarks/file.py intervals    # how often 95% interva
 python benchmarks/file.py large --keys 10                # the same in large made tables, with a cap and without
 HEDGEROW_DATA=... python benchmarks/file.py foreign      # what an audit says of files that somebody else made
 HEDGEROW_DATA=... python benchmarks/file.py numbers      # who is found by the numbers that columns show
+HEDGEROW_DATA=... python benchmarks/file.py columns      # what becomes of rare categories and of steps
 HEDGEROW_DATA=... python benchmarks/file.py members      # who is found by all moments, and what the last person has
 """
 
@@ -348,9 +349,79 @@ def foreign(keys: int, n: int = 500) -> None:
         print(f"| {what} | {sum(map(bool, clauses))} of {len(clauses)} | {most[:100]} |")
 
 
+def _registry(n: int = 8_000, seed: int = 0) -> pd.DataFrame:
+    """Make visits to a hospital: postcodes and towns of very different sizes, days, times, and money in round steps."""
+    draws = np.random.default_rng(seed)
+    sizes = 1 / np.arange(1, 1_301)
+    home = draws.choice(1_300, n, p=sizes / sizes.sum())
+    came = pd.Timestamp("2023-01-02") + pd.to_timedelta(draws.integers(0, 104, n) * 7 + draws.integers(0, 5, n), "D")
+    return pd.DataFrame(
+        {
+            "person": draws.integers(0, n // 2, n),
+            "age": draws.integers(0, 95, n),
+            "postcode": np.sort(draws.choice(99_999, 1_300, replace=False))[home],
+            "came": came,
+            "at": came + pd.to_timedelta(draws.integers(32, 72, n) * 15, "min"),
+            "since": pd.to_datetime(
+                {"year": draws.integers(1990, 2023, n), "month": draws.integers(1, 13, n), "day": 1}
+            ),
+            "fee": draws.integers(1, 90, n) * 50,
+        }
+    ).assign(postcode=lambda t: t["postcode"].map("{:05d}".format))
+
+
+def _steps(column: pd.Series) -> dict[str, float]:
+    """Return the shares of dates, times and numbers that are on a step of the calendar, the clock or of fifty."""
+    if column.dtype.kind in "iuf":
+        return {"fifty": (column.dropna() % 50 == 0).mean()}
+    at = column.dropna().dt
+    first, quarter = (at.day == 1).mean(), ((at.minute % 15 == 0) & (at.second == 0)).mean()
+    return {"first of a month": first, "quarter of an hour": quarter, "weekday": (at.weekday < 5).mean()}
+
+
+def columns(keys: int, k: int = 10) -> None:
+    """Print what a release makes of categories that few people have, and of the steps of numbers and dates."""
+    made = hr.datasets.make_people(5_000, seed=0).to_pandas()
+    adult = pd.read_parquet(Path(os.environ["HEDGEROW_DATA"], "adult_train.parquet"))
+    visits = _registry()
+    tables: dict[str, tuple[pd.DataFrame, hr.Schema]] = {
+        "people.csv": (made, hr.Schema(quasi=["age", "sex", "postcode"], sensitive=["income", "diagnosis"], unit=None)),
+        "Adult": (adult, hr.Schema(quasi=["age", "sex", "native-country"], sensitive=["occupation"], unit=None)),
+        "visits": (visits, hr.Schema(quasi=["age", "postcode"], sensitive=["came", "at", "since", "fee"], unit=None)),
+        "visits by person": (
+            visits,
+            hr.Schema(quasi=["age", "postcode"], sensitive=["fee"], identifiers=["person"], unit="person"),
+        ),
+    }
+    for title, (table, schema) in tables.items():
+        for seed in range(keys):
+            released = hr.protect(table, schema, hr.Hedge(k), random_state=seed).table
+            for name in (*schema.quasi, *schema.sensitive):
+                before, after = table[name], released[name]
+                if before.dtype.kind in "OT" or isinstance(before.dtype, (pd.CategoricalDtype, pd.StringDtype)):
+                    counts, now = before.value_counts(), after.value_counts()
+                    people = before.to_frame().groupby(name)[name].size()
+                    if schema.person is not None:
+                        people = table.groupby(name)[schema.person].nunique()
+                    rare, more = counts[people.reindex(counts.index) < k], now.reindex(counts.index).fillna(0) - counts
+                    bound = np.maximum(0.02 * counts, 2 * np.sqrt(len(table)))
+                    what = (
+                        f"{counts.size:,} values to {now.size:,}; {rare.sum():,} records of {rare.size:,} rare values; "
+                    )
+                    what += f"largest gain of a value {more.max():,.0f}, {(more.abs() / bound).max():.2f} of the bound"
+                elif before.dtype.kind == "M" or name == "fee":
+                    steps = zip(_steps(before).items(), _steps(after).values(), strict=True)
+                    what = "; ".join(f"{step} {a:.2f} to {b:.2f}" for (step, a), b in steps)
+                else:
+                    continue
+                print(f"| {title} | {seed} | {name} | {what} |", flush=True)
+
+
 if __name__ == "__main__":
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("what", choices=["ward", "cap", "intervals", "large", "foreign", "numbers", "members"])
+    options.add_argument(
+        "what", choices=["ward", "cap", "intervals", "large", "foreign", "numbers", "columns", "members"]
+    )
     options.add_argument("--keys", type=int, default=20, help="releases of each ward")
     options.add_argument("--repeats", type=int, default=60, help="samples whose intervals are computed")
     given = options.parse_args()
@@ -363,6 +434,8 @@ if __name__ == "__main__":
         foreign(given.keys)
     elif given.what == "numbers":
         numbers(given.keys)
+    elif given.what == "columns":
+        columns(given.keys)
     elif given.what == "large":
         large(given.keys)
     elif given.what == "members":

@@ -257,7 +257,11 @@ BAD: dict[str, tuple[Any, list[str], str]] = {
     "a sheet of a text file": (None, ["people.csv", "--sheet", "1"], "and people.csv has no sheets"),
     "a profile of a name": (csv('name = "x"\n', "x.toml"), ["people.csv", "--profile", "x.toml"], "it lacks title"),
     "a date of words": (None, ["people.csv", "--date", "yesterday"], "such as 2026-01-31, not text of another form"),
-    "nothing to limit": (None, ["people.csv", "--schema", "bare.toml"], "nothing that max_disclosure or another"),
+    "nothing to limit": (
+        None,
+        ["people.csv", "--schema", "bare.toml", "--max-disclosure", "0.3"],
+        "nothing that max_disclosure or another",
+    ),
     "sensitive weight": (None, ["people.csv", "--weight", "income"], "the weight 'income' is sensitive as well"),
     "no key": (None, ["people.csv", "--pseudonyms"], "--key-file"),
     "unknown option": (None, ["people.csv", "--aplha", "1"], "--aplha"),

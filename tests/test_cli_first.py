@@ -351,13 +351,13 @@ def test_a_shell_completes_commands(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_what_inspect_prints_works_when_pasted(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Kinds shown are kinds used: by a schema file where roles do not say everything."""
+    """Kinds shown are kinds used: by a schema file where flags do not say everything, such as a comma in a name."""
     rows = [
         f"{i % 60},{i % 28 + 1}/{i % 12 + 1}/19{50 + i % 50},{i % 2},{1067 + i % 3},"
         f"{1000 + 37 * i},{'abc'[i % 3]},{'long ' * 1200 if i == 3 else 'short'}"
         for i in range(240)
     ]
-    head = "patient_id,Geburtstag,Geschlecht,PLZ,Gehalt,Diagnose,Bemerkung"
+    head = 'patient_id,Geburtstag,Geschlecht,PLZ,"Gehalt, brutto",Diagnose,Bemerkung'
     Path("spital.csv").write_text("\n".join([head, *rows]) + "\n")
     Path("spital.schema.toml").write_text("mine")
     assert run(["inspect", "spital.csv"]) == 0
@@ -369,7 +369,7 @@ def test_what_inspect_prints_works_when_pasted(here: Path, capsys: pytest.Captur
     assert "written    spital.schema-2.toml" in told
     schema = hr.Schema.from_toml(Path("spital.schema-2.toml"))
     assert schema.kinds["Geburtstag"] == "date"
-    assert {"Gehalt", "Diagnose"} <= set(schema.sensitive)
+    assert {"Gehalt, brutto", "Diagnose"} <= set(schema.sensitive)
     assert schema.unit == "patient_id"
     assert "Bemerkung" in schema.identifiers
     line = told.splitlines()[-1].strip()

@@ -20,6 +20,7 @@ from hedgerow.measures.guarantees import (
     KINDS,
     Disclosure,
     KAnonymity,
+    KInCombinations,
     LDiversity,
     TCloseness,
     Together,
@@ -212,6 +213,7 @@ def test_guarantees_in_words(criterion: Any, words: str) -> None:
 
 def test_every_kind_is_known_by_its_name_and_has_words() -> None:
     examples = [KAnonymity(2), Disclosure(0.5), LDiversity(2), TCloseness(0.1), Together("home")]
+    examples.append(KInCombinations(3, [["age", "sex"]]))
     here = {kind: g for kind, g in KINDS.items() if g.__module__ == KAnonymity.__module__}
     assert {e.kind: type(e) for e in examples} == here  # the papers add one of their own
 

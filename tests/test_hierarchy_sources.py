@@ -53,6 +53,82 @@ def test_missing_values_are_counted_not_shown():
     assert "secret" not in str(caught.value)
 
 
+@pytest.mark.parametrize("mark", [",", ";", "\t"])
+def test_the_separator_is_found(tmp_path, mark):
+    path = tmp_path / "job.csv"
+    path.write_text(f'"a{mark}b"{mark}group{mark}*\nc{mark}group{mark}*\n')
+    assert Hierarchy.from_csv(path).paths == {f"a{mark}b": (f"a{mark}b", "group", "*"), "c": ("c", "group", "*")}
+    path.write_text("a;x,y;*\nb;x,y;*\n")
+    assert Hierarchy.from_csv(path).paths["a"] == ("a", "x,y", "*")
+    assert Hierarchy.from_csv(path, ",").paths["a;x"] == ("a;x", "y;*")
+
+
+def test_blanks_inside_quotes_stay(tmp_path):
+    path = tmp_path / "job.csv"
+    path.write_text(
+        '" a";x;*\n b ; x ;*\n"c ";" x ";*\n"say ""d"" ";"x";*\n2" pipe;"x";*\n "e";x;*\n'.replace('" x "', "x")
+    )
+    assert list(Hierarchy.from_csv(path).paths) == [" a", "b", "c ", 'say "d" ', '2" pipe', "e"]
+
+
+@pytest.mark.parametrize(
+    ("encoding", "declared", "words"),
+    [
+        ("utf-8", "", None),
+        ("utf-8-sig", "", None),
+        ("utf-16", "", None),
+        ("cp1252", "", "is not UTF-8, so it is read as cp1252"),
+        ("cp1252", "cp1252", None),
+        ("cp1250", "cp1250", None),
+    ],
+)
+def test_hierarchies_are_read_in_the_encodings_of_tables(tmp_path, recwarn, encoding, declared, words):
+    """A table in Windows-1252 was read, and its hierarchy was not."""
+    text = "Łódź;PL;*\n" if encoding == "cp1250" else "Köln;NRW;*\n"
+    path = tmp_path / "town.csv"
+    path.write_bytes(text.encode(encoding))
+    schema = Schema.from_mapping({"quasi": ["town"], "hierarchies": {"town": str(path)}, "encoding": declared})
+    assert list(schema.hierarchies["town"].paths) == [text.partition(";")[0]]
+    assert [words in str(w.message) for w in recwarn] == [True] * (words is not None)
+    path.write_bytes(b"\x81\xff;x;*\n")
+    with pytest.raises(SchemaError, match="not UTF-8 text, nor cp1252"):
+        Hierarchy.from_csv(path)
+
+
+def test_only_values_of_many_people_are_named():
+    hierarchy = Hierarchy({"1145": ("1145", "*"), "cook": ("cook", "*")})
+    values = ["01145", "secret 9", "Cook ", "often"]
+    with pytest.raises(SchemaError) as caught:
+        hierarchy.check(values, "job", [12, 9, 3, 10])
+    said = str(caught.value)
+    assert "lacks 4 of its 4 values: '01145' (12 records), 'often' (10 records), ...; 2 stand there in another" in said
+    assert "secret" not in said
+    with pytest.raises(SchemaError, match="lacks 3 of its 3 values: 2 of the form 'aaaaaa 9'"):
+        hierarchy.check(["secret 9", "second 8", "x"], "job", [9, 1, 1])
+
+
+@pytest.mark.parametrize("method", [hr.Datafly(3), hr.MART(3, categorical="hierarchy")])
+def test_what_a_hierarchy_lacks_is_told_by_every_method(method):
+    people = pd.DataFrame({"job": ["cook"] * 20 + ["rare one"] * 3, "pay": range(23)})
+    schema = Schema(quasi=["job"], sensitive=["pay"], hierarchies={"job": Hierarchy({"nurse": ("nurse", "*")})})
+    with pytest.raises(SchemaError, match=r"'cook' \(20 records\), \.\.\.") as caught:
+        hr.protect(people, schema, method)
+    assert "rare one" not in str(caught.value)
+
+
+@pytest.mark.parametrize("cells", ["rows", "means", "ranges"])
+def test_a_table_of_keys_alone_gets_k(cells):
+    """Hedge refused it and advised max_disclosure=1; inspect printed the command that was refused."""
+    people = pd.DataFrame({"age": np.arange(60) % 7, "sex": ["f", "m"] * 30})
+    schema = Schema(quasi=["age", "sex"])
+    release = hr.protect(people, schema, hr.Hedge(5, cells=cells))
+    assert [promise["kind"] for promise in release.plan.promises] == ["k_anonymity"]
+    assert release.plan.parameters["max_disclosure"] == 1
+    with pytest.raises(hr.errors.ParameterError, match="nothing that max_disclosure") as caught:
+        hr.protect(people, schema, hr.Hedge(5, max_disclosure=0.3))
+    assert "leave it out: then k alone is promised" in str(caught.value)
+
+
 def test_intervals():
     paths = Hierarchy.from_intervals([-1, 4.5, 23], [5, 10], origin=3).paths
     assert paths["4.5"] == ("4.5", "[3, 8)", "[3, 13)", "*")

@@ -69,7 +69,8 @@ def test_no_text_stands_in_two_folders_and_no_group_but_that_of_errors() -> None
 def test_braces_and_quotes_of_names_stay_as_they_are() -> None:
     words = text("caution", "look_like_dates", name='a {b} "c"', share=3, coded=4)
     assert words.startswith('a {b} "c": 3 of its 4 values')
-    assert '{"a {b} "c"": "date"}' in words
+    assert 'kinds={\'a {b} "c"\': "date"}' in words
+    assert words.count('--kinds \'"a {b} ""c"""\'=date') == 1  # as a shell and a list of columns read it back
 
 
 def test_what_is_counted_as_one_is_named_as_one() -> None:

@@ -219,6 +219,14 @@ def write_private(path: str | Path, text: str | Iterable[str]) -> None:
 def read_text(path: str | Path, what: str, error: type[HedgerowError]) -> str:
     """Return a file's text; if it cannot be read, raise `error` with the file named as `what`."""
     try:
+        return read_bytes(path, what, error).decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise error(f"{what} {path} is not UTF-8 text") from None
+
+
+def read_bytes(path: str | Path, what: str, error: type[HedgerowError]) -> bytes:
+    """Return what a file holds; if it cannot be read, raise `error` with the file named as `what`."""
+    try:
         # a pipe into which nobody writes is not waited for
         with open(path, "rb", opener=lambda p, flags: os.open(p, flags | _AT_ONCE)) as file:
             if sys.platform != "win32":
@@ -229,8 +237,6 @@ def read_text(path: str | Path, what: str, error: type[HedgerowError]) -> str:
                 raise error(f"cannot read {what} {path}: nobody writes into this pipe")
         if len(content) > LONGEST_TEXT:
             raise error(f"{what} {path} is longer than {LONGEST_TEXT // 10**9} GB, so it is not read")
-        return content.decode("utf-8-sig")
+        return content
     except OSError as fault:
         raise error(f"cannot read {what} {path}: {fault.strerror}") from None
-    except UnicodeDecodeError:
-        raise error(f"{what} {path} is not UTF-8 text") from None

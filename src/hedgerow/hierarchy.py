@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import datetime as dt
 import graphlib
 import io
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 from pathlib import Path
 from typing import Any
 
 from .errors import SchemaError
-from .files import read_text
+from .files import read_bytes
 from .notation import TOP as TOP
 from .notation import number
-from .validation import LIST, MAPPING, NUMBER, NUMBERS, PATH, TEXT, TEXTS, check, many, takes, whole
+from .progress import caution
+from .validation import LIST, MAPPING, NONE, NUMBER, NUMBERS, PATH, TEXT, TEXTS, check, many, takes, whole
 
 
 @dataclass(frozen=True)
@@ -114,8 +118,10 @@ class Hierarchy:
                 return ancestors.pop()
         return TOP
 
-    def check(self, values: Sequence[str], column: str) -> None:
+    def check(self, values: Sequence[str], column: str, counts: Sequence[int] = ()) -> None:
         """Raise SchemaError if a column has values that the hierarchy lacks.
+
+        Values that `PUBLIC` records have are named; of others the shape and what differs.
 
         Parameters
         ----------
@@ -123,13 +129,24 @@ class Hierarchy:
             The column's distinct values, missing ones not counted.
         column : str
             Its name, for the message.
+        counts : sequence of int
+            How many records have each of them; without these no value is named.
         """
-        lacking = sum(value not in self.paths for value in values)
-        if lacking:
-            raise SchemaError(
-                f"the hierarchy of column {column!r} lacks {lacking:,} of its {len(values):,} values",
-                hint="add a line for each, or check spelling, blanks and number formats",
-            )
+        records = dict(zip_longest(values, counts, fillvalue=0))
+        lacking = [value for value in values if value not in self.paths]
+        if not lacking:
+            return
+        named = sorted((v for v in lacking if records[v] >= PUBLIC), key=lambda v: (-records[v], v))[:_NAMED]
+        listed = ", ".join(f"{value!r} ({records[value]:,} records)" for value in named)
+        shape, n = Counter(map(_shape, lacking)).most_common(1)[0]
+        which = listed + ", ..." * (len(named) < len(lacking)) if named else f"{n:,} of the form {shape!r}"
+        spelled = set(map(_spelled, self.paths))
+        others = sum(_spelled(value) in spelled for value in lacking)
+        raise SchemaError(
+            f"the hierarchy of column {column!r} lacks {len(lacking):,} of its {len(values):,} values: {which}"
+            + f"; {others:,} stand there in another spelling (blanks, case, zeros in front, .0 behind)" * (others > 0),
+            hint="add a line for each, or correct the spelling; in Python set(values) - set(hierarchy.paths) are they",
+        )
 
     def topped(self) -> Hierarchy:
         """Return the hierarchy with a top level of one label, which is added if it is missing."""
@@ -138,11 +155,19 @@ class Hierarchy:
         return Hierarchy({value: (*path, TOP) for value, path in self.paths.items()})
 
     @classmethod
-    @takes(path=PATH, separator=TEXT)
-    def from_csv(cls, path: str | Path, separator: str = ";") -> Hierarchy:
+    @takes(path=PATH, separator=TEXT | NONE, encoding=TEXT)
+    def from_csv(cls, path: str | Path, separator: str | None = None, encoding: str = "") -> Hierarchy:
         """Read a hierarchy in ARX's format: one line per value, from the value to the top.
 
-        Cells may be quoted with ``"``. Identical lines count once.
+        Cells may be quoted with ``"``, and blanks inside quotes belong to the value. Identical lines count once.
+
+        Parameters
+        ----------
+        path : path
+        separator : str, optional
+            By default ``;``, or a comma or tab if only that gives all lines as many cells.
+        encoding : str
+            Of a file that is not UTF-8; Windows-1252 by default, with a warning.
 
         Raises
         ------
@@ -150,16 +175,17 @@ class Hierarchy:
             The file cannot be read, is empty, or a value has two different paths.
         """
         name = Path(path).name
-        text = read_text(path, "the hierarchy", SchemaError)
+        text = _decoded(read_bytes(path, "the hierarchy", SchemaError), name, encoding)
         paths: dict[str, tuple[str, ...]] = {}
         doubled = 0
         try:
-            for row in csv.reader(io.StringIO(text), delimiter=separator):
-                cells = tuple(cell.strip() for cell in row)
-                if any(cells):
-                    doubled += paths.setdefault(cells[0], cells) != cells
+            tables = {each: _cells(text, each) for each in ([separator] if separator else _SEPARATORS)}
         except csv.Error:
             raise SchemaError(f"the hierarchy {name} is not a CSV file") from None
+        even = [each for each, rows in tables.items() if len({*map(len, rows)}) == 1 and len(rows[0]) > 1]
+        separator = (even or [*tables])[0]
+        for cells in tables[separator]:
+            doubled += paths.setdefault(cells[0], cells) != cells
         if not paths:
             raise SchemaError(
                 f"the hierarchy {name} is empty", hint=f"one line a value: value{separator}group{separator}*"
@@ -216,7 +242,7 @@ class Hierarchy:
             A column, or its values; missing ones are passed over. Text is ISO text
             (``YYYY-MM-DD``, with or without a time). Times with a zone go by those of UTC.
         levels : sequence of str
-            Upwards, among "week", "month", "quarter", "year", "decade", "century".
+            Upwards, among "day", "week", "month", "quarter", "year", "decade", "century".
 
         Examples
         --------
@@ -253,7 +279,7 @@ class Hierarchy:
         ----------
         values : iterable of str
         keep : sequence of int, optional
-            Characters kept per level, decreasing; by default one less each level.
+            Characters kept per level, decreasing; by default one less each level, separators not counted.
         mask : str
             The character that replaces each character that is cut.
 
@@ -264,7 +290,9 @@ class Hierarchy:
         """
         texts = sorted({str(v) for v in values})
         longest = max(map(len, texts), default=0)
-        chosen = list(range(longest - 1, 0, -1)) if keep is None else list(keep)
+        # what ends in a separator says as much as what ends before it
+        chosen = [n for n in range(longest - 1, 0, -1) if any(t[n - 1 : n] not in {*" ./-"} for t in texts)]
+        chosen = chosen if keep is None else list(keep)
         limits = pairwise([max(longest, 2), *chosen, 0])
         if not all(shorter < longer for longer, shorter in limits):
             raise SchemaError("kept lengths must decrease and lie between 1 and the longest value")
@@ -339,6 +367,43 @@ def looks_like_codes(values: Sequence[str]) -> bool:
     return 2 * n_digits[len(n_digits) // 2] >= shape.count("0")
 
 
+def _decoded(content: bytes, name: str, encoding: str) -> str:
+    """Return the text of a hierarchy: by its byte order mark, else UTF-8, else in `encoding`, as tables are read."""
+    is_wide = content[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+    with suppress(UnicodeDecodeError):
+        return content.decode("utf-16" if is_wide else "utf-8-sig")
+    try:
+        text = content.decode(encoding or _WINDOWS)
+    except (UnicodeDecodeError, LookupError):
+        raise SchemaError(f"the hierarchy {name} is not UTF-8 text, nor {encoding or _WINDOWS}") from None
+    if not encoding:
+        caution(
+            f"the hierarchy {name} is not UTF-8, so it is read as {_WINDOWS}; say what it is: --encoding (encoding=)"
+        )
+    return text
+
+
+def _cells(text: str, separator: str) -> list[tuple[str, ...]]:
+    """Return the cells of the lines that have any, without blanks around them; those inside quotes stay."""
+    # quotes are gone after the reader, so a sign that no text has stands at both ends of what they held
+    edge = f'((?:^|{re.escape(separator)})[ \\t]*")((?:[^"]|"")*)"'
+    marked = re.sub(edge, rf'\1{_EDGE}\2{_EDGE}"', text, flags=re.MULTILINE)
+    rows = csv.reader(io.StringIO(marked), delimiter=separator, skipinitialspace=True)
+    lines = [tuple(cell.strip().replace(_EDGE, "") for cell in row) for row in rows]
+    return [cells for cells in lines if any(cells)]
+
+
+def _shape(value: str) -> str:
+    """Return a value with every digit as 9 and every letter as a, and no more than its beginning if it is long."""
+    shape = "".join("9" if c.isdigit() else "a" if c.isalpha() else c for c in value[:_LONG])
+    return shape + "..." * (len(value) > _LONG)
+
+
+def _spelled(value: str) -> str:
+    """Return a value without what people write in several ways: blanks, case, zeros in front and .0 behind."""
+    return re.sub(r"\.0+$", "", "".join(value.split()).casefold()).lstrip("0")
+
+
 def _moment(value: Any) -> str:
     """Return a date or time as the text that a column uses for it; empty if it is missing."""
     if hasattr(value, "as_py"):  # of Arrow
@@ -400,8 +465,12 @@ def _check_widths(widths: Sequence[float]) -> None:
             )
 
 
+# records from which on a value that many have may stand in an error; values that one names, signs of a shape
+PUBLIC, _NAMED, _LONG = 10, 3, 20
+_SEPARATORS, _WINDOWS, _EDGE = (";", ",", "\t"), "cp1252", "\ue000"
 _SIGN = re.compile("[A-Z0-9]")
-_DATES = {
+_DATES: dict[str, Callable[[dt.date], str]] = {
+    "day": lambda d: d.isoformat(),
     "week": lambda d: f"{d.isocalendar().year}-W{d.isocalendar().week:02d}",
     "month": lambda d: f"{d.year:04d}-{d.month:02d}",
     "quarter": lambda d: f"{d.year:04d}-Q{(d.month + 2) // 3}",

@@ -286,7 +286,22 @@ def _tokens(text: str) -> Iterator[tuple[str | None, ...]]:
 
 _KNOWN = re.compile(r"^(.+):(\d+)\+\(missing\):(\d+)$")
 _STEPS = re.compile(r"^[\[(]\S+, \S+[\])]$")
-_SPAN = re.compile(r"^\{.*\.\..*\}$", re.DOTALL)
+_SPAN = re.compile(r'^\{("(?:[^"]|"")*"|.*?)\.\.(.*)\}$', re.DOTALL)
+
+
+def span_ends(label: str) -> tuple[str, str] | None:
+    """Return the first and last category of a span; None for other text.
+
+    Examples
+    --------
+    >>> span_ends("{cook..nurse}"), span_ends('{"a..b"..c}'), span_ends("cook")
+    (('cook', 'nurse'), ('a..b', 'c'), None)
+    """
+    match = _SPAN.match(label)
+    if match is None:
+        return None
+    first, last = (end[1:-1].replace('""', '"') if end[:1] == '"' else end for end in match.groups())
+    return first, last
 
 
 def counted(label: str) -> tuple[int, int] | None:

@@ -14,6 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from decimal import Decimal, InvalidOperation
 from enum import Enum
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final, Literal, get_args
@@ -220,7 +221,7 @@ def _labels(labels: Iterable[Any], key: str, name: str) -> tuple[str, ...]:
     return tuple(texts)
 
 
-def _hierarchy(name: str, declared: Any) -> Hierarchy:
+def _hierarchy(name: str, declared: Any, encoding: str = "") -> Hierarchy:
     """Return the hierarchy of a column, which may be declared as a CSV file or as the paths of its values."""
     if isinstance(declared, Hierarchy):
         return declared
@@ -230,7 +231,7 @@ def _hierarchy(name: str, declared: Any) -> Hierarchy:
     elif not PATH.fits(declared):
         raise SchemaError(**refusal("hierarchy", "schema", name=name))
     try:
-        return Hierarchy.from_csv(declared) if paths is None else Hierarchy(paths)
+        return Hierarchy.from_csv(declared, encoding=encoding) if paths is None else Hierarchy(paths)
     except SchemaError as error:
         raise SchemaError(f"column {name!r}: {error.message}", hint=error.hint) from None
 
@@ -357,7 +358,7 @@ class Schema:
                 roles[name] = role
         reads: dict[str, Callable[[str, Any], Any]] = {
             "categories": _categories,
-            "hierarchies": _hierarchy,
+            "hierarchies": partial(_hierarchy, encoding=_word(self.encoding)),
             "grid": points_of,
             "bounds": _bounds,
             "events": _events,

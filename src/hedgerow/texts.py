@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import re
+import shlex
 import tomllib
 from functools import cache
 from importlib import resources
+from string import Formatter
 from typing import Any
 
 from .errors import HedgerowError, singular
@@ -43,6 +47,29 @@ def texts(group: str) -> dict[str, Any]:
     return next(file[group] for file in files if group in file)
 
 
+def quoted(name: str) -> str:
+    """Return a name in the form that a list of the command line reads back, in quotes if necessary.
+
+    Examples
+    --------
+    >>> quoted("age"), quoted("income, yearly")
+    ('age', '"income, yearly"')
+    """
+    line = io.StringIO()
+    csv.writer(line, lineterminator="").writerow([name])
+    return line.getvalue()
+
+
+class _Filled(Formatter):
+    """Format as `str.format` does; ``{name!q}`` is a column as a shell and a list of columns read it back."""
+
+    def convert_field(self, value: Any, conversion: Any) -> Any:
+        return shlex.quote(quoted(str(value))) if conversion == "q" else super().convert_field(value, conversion)
+
+
+_filled = _Filled().format
+
+
 def text(group: str, key: str, /, **values: Any) -> str:
     """Return one of the `texts` of a group; `values` fill its placeholders.
 
@@ -51,7 +78,7 @@ def text(group: str, key: str, /, **values: Any) -> str:
     >>> text("caution", "larger_k", enough=1200)
     'k of at least 1,200'
     """
-    return singular(str(texts(group)[key]).format(**values))
+    return singular(_filled(str(texts(group)[key]), **values))
 
 
 def refusal(key: str, group: str = "error", /, **values: Any) -> dict[str, str]:
@@ -65,4 +92,4 @@ def refusal(key: str, group: str = "error", /, **values: Any) -> dict[str, str]:
     >>> refusal("no_column", name="jbo", similar="; did you mean job?", names="job")
     {'message': "there is no column 'jbo'; did you mean job?", 'hint': 'the released columns are job'}
     """
-    return {part: each.format(**values) for part, each in texts(group)[key].items()}
+    return {part: _filled(each, **values) for part, each in texts(group)[key].items()}

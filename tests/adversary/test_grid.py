@@ -147,7 +147,7 @@ def test_what_a_grid_cannot_cut_is_refused() -> None:
     ):
         with pytest.raises(SchemaError, match=words):
             hr.protect(table, schema, method)
-    for method in (hr.MART(5, numeric="mean"), hr.Datafly(5), hr.LocalSuppression(5)):
+    for method in (hr.MART(5, numeric="mean"), hr.Anatomy(3), hr.LocalSuppression(5)):
         with pytest.raises(UnsupportedError, match="grid"):
             hr.protect(table, GRID, method)
 

@@ -52,7 +52,7 @@ def role(name, values):
         ("fnlwgt", list(range(0, 7 * N, 7)), "other"),
         ("same", [1] * N, "other"),
         ("none", pa.nulls(N), "other"),
-        ("nested", [[1]] * N, "other"),
+        ("nested", [[1]] * N, "undeclared"),
         ("cover", ["medicaid", "none"] * 30, "quasi"),
     ],
 )
@@ -254,7 +254,7 @@ OFFICE = ["31;1;4.5;2", "44;2;5.5;3", "52;1;6.5;4", "60;2;7.5;5"] * 20
         (["years;code;kg;scale", *OFFICE], "age, sex, hours, mood: all values but that of the first record"),
         (["999;1;4.5;2", *OFFICE], "age: are the values at the end"),
         (["31;1;4.5;-1", *OFFICE], "mood: are the values at the end"),
-        (["998;9;4.5;2", "999;9;4.5;2", *OFFICE], "age, sex: are the values at the end"),
+        (["998;9;4.5;2", "999;9;4.5;2", *OFFICE], "age: are the values at the end"),
         (OFFICE, None),
     ],
 )
@@ -292,3 +292,161 @@ def test_a_flag_of_an_identifier_follows_nothing() -> None:
     assert seen.schema.follows == {}
     assert "id_flag" in seen.schema.quasi
     assert not any("id_flag" in text for text in seen.warnings)
+
+
+def described(**columns):
+    """The columns of a table as inspecting describes them, by name."""
+    return {c.name: c for c in profile(pa.table(columns))}
+
+
+SECTORS = [11] * 30 + [21] * 40 + [31] * 35 + [12, 23, 24, 42, 61] * 3 + [53] * 20 + [72] * 20 + [93] * 15
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "kind"),
+    [
+        ("sex", [1, 2] * 60, "categorical"),
+        ("Geschlecht", [1, 2, 9] * 40, "categorical"),
+        ("industry", [i % 50 for i in range(600)], "categorical"),
+        ("x7", SECTORS, "categorical"),
+        ("x7", [5 * value for value in SECTORS], "numeric"),  # heaped at multiples
+        ("x7", [*SECTORS, 5], "numeric"),  # codes have one length
+        ("number of industries", [1, 2] * 60, "numeric"),
+        ("age", [18 + i % 60 for i in range(600)], "numeric"),
+        ("age", [20 + (i * i) % 61 for i in range(600)], "numeric"),
+        ("visits", [0] * 200 + [1] * 100 + [2] * 50 + [3] * 25 + [*range(4, 12), 20, 33, 47], "numeric"),
+        ("hours", [40] * 300 + [35, 38, 45, 50] * 20 + list(range(10, 80)), "numeric"),
+        ("year", [1990, 2000, 2010] * 40, "numeric"),
+        ("kids", [0, 1, 2, 3, 9] * 30, "numeric"),
+        ("sex", [1.5, 2.5] * 60, "numeric"),
+    ],
+)
+def test_numbers_that_are_codes_are_proposed_as_categories(name, values, kind) -> None:
+    """Industry, occupation and sex 1/2 were drawn like amounts, and joined with anything."""
+    table = pa.table({name: values, "pay": [7 * i for i in range(len(values))]})
+    seen = hr.inspect(table)
+    assert seen.schema.kinds.get(name, "numeric") == kind
+    told = [note for note in str(seen).split("\n\n") if note.startswith("Proposed as categories")]
+    assert [name in note for note in told] == [True] * (kind == "categorical")
+
+
+def test_digits_that_are_kept_as_text_beside_numbers_are_codes() -> None:
+    texts = {"recode": [str(i % 3) for i in range(60)]}
+    assert described(**texts, pay=[7 * i for i in range(60)])["recode"].kind == "categorical"
+    # where all is text, numbers are text as well
+    assert described(rooms=texts["recode"], pay=[str(7 * i) for i in range(60)])["rooms"].kind == "numeric"
+
+
+@pytest.mark.parametrize(
+    ("label", "values", "role", "kind"),
+    [
+        ("Person identifier", [5000 + i % 40 for i in range(N)], "identifier", "numeric"),
+        ("Case number", [100 + 7 * i for i in range(N)], "identifier", "numeric"),
+        ("Postcode of residence", [10115 + i % 9 for i in range(N)], "quasi", "categorical"),
+        ("Main diagnosis", [f"E1{i % 4}" for i in range(N)], "sensitive", "categorical"),
+        ("Net monthly income", [1000 + 7 * i for i in range(N)], "sensitive", "numeric"),
+        ("", [1000 + i % 9 for i in range(N)], "quasi", "numeric"),
+    ],
+)
+def test_labels_count_like_names(label, values, role, kind) -> None:
+    table = read(pa.table({"v1": values}))
+    table.layout = replace(table.layout, labels=FileLabels({"v1": VariableLabels(label=label)}))
+    (column,) = profile(table)
+    assert (column.role, column.kind) == (role, kind)
+    assert ("by its label" in column.reason) == bool(label)
+
+
+def test_labelled_codes_are_categories_though_some_have_no_label() -> None:
+    values, labels = [1 + i % 6 for i in range(N)], {1: "good", 2: "fair", 3: "bad", 4: "worse"}
+    table = read(pa.table({"q5": values, "q6": values}))
+    variables = {"q5": VariableLabels(values=labels), "q6": VariableLabels(values={1: "never", 6: "always"})}
+    table.layout = replace(table.layout, labels=FileLabels(variables))
+    assert hr.inspect(table).schema.kinds == {"q5": "categorical"}
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ["Frau M. has a penicillin allergy", "none", "none known"],
+        ["called 0171 2345678, no answer", "none"],
+        ["write to a.b@c.org please", "none"],
+        ["moved out and has sold the house", "lives with his mother now", "none"],
+    ],
+)
+def test_remarks_are_free_text_however_often_they_repeat(texts) -> None:
+    """They were quasi-identifiers, and what ten people shared was released word for word."""
+    table = pa.table({"info": [texts[i % len(texts)] for i in range(120)], "age": [i % 60 for i in range(120)]})
+    seen = hr.inspect(table)
+    assert (seen.schema.identifiers, seen.schema.unit) == (("info",), hr.Schema().unit)
+    assert [w for w in beforehand(read(table), hr.Schema(quasi=["info"])) if "remarks that name or call" in w]
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        [
+            "Masters degree(MA MS MEng MEd MSW MBA)",
+            "Prof school degree (MD DDS DVM LLB JD)",
+            "Some college but no degree",
+        ],
+        ["Child <18 never marr not in subfamily", "Foreign born- U S citizen by naturalization"],
+        ["critical account/ other credits existing", "0 <= ... < 200 DM", "yes, under the customer's name"],
+        ["Villeneuve la Garenne", "Las Palmas de Gran Canaria", "Frankfurt am Main"],
+    ],
+)
+def test_labels_of_several_words_are_no_free_text(texts) -> None:
+    assert role("kind", [texts[i % len(texts)] for i in range(120)]) == "quasi"
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("contact", [f"555-{100 + i % 5}-4567" for i in range(400)]),
+        ("mobile", [491761234567 + i % 5 for i in range(400)]),
+    ],
+)
+def test_telephone_numbers_are_left_out_and_are_no_key_of_people(name, values) -> None:
+    table = pa.table({name: values, "age": [i % 60 for i in range(400)]})
+    schema = hr.inspect(table).schema
+    assert (schema.identifiers, schema.unit) == ((name,), hr.Schema().unit)
+
+
+def test_what_no_ten_records_share_is_left_out() -> None:
+    """Nothing of such a column can be released; codes have parents, and numbers have neighbours."""
+    n = 600
+    columns = described(
+        town=[f"Town {i % 150}" for i in range(n)],
+        plz=[f"{10000 + i % 150}" for i in range(n)],
+        icd=[f"C{i % 50:02}.{i % 3}" for i in range(n)],
+        village=[f"Village {i % 50}" for i in range(n)],
+        lat=[48 + i / 1000 for i in range(n)],
+    )
+    assert {name: column.role for name, column in columns.items()} == {
+        "town": "undeclared", "plz": "quasi", "icd": "sensitive", "village": "quasi", "lat": "quasi",
+    }  # fmt: skip
+    assert "none of it can be released" in columns["town"].reason
+
+
+def test_people_with_several_records_are_found_beside_a_unique_case_number() -> None:
+    n = 240
+    cases = {"case_no": list(range(5, 5 + n)), "age": [i % 60 for i in range(n)]}
+    seen = hr.inspect(pa.table({**cases, "patient number": [i % 80 for i in range(n)]}))
+    assert seen.schema.unit == "patient number"
+    assert any(w.startswith("is one row one person? patient number repeats") for w in seen.warnings)
+    assert any("--unit 'patient number'" in w for w in seen.warnings)
+    # of a key that groups share nobody says that it is one of people
+    for name, values in (("ward id", [i % 80 for i in range(n)]), ("patient id", list(range(n)))):
+        seen = hr.inspect(pa.table({**cases, name: values}))
+        assert seen.schema.unit is hr.Schema().unit
+        assert any(w.startswith("is one row one person? Then say so (--unit none)") for w in seen.warnings)
+
+
+def test_capital_that_is_paid_up_is_no_key() -> None:
+    assert role("PAID.UP.CAPITAL", [7 * i for i in range(300)]) == "sensitive"
+
+
+def test_columns_of_money_are_amounts() -> None:
+    euros = [f"{1 + i}.{i:03},{i % 100:02} EUR" for i in range(10, 99)]
+    table = pa.table({"Gehalt": euros, "pay": [f"-${i},{500 + i}.50" for i in range(10, 99)]})
+    found = profile(table)
+    assert [(c.kind, c.role) for c in found] == [("numeric", "sensitive")] * 2

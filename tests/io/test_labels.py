@@ -443,6 +443,28 @@ def test_any_table_is_written_and_read_with_its_values(tmp_path: Path, ending: s
     assert found.to_pylist() == table.to_pylist()
 
 
+def test_reasons_of_missing_that_no_released_row_has_are_an_empty_column(tmp_path: Path) -> None:
+    """Hedgerow makes the column of the codes for missing numbers, so it lacks in no file that has none of these codes.
+
+    Three people who refused are too few to be drawn: protecting ended with a fault of the method, and an audit of
+    somebody else's file with a missing column.
+    """
+    n = 120
+    frame = pandas.DataFrame({"age": [20.0 + i % 30 for i in range(n)], "pay": [100.0 * (1 + i % 7) for i in range(n)]})
+    answered = tmp_path / "answered.sav"
+    pyreadstat.write_sav(frame, str(answered))
+    frame.loc[[3, 50, 90], "pay"] = -9.0
+    source, labels = tmp_path / "refused.sav", {"pay": {-9: "refused"}}
+    ranges = {"pay": [{"lo": -9, "hi": -9}]}
+    pyreadstat.write_sav(frame, str(source), variable_value_labels=labels, missing_ranges=ranges)
+    schema = hr.Schema(quasi=["age"], sensitive=["pay", "pay_missing"], follows={"pay_missing": "pay"})
+    release = hr.protect(source, schema, random_state=1)
+    release.write(tmp_path / "out")
+    assert "pay_missing" not in read(tmp_path / "out" / "release.sav").names
+    for released in (tmp_path / "out", answered):
+        assert set(hr.audit(source, released, schema).to_dict()["table"]["sensitive"]) == {"pay", "pay_missing"}
+
+
 def test_what_a_format_cannot_hold_is_told_by_column(tmp_path: Path) -> None:
     table = pa.table({"fine": [1], "a name": [2]})
     with pytest.raises(OutputError, match="cannot hold the columns 'a name'"):

@@ -166,7 +166,8 @@ def test_formulas_are_their_values(tmp_path: Path) -> None:
         ([["a", "a"], [1, 2]], "more than once: 'a'"),
         ([["a", None], [1, "SECRET"]], "without a name: number 2"),
         ([["a"]], "a header but no rows"),
-        ([["A title"], ["a", "b"], ["SECRET", 1]], "without a name: number 2"),
+        ([["A title"], ["a", None, "b"], ["SECRET", 1, 2]], "without a name: number 2, 3"),
+        ([["A title", "2024"], ["a", "b", "c"], ["SECRET", 1, 2]], "without a name: number 3"),
     ],
 )
 def test_odd_sheets_are_told(tmp_path: Path, rows: list[list[Any]], message: str) -> None:
@@ -174,6 +175,28 @@ def test_odd_sheets_are_told(tmp_path: Path, rows: list[list[Any]], message: str
     with pytest.raises(InputError, match=message) as caught:
         read(tmp_path / "t.xlsx")
     assert "SECRET" not in str(caught.value)
+
+
+@pytest.mark.parametrize("merged", [False, True])
+def test_titles_above_the_header_are_read_over_and_told(tmp_path: Path, merged: bool) -> None:
+    """Two title lines were refused twice in turn: first as merged cells, then as columns without a name."""
+    path = tmp_path / "t.xlsx"
+    made = book(path, [["Staff 2024"], ["Confidential"], ["age", "pay"], [30, 1], [40, 2]])
+    if merged:
+        made.active.merge_cells("A1:B1")
+        made.active.merge_cells("A2:B2")
+        made.save(path)
+    with pytest.warns(UserWarning, match=r"its first lines that hold something \(2\)"):
+        assert read(path).arrow.to_pylist() == [{"age": 30, "pay": 1}, {"age": 40, "pay": 2}]
+
+
+def test_cells_merged_with_the_header_are_refused_below_titles_too(tmp_path: Path) -> None:
+    path = tmp_path / "t.xlsx"
+    made = book(path, [["Staff 2024"], ["age", "pay"], [30, 1], [40, 2]])
+    made.active.merge_cells("A2:A3")
+    made.save(path)
+    with pytest.raises(InputError, match="merged cells in its header: A2:A3"):
+        read(path)
 
 
 def test_space_around_a_table_is_no_column(tmp_path: Path) -> None:

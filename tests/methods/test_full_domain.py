@@ -313,3 +313,88 @@ def test_many_categories_are_released(method):
     schema = hr.Schema(quasi=["code"], sensitive=["s"])
     release = hr.protect(people, schema, method)
     assert release.summary()["groups"]["smallest"] >= 5
+
+
+def _people_of_many_days(n: int = 400) -> pd.DataFrame:
+    """Return people whose days of birth, and codes of diagnoses, hardly anybody shares."""
+    rng = np.random.default_rng(5)
+    return pd.DataFrame(
+        {
+            "born": pd.Timestamp("1940-01-01") + pd.to_timedelta(rng.integers(0, 20_000, n), "D"),
+            "code": [
+                f"{letter}{i:02d}.{j}"
+                for letter, i, j in zip(
+                    rng.choice(list("CIJ"), n), rng.integers(0, 30, n), rng.integers(0, 10, n), strict=True
+                )
+            ],
+            "age": rng.integers(18, 90, n),
+            "land": rng.choice([f"land {i:02d}" for i in range(30)], n, p=np.arange(1, 31) / 465),
+            "ill": rng.choice(list("abc"), n),
+        }
+    )
+
+
+@pytest.mark.parametrize("method", [hr.Datafly, hr.Incognito])
+@pytest.mark.parametrize(
+    ("name", "label"), [("born", r"\d{4}-\d\d(-\d\d)?|\d{4}s?|\*"), ("code", r"[CIJ](\d|\*)+(\.[\d*])?|\*")]
+)
+def test_dates_and_codes_end_on_nobodys_value(method, name, label):
+    """15 of 16 end days of ranges were the birthday of one person."""
+    people = _people_of_many_days()
+    released = hr.protect(people, hr.Schema(quasi=[name], sensitive=["ill"]), method(k=5)).table
+    cells = released[name].astype(str)
+    assert cells.str.fullmatch(label).all()
+    assert 1 < cells.nunique() < len(people) / 5
+
+
+def test_times_are_told_by_day_first():
+    people = _people_of_many_days().assign(
+        born=lambda t: pd.Timestamp("2020-02-03 01:00") + pd.to_timedelta(t["age"], "min")
+    )
+    released = hr.protect(people, hr.Schema(quasi=["born"], sensitive=["ill"]), hr.Datafly(k=4)).table
+    assert released["born"].str.fullmatch(r"\d{4}-\d\d-\d\d").all()
+
+
+@pytest.mark.parametrize("method", [hr.Datafly, hr.Incognito])
+@pytest.mark.parametrize(
+    ("grid", "labels"),
+    [
+        ({"age": [30, 50, 70]}, {"[-30)", "[30-50)", "[50-70)", "[70-]"}),
+        ({"born": ["1950-01-01", "1970-01-01"]}, {"[-1950-01-01)", "[1950-01-01/1970-01-01)", "[1970-01-01/]"}),
+    ],
+)
+def test_a_grid_is_a_hierarchy_of_public_points(method, grid, labels):
+    people = _people_of_many_days()
+    schema = hr.Schema(quasi=list(grid), sensitive=["ill"], grid=grid)
+    release = hr.protect(people, schema, method(k=10))
+    assert {
+        str(cell).replace("T00:00:00", "").replace("[/", "[-") for cell in release.table[next(iter(grid))]
+    } == labels
+    assert not [text for text in release.cautions if "ends on" in text or "end on" in text]
+    assert hr.audit(people, release, attacks=False, learning=False).table["extremes"] == {}
+
+
+def test_a_grid_joins_ranges_where_they_hold_too_few():
+    people = _people_of_many_days(40)
+    schema = hr.Schema(quasi=["age"], sensitive=["ill"], grid={"age": list(range(20, 90, 5))})
+    cells = hr.protect(people, schema, hr.Incognito(k=5)).table["age"].unique()
+    assert "*" not in cells
+    assert len(cells) > 1
+    with pytest.raises(SchemaError, match="no quasi-identifiers: 'ill'"):
+        hr.protect(people, schema.replace(grid={"ill": [3]}), hr.Datafly())
+
+
+@pytest.mark.parametrize("method", [hr.Datafly, hr.Incognito])
+def test_ranges_that_end_on_rare_values_are_told(method):
+    people = _people_of_many_days().assign(age=lambda t: t["age"].where(t.index > 0, 109))
+    schema = hr.Schema(quasi=["age", "land"], sensitive=["ill"])
+    release = hr.protect(people, schema, method(k=12))
+    found = release.summary()["extremes"]
+    assert found["age"]["cells"] >= 1
+    assert found["land"]["cells"] >= 1
+    assert hr.audit(people, release, attacks=False, learning=False).table["extremes"] == found
+    (said,) = [text for text in release.cautions if "land range" in text]
+    assert "categories take a hierarchy" in said
+    public = Hierarchy.from_values(sorted(people["land"].unique()))
+    known = hr.protect(people, schema.replace(hierarchies={"land": public}), method(k=12))
+    assert "land" not in known.summary()["extremes"]

@@ -474,3 +474,20 @@ def test_many_distinct_numbers_are_cut_at_quantiles() -> None:
     few = MART(k=10, max_bins=4, max_disclosure=None).fit(frame, y)
     assert few.tree_.n_leaves <= 4
     assert MART(k=10, max_disclosure=None).fit(frame, y).tree_.n_leaves > 100
+
+
+def test_columns_of_0_and_1_are_categories() -> None:
+    """A group of people who smoke and people who do not was told as [0-1]; counts say how many of each there are."""
+    n = 240
+    table = pa.table({"age": [i % 60 for i in range(n)], "smokes": [i * i % 7 % 2 for i in range(n)],
+                      "sex": [1 + i % 2 for i in range(n)], "pay": [(i * 37) % 91 for i in range(n)]})  # fmt: skip
+    schema = Schema(quasi=["age", "smokes", "sex"], sensitive=["pay"])
+    released = protect(table, schema, MART(10, max_disclosure=1.0)).table
+    cells = set(released["smokes"].to_pylist())
+    assert "[0-1]" not in cells
+    assert any(cell.startswith("0:") and "+1:" in cell for cell in cells)
+    for declared in (schema.replace(kinds={"smokes": "numeric"}), schema.replace(grid={"smokes": [0, 1]})):
+        kinds = {c.name: c.kind for c in protect(table, declared, MART(10, max_disclosure=1.0)).plan.columns}
+        assert kinds["smokes"] == "numeric"
+    fitted = MART(10).fit(table.select(["age", "smokes"]), table.select(["pay"]))
+    assert {c.name: c.kind for c in fitted.plan_.columns}["smokes"] == "categorical"

@@ -84,9 +84,9 @@ def test_spread_median_and_tail_are_told_to_the_steward(made: tuple[str, hr.Rele
 def test_cautions_name_what_a_guard_leaves(made: tuple[str, hr.Release, Path]) -> None:
     words = "\n".join(made[1].cautions)
     assert "weight: exact weights are released" in words
-    assert "income: one person has" in words
+    assert "income: one record has" in words
     assert "income: its standard deviation is" in words
-    assert re.search(r"diagnosis: values that fewer than \d+ people have are not released \(records: 1\)", words)
+    assert re.search(r"diagnosis: values that fewer than \d+ records have are not released \(records: 1\)", words)
 
 
 def test_the_recipient_reads_what_values_are_and_nothing_of_the_original(made: tuple[str, hr.Release, Path]) -> None:

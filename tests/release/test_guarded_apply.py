@@ -57,7 +57,7 @@ def test_its_own_people_get_the_same_runs_everywhere(release: hr.Release, tmp_pa
 def test_other_people_fall_into_the_runs_of_the_first(release: hr.Release) -> None:
     other = people(300, seed=9)
     other = other.set_column(3, "diagnosis", pa.array(["never seen"] * 10 + other["diagnosis"].to_pylist()[10:]))
-    with pytest.warns(UserWarning, match="5 people or more of the plan's own table share") as said:
+    with pytest.warns(UserWarning, match="5 records or more of the plan's own table share") as said:
         made = release.plan.apply(other, unseen="count")
     assert any("in diagnosis" in str(w.message) for w in said)
     for name in SCHEMA.sensitive:

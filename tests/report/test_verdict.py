@@ -133,7 +133,7 @@ def test_what_nothing_bounds_is_said_in_the_verdict_and_is_never_green(people):
     told, kept = verdict(page)
     assert not kept
     assert told.startswith(
-        "Share with care, because whoever knows a person&#39;s exact pay finds 72% of the people, where chance"
+        "Share with care, because whoever knows a person&#39;s exact pay finds 72% of the records, where chance"
     )
     assert "groups give away more than half of pay, the worst 0.9" in page
     page = page_of(people, hr.MART(k=20, max_disclosure=0.6), GROUPS)

@@ -32,7 +32,7 @@ ROLES = {"age": "quasi", "education": "quasi", "income": "sensitive", "person_id
 
 def ask(path: Path, **more: Any) -> dict[str, Any]:
     return {"path": str(path), "missing": [], "roles": ROLES, "kinds": {}, "unit": "", "household": "",
-            "weight": "", "follows": {}, "public": {}, "confirmed": False, "grid": {}, "hierarchies": {},
+            "weight": "", "follows": {}, "rare": {}, "public": {}, "confirmed": False, "grid": {}, "hierarchies": {},
             "method": "mart", "utility": "certainty", "guard": "auto", "guard_people": None,
             "cap_on": "groups", "max_inference": None, "profile": "", "key": "", "pseudonyms": False,
             "options": {"k": 10, "max_disclosure": 0.5}, **more}  # fmt: skip
@@ -54,7 +54,7 @@ def test_a_worker_does_first_what_a_request_builds_on(people: Path, tmp_path: Pa
     assert all(state == "kept" for _, state in written["promised"])
     assert any("10" in text for text, _ in written["promised"])
     made = worker.do({**ask(people), "do": "say"})["script"]
-    assert "-k" not in made["command"]  # 10 is its default
+    assert " -k " not in made["command"]  # 10 is its default
     again: dict[str, Any] = {}
     here = os.getcwd()
     os.chdir(tmp_path)
@@ -190,7 +190,7 @@ def test_followers_of_the_page_are_in_the_schema(people: Path) -> None:
     worker = Worker(lambda message: None)
     asked = ask(people, roles={**ROLES, "assets": "sensitive"}, follows={"assets": "income"})
     assert worker._schema(asked).follows == {"assets": "income"}
-    assert '"assets" = "income"' in worker.do({**asked, "do": "say"})["script"]["command"]
+    assert "--follows assets=income" in worker.do({**asked, "do": "say"})["script"]["command"]
 
 
 def test_the_first_look_shows_records_and_reasons(people: Path) -> None:
@@ -428,7 +428,8 @@ def test_no_text_of_a_page_names_a_flag() -> None:
     [
         ("age: 'k.A.' is read as text; if it means no value, say so: --missing k.A.,NA",
          "under “Which words mean that a value is missing?” (step 1)."),
-        ("a code should be an empty cell, or its column a category (kinds, --schema)", "a category (Kind, in step 1)."),
+        ("should be an empty cell, or its column a category (--kinds COLUMN=categorical)",
+         "a category (Kind, in step 1)."),
         ("is w a weight, which says how many people a record stands for? Then say so: --weight 'my w'",
          "say so, with the role “harmless” and under “How many people does a record stand for?” (step 1)."),
         ("then take it out of the quasi-identifiers and say so, and k counts households too: --household 'a b'",

@@ -34,7 +34,7 @@ class TableData(TypedDict):
     says how they count. ``planned_groups``: rows were drawn in so many groups of a plan, and figures of groups are
     theirs. ``sample``: the records that attacks, learners and inference saw, if these were not all. ``altered``: why
     the table is not what its plan made. ``epsilon``: what taking part costs a person under differential privacy;
-    None if the table or its plan was altered.
+    None if the table or its plan was altered. ``counted``: what a row stands for, as somebody said or nobody did.
     """
 
     rows: Count
@@ -50,6 +50,7 @@ class TableData(TypedDict):
     planned_groups: Positive | None
     altered: NotRequired[Sequence[str]]
     epsilon: NotRequired[Annotated[float, Range(0, above=True)] | None]
+    counted: NotRequired[Literal["people", "records"]]
     original_rows: Count | None
     strangers: Count
     paired: bool

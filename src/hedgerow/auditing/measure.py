@@ -31,7 +31,7 @@ from ..profiles import Profile, ProfileData
 from ..progress import Progress, Tell, telling
 from ..release import Release
 from ..release.warnings import ExtremeEnds, extremes_in_words, rare_ends
-from ..schema import SCHEMA, Schema
+from ..schema import SCHEMA, UNSAID, Schema
 from ..texts import refusal, text
 from ..validation import (
     DAY,
@@ -87,8 +87,8 @@ from .subject import (
     check_order,
     not_as_planned,
     planned_groups,
+    read_like,
     subject,
-    with_decimals_of,
 )
 from .success import AttackData
 from .table_pair import Pair, TablePair
@@ -688,7 +688,7 @@ def audit(
         report("pairing the tables")
         what = subject(released, schema, plan, holds)
         original = None if original is None else holds.original(original, what.schema)
-        what = what if original is None else with_decimals_of(original, what, holds)
+        what = what if original is None else read_like(original, what, holds)
         # refused now: running out of memory would come after minutes of work
         check_room(original)
     else:
@@ -835,6 +835,7 @@ def _audit(task: Task[Any]) -> Audit:
     whose = text("note", "drawn_values" if task.there["pairs"] else "hidden_values")
     table: TableData = {
         "rows": plain.n_rows,
+        "counted": "records" if schema.unit is UNSAID and schema.household is None else "people",
         "original_rows": None if task.original is None else task.original.n_rows,
         "strangers": 0 if task.strangers is None else task.strangers.n_rows,
         "paired": task.there["pairs"],

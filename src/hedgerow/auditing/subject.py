@@ -21,6 +21,7 @@ from ..errors import HedgerowError, InputError, SchemaError
 from ..guard.code import run_codes
 from ..guard.guarding import GuardOptions, guarded
 from ..guard.rows import as_released, decoded_cells, group_numbers
+from ..io.read import with_reasons
 from ..key import Key
 from ..measures import Groups, Ints
 from ..measures.guarantees import KAnonymity
@@ -297,11 +298,12 @@ def not_as_planned(what: Subject, original: Table) -> list[str]:
     return [text("note", "not_made", why="; ".join(wrong))] if wrong else []
 
 
-def with_decimals_of(original: Table, what: Subject, holds: Holder) -> Subject:
-    """Read a release's file again with the original's decimal comma in the ranges of its numbers.
+def read_like(original: Table, what: Subject, holds: Holder) -> Subject:
+    """Read a release's file as the original's: its decimal comma in ranges, and its reasons of missing numbers.
 
     Labels of a hierarchy that have commas in the plan stay as they are.
     """
+    what = replace(what, table=with_reasons(what.table, original.layout))
     is_text_file = what.table.path is not None and what.table.suffix == ".csv"
     if what.is_private or not is_text_file or original.layout.dialect.decimal != ",":
         return what
@@ -470,7 +472,7 @@ def roles(plan: Plan) -> Schema:
         quasi=plan.names("quasi"),
         sensitive=plan.names("sensitive"),
         identifiers=plan.names("identifier"),
-        unit=plan.unit or UNSAID,
+        unit=plan.unit or (None if plan.counts == "people" and not plan.household else UNSAID),
         household=plan.household,
         weight=plan.weight or None,
         kinds={c.name: c.kind for c in (*declared_columns, *plan.recoding.recoded())},

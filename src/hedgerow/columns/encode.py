@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ..errors import InputError, SchemaError
-from ..io.text_cells import are_dates, parse_dates, parse_integers
+from ..io.text_cells import are_dates, infer_type, parse_dates, parse_integers
 from ..kernels import Bools, Floats, Ints
 from ..kernels.sorting import stable_sort
 from ..notation import DAY, beyond_years
@@ -147,7 +147,11 @@ def _text_numbers(name: str, array: pa.ChunkedArray, of_records: bool) -> pa.Chu
         except (TypeError, ValueError):
             bad[i] = bool(text and text.strip())
     if bad.any():
-        raise _unread(name, "numeric", "number", bad[index], of_records)
+        # amounts of money, and signs between thousands, if all can be read in one way only
+        parsed, notes = infer_type(pa.chunked_array([texts]))
+        if not is_number(parsed.type) or parsed.null_count or "either" in notes:
+            raise _unread(name, "numeric", "number", bad[index], of_records)
+        return pa.chunked_array([pa.concat_arrays(parsed.chunks).take(pa.array(index, mask=index < 0))])
     try:
         exact = decimals(texts)
     except pa.ArrowInvalid:

@@ -18,11 +18,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..errors import InputError, SchemaError, translated
+from ..hierarchy import looks_like_codes
 from ..io.file_format import UNICODE, Dialect
 from ..io.read import read
 from ..io.text_cells import MARKERS, infer_type, parse_dates, parse_integers
+from ..kernels import Ints
 from ..notation import percent
-from ..schema import UNSAID, Role, Schema
+from ..schema import UNSAID, Kind, Role, Schema
 from ..texts import read_toml, refusal
 from .arrays import decoded, is_text, kind_of, value_type
 from .column import Column
@@ -36,7 +38,11 @@ DIRECT, KEYS, PERSONS, HOMES, NAMES, SENSITIVE, QUASI, FREE, WEIGHTS, CODES = (
     frozenset(_WORDS[meaning]["words"].split())
     for meaning in ("direct", "keys", "persons", "homes", "names", "sensitive", "quasi", "free", "weights", "codes")
 )
+PERSONS |= {whom + key for whom in _WORDS["persons"]["whom"].split() for key in KEYS}
 PEOPLE = PERSONS | {"id", "ids", "uid", "uuid", "guid"}
+_CATEGORIES, _SHARED = (frozenset(_WORDS[meaning]["words"].split()) for meaning in ("categories", "shared"))
+_ORDINARY = frozenset(_WORDS["keys"]["ordinary"].split())
+_COUNTS = frozenset(_WORDS["categories"]["counts"].split())
 # the most values that are codes of no answer, beyond all others of their column
 _MOST_NO_ANSWERS, _NO_ANSWER = 3, frozenset([7, 8, 9, 77, 88, 97, 98, 99, 777, 888, 997, 998, 999, 9997, 9998, 9999])
 _ASKED = {what: frozenset(words.split()) for what, words in _WORDS["asked"].items()}
@@ -51,17 +57,32 @@ _REPEATS = 0.95
 _UNIQUE = 0.9
 # a remark with so large a share of distinct values is prose, and not a code
 _REPEATED = 0.2
+# shares of a column's texts that name or call somebody, or speak of one person, from which on it is free text
+_NAMING, _SPEAKING = 0.02, 0.3
+# records that share a value which can be released, by default
+_FEWEST = 10
 # number of bars in the histogram of a column
 _PARTS = 8
 _FEW = 100
 # whole numbers with few values are codes if enough records share each of them, on average
 MOST_CODES, _CODE_SHARED = 10, 3
+# whole numbers are codes where so large a share of the records is beside a gap, and counts of neighbours differ so much
+_BESIDE_GAPS, _UNEVEN = 0.3, 0.5
+_MOST_CODE = 9999
 _PATTERNS = (
     ("e-mail addresses", r"^[^@\s]+@[^@\s]+\.[A-Za-z]{2,}$"),
     ("universal identifiers", r"(?i)^\{?[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}\}?$"),
-    ("telephone numbers", r"^(\+|00|0|\()[0-9 ()/.\-]{6,20}[0-9]$"),
+    ("telephone numbers", r"^((\+|00|0|\()[0-9 ()/.\-]{6,20}[0-9]|\d{3}[-. ]\d{3}[-. ]\d{4})$"),
     ("bank account numbers", r"^[A-Z]{2}\d{2} ?([A-Z0-9]{4} ?){2,7}[A-Z0-9]{1,4}$"),
 )
+# a title before a name, and a telephone number or an address beside words
+_NAMES_SOMEBODY = rf"\b({_WORDS['prose']['titles'].replace(' ', '|')})\.? \p{{Lu}}"
+_CALL = r"(?:(?:\+|\b0)\d[0-9 /().-]{5,}\d|\S@\S+\.\p{L}{2,})"
+_CALLS_SOMEBODY = rf"\p{{L}}[^@]*[ :,]{_CALL}|{_CALL}[ ,;].*\p{{L}}"
+_FOUR_WORDS = r"(?:\S+ +){3}\S"
+_SPEAKS = rf"(?i)^(?:\S+ +)*(?:{_WORDS['prose']['words'].replace(' ', '|')})(?: +\S+)+$"
+# the least number that can be one to call somebody by, and no count
+_LEAST_CALL = 1e6
 # a longer cell is prose, which names people and cannot be recoded
 LONG = 200
 # a weight has few values if so many records have each of them, on average
@@ -93,6 +114,8 @@ class ColumnProfile:
     shape : tuple of int
         Records in eight equal parts of a number's range (between its 1% and 99% quantiles), of each value if it
         has ten or fewer, or of the eight most frequent categories, missing not counted; empty for identifiers.
+    is_code : bool
+        Whether its numbers are proposed as categories, and it may be told that they count something.
     """
 
     name: str
@@ -105,6 +128,7 @@ class ColumnProfile:
     longest: int = 0
     markers: tuple[str, ...] = ()
     shape: tuple[int, ...] = ()
+    is_code: bool = False
 
 
 def attacked_as(column: Column, schema: Schema) -> AttackedAs:
@@ -151,7 +175,7 @@ def proposal(table: Table, profiles: Sequence[ColumnProfile]) -> Schema:
     columns = {
         role: [name for name in table.names if roles.get(name) == role] for role in ("quasi", "sensitive", "other")
     }
-    repeating = repeated({n: share for n, share in shares.items() if n not in households[:1]})
+    repeating = _people_with_records(table, {n: s for n, s in shares.items() if n not in households[:1]})
     dialect = table.layout.dialect
     return Schema(
         quasi=columns["quasi"],
@@ -195,7 +219,7 @@ def profile(source: Any) -> list[ColumnProfile]:
 
 def refuse_identifiers(table: Table, names: Sequence[str]) -> None:
     """Raise SchemaError if undeclared columns look like identifiers."""
-    suspects = [n for n in names if _names_people(n) or _describe(table, n).role == "identifier"]
+    suspects = [n for n in names if _names_people(n) or _describe(table, n).role in ("identifier", "undeclared")]
     if suspects:
         raise SchemaError(
             f"undeclared columns look like identifiers: {', '.join(map(repr, suspects))}",
@@ -218,7 +242,7 @@ def refuse_repeated(table: Table, schema: Schema, pseudonyms: Sequence[str] = ()
     others = [n for n in schema.undeclared(table.names) if _names_people(n)]
     shares = {name: table.distinct_share(name) for name in (*keys, *others)}
     repeating = [n for n in pseudonyms if _names_people(n) and shares[n] < _REPEATS]
-    repeats = repeated({name: shares[name] for name in keys}) or repeating
+    repeats = repeated(table, {name: shares[name] for name in keys}) or repeating
     if repeats:
         words = {"names": ", ".join(map(repr, repeats)), "first": repeats[0]}
         raise SchemaError(**refusal("identifiers_repeat", "columns", **words))
@@ -226,12 +250,56 @@ def refuse_repeated(table: Table, schema: Schema, pseudonyms: Sequence[str] = ()
     return [name for name, share in shares.items() if _names_people(name) and share < _REPEATS]
 
 
-def repeated(shares: Mapping[str, float]) -> list[str]:
-    """Return the identifiers whose share of distinct values is low, keys of people first; [] if one is unique."""
+def repeated(table: Table, shares: Mapping[str, float]) -> list[str]:
+    """Return the identifiers that repeat and may tell people apart, keys of people first; [] if one is unique."""
     if 1.0 in shares.values():
         return []
-    repeating = [name for name, share in shares.items() if share < _REPEATS]
+    repeating = [name for name, share in shares.items() if share < _REPEATS and not _is_shared(table, name)]
     return sorted(repeating, key=lambda name: not _names_people(name))
+
+
+def _people_with_records(table: Table, shares: Mapping[str, float]) -> list[str]:
+    """Return the identifiers as `repeated` does; beside a unique number, such as a case's, only keys of people."""
+    persons = [name for name in shares if words_of(table, name) & PERSONS]
+    if 1.0 not in shares.values() or any(shares[name] == 1.0 for name in persons):
+        return repeated(table, shares)
+    return [name for name in persons if shares[name] < _REPEATS]
+
+
+def _is_shared(table: Table, name: str) -> bool:
+    """Return whether people have a column's values in common: names, telephone numbers and free text."""
+    if words_of(table, name) & (_SHARED | FREE):
+        return True
+    column = table.column(name, kind="categorical")
+    return bool(_pattern(column)) or longest_text(column) > LONG or is_prose(column)
+
+
+def words_of(table: Table, name: str) -> set[str]:
+    """Return the words of a column's name and label."""
+    return tokens(name) | tokens(table.layout.labels.label(name))
+
+
+def is_prose(column: Column) -> bool:
+    """Return whether a column is free text, however often it repeats: some texts name or call somebody.
+
+    Examples
+    --------
+    >>> notes = Table(pa.table({"n": ["Frau M. has an allergy", "ring 030 1234567"], "job": ["cook", "head of ward"]}))
+    >>> is_prose(notes.column("n")), is_prose(notes.column("job"))
+    (True, False)
+    """
+    if column.kind != "categorical" or not column.n_values:
+        return False
+    texts = _sampled(column)
+    named = pc.or_(*(pc.match_substring_regex(texts, form) for form in (_NAMES_SOMEBODY, _CALLS_SOMEBODY)))
+    spoken = pc.and_(*(pc.match_substring_regex(texts, form) for form in (_SPEAKS, _FOUR_WORDS)))
+    shares = (pc.sum(each).as_py() / len(texts) for each in (named, spoken))
+    return any(share > most for share, most in zip(shares, (_NAMING, _SPEAKING), strict=True))
+
+
+def _sampled(column: Column) -> pa.Array:
+    """Return at most some thousand of a column's texts, evenly spaced."""
+    return pa.array(column.values[:: max(1, column.n_values // _SAMPLED)], pa.string())
 
 
 def _names_people(name: str) -> bool:
@@ -241,19 +309,21 @@ def _names_people(name: str) -> bool:
 
 def _describe(table: Table, name: str) -> ColumnProfile:
     kind: str = table.kind(name)
+    why_codes = ""
     try:
-        if kind == "numeric" and tokens(name) & CODES:
-            kind = "categorical"
-        elif _are_dates(table, name):
+        if _are_dates(table, name) and not (kind == "numeric" and words_of(table, name) & CODES):
             kind = "date"
         elif kind == "categorical" and _are_numbers(table, name):
             kind = "numeric"
+        if kind == "numeric" and (why_codes := _why_codes(table, table.column(name, kind=kind))):
+            kind = "categorical"
         column = table.column(name, kind=kind)
     except SchemaError:
-        return ColumnProfile(name, kind, "other", "its nested values cannot be recoded", 0, 0)
+        return ColumnProfile(name, kind, "undeclared", "its nested values cannot be recoded: unpack them", 0, 0)
     missing = int(column.counts()[-1])
     label = tokens(table.layout.labels.label(name))
     role, reason = _role(table.kind(name), column, table.n_rows - missing, label)
+    reason += why_codes and f"; codes, {why_codes}"
     was_text = table.kind(name) == "categorical"
     if was_text and kind == "numeric":
         reason += "; its text reads as numbers"
@@ -269,7 +339,47 @@ def _describe(table: Table, name: str) -> ColumnProfile:
         longest_text(column),
         tuple(word for word in MARKERS if word in texts),
         () if role == "identifier" else _shape(column),
+        bool(why_codes) and role != "identifier" and not (words_of(table, name) & CODES),
     )
+
+
+def _why_codes(table: Table, column: Column) -> str:
+    """Return why a column's numbers are names of categories; empty if they may count or measure something."""
+    name, words = column.name, words_of(table, column.name)
+    if words & CODES:
+        return "written in digits"
+    counts, values = column.counts()[:-1], column.values
+    variable = table.layout.labels.variables.get(name)
+    if variable is not None and not variable.numbers and column.n_values > 1:
+        labelled = {code for code in variable.values if not variable.declared_missing(code)}
+        if 2 * counts[[value in labelled for value in values]].sum() >= counts.sum():
+            return "for most records have a label"
+    whole = not column.exact and not column.infinite and bool(np.all(np.mod(values, 1) == 0))
+    few = 1 < column.n_values <= _FEW and counts.sum() >= _CODE_SHARED * column.n_values
+    if not (whole and few) or words & _COUNTS:
+        return ""
+    if words & _CATEGORIES:
+        return "by what it is called"
+    if table.kind(name) == "categorical" and any(table.kind(other) == "numeric" for other in table.names):
+        return "kept as text"
+    return "with gaps between them" if _has_gaps(values.astype(int), counts) else ""
+
+
+def _has_gaps(values: Ints, counts: Ints) -> bool:
+    """Return whether whole numbers have gaps beside frequent values, and neighbours of uneven counts.
+
+    Codes have one length, zero apart. Those that many people round, such as 5, 10 and 15, have no gaps, and a long
+    tail has them beside rare values.
+    """
+    lengths = {len(str(value)) for value in values if value}
+    if len(values) <= MOST_CODES or len(lengths) > 1 or values[0] < 0 or values[-1] > _MOST_CODE:
+        return False
+    if np.gcd.reduce(np.diff(values)) > 1:
+        return False
+    every = np.bincount(values - values[0], counts, minlength=values[-1] - values[0] + 1)
+    bordering = (np.diff(values, prepend=values[0] - 1) > 1) | (np.diff(values, append=values[-1] + 1) > 1)
+    uneven = np.abs(np.diff(every)).sum() / (every[1:] + every[:-1]).sum()
+    return bool(counts[bordering].sum() >= _BESIDE_GAPS * counts.sum() and uneven >= _UNEVEN)
 
 
 def _shape(column: Column) -> tuple[int, ...]:
@@ -309,7 +419,7 @@ def questions(table: Table, profiles: Sequence[ColumnProfile], schema: Schema) -
         yield "ask_code", codes, ""
     for column in profiles:
         name = column.name
-        words = tokens(name) | tokens(table.layout.labels.label(name))
+        words = words_of(table, name)
         if schema.weight is None and words & _ASKED["weights"] and _holds_weights(table, name):
             yield "ask_weight", name, ""
         # a small number is the size of a household, and one that never repeats is no household's
@@ -321,7 +431,7 @@ def questions(table: Table, profiles: Sequence[ColumnProfile], schema: Schema) -
         if name in schema.follows:
             yield "follows", name, leader
     for name in table.names:
-        words = tokens(name) | tokens(table.layout.labels.label(name))
+        words = words_of(table, name)
         if schema.role(name) == "undeclared" and name not in followers and _weighs(words):
             yield "second_weight" if _holds_weights(table, name) else "no_weight", name, ""
 
@@ -363,8 +473,10 @@ def _is_alone(table: Table, name: str, word: str) -> bool:
 
 
 def _without(entries: pa.Array, word: str) -> pa.Array:
-    """Return a column's texts but one; none if that is no text of it, or if the first thousand are no numbers."""
+    """Return a column's texts but one; none if that is no text of it, or all are numbers, or few of the others."""
     texts = entries.drop_null().cast(pa.string())
+    if _reads_as_numbers(texts):
+        return texts[:0]
     rest = texts.filter(pc.not_equal(texts, word))
     return rest if len(rest) < len(texts) and _reads_as_numbers(rest[:_SAMPLED]) else rest[:0]
 
@@ -396,6 +508,13 @@ def _texts(table: Table, name: str) -> pa.Array:
     return table.entries(name).drop_null()
 
 
+def reads_as(entries: pa.Array) -> Kind:
+    """Return the kind that distinct texts can be declared to be: dates, numbers, or categories."""
+    if len(entries) and parse_dates(entries) is not None:
+        return "date"
+    return "numeric" if _reads_as_numbers(entries) else "categorical"
+
+
 def _are_dates(table: Table, name: str) -> bool:
     """Return whether a column holds days as text, or as whole numbers such as 20201231."""
     if table.kind(name) == "numeric":
@@ -403,8 +522,7 @@ def _are_dates(table: Table, name: str) -> bool:
         ends = numbers.values[[0, -1]] if numbers.n_values and not numbers.exact else np.zeros(1)
         is_near = bool((ends > 1.6e7).all() and (ends < 2.2e7).all())
         return is_near and parse_integers(pa.array(numbers.values)) is not None
-    entries = _texts(table, name)
-    return bool(len(entries)) and parse_dates(entries) is not None
+    return reads_as(_texts(table, name)) == "date"
 
 
 def _are_numbers(table: Table, name: str) -> bool:
@@ -429,7 +547,8 @@ def _reads_as_numbers(entries: pa.Array) -> bool:
 
 def _role(table_kind: str, column: Column, n_present: int, label: set[str]) -> tuple[Role, str]:
     """Return the proposed role and the reason for it, from the first rule that applies; `label` has words, too."""
-    words, n = tokens(column.name), column.n_values
+    words = tokens(column.name)
+    n = column.n_values
     share = n / n_present if n_present else 0.0
     is_number, is_text = column.kind == "numeric", column.kind == "categorical"
     is_whole = is_number and not column.infinite and bool(np.all(np.mod(column.values, 1) == 0))
@@ -438,42 +557,56 @@ def _role(table_kind: str, column: Column, n_present: int, label: set[str]) -> t
     measured = is_number and not (unlike and is_whole)
     counts_rows = measured and n_present >= 20 and n == n_present and is_whole
     numbers_rows = counts_rows and column.values[-1] - column.values[0] + 1 == n
-    is_key = words & KEYS and differs and column.kind != "date"
-    named = words == {"name"} or ("name" in words and words & NAMES)
     # surnames have a small share of distinct values in a large table; types of telephone identify nobody
-    is_many = share > 0.05 or (is_text and n > _FEW)
-    ends_in_id = any(t == "id" or (len(t) > 3 and t.endswith("id")) for t in words)
-    remark = words & FREE and share > _REPEATED and is_text
-    rules: tuple[tuple[Any, Role, str], ...] = (
+    is_many = share > 0.05 or (is_text and n > _FEW) or (is_whole and n and column.values[0] >= _LEAST_CALL)
+    prose = length > LONG or is_prose(column) or (words & FREE and share > _REPEATED and is_text)
+    # codes have parents that many people share
+    is_rare = is_text and n > _FEW and column.counts()[:-1].max() < _FEWEST
+    is_lost = is_rare and not (words | label) & CODES and not looks_like_codes(column.values)
+    rules: list[tuple[Any, Role, str]] = [
         (n == 0, "other", "all its values are missing"),
         (n == 1 and n_present > 1, "other", "all its values are the same"),
         (_weighs(words), "other", "by its name, a sampling weight"),
         (_weighs(label), "other", "by its label, a sampling weight"),
-        (length > LONG or remark, "identifier", f"free text of up to {length:,} characters can name people"),
+        (prose, "identifier", f"free text of up to {length:,} characters can name people"),
         (pattern, "identifier", f"its values look like {pattern}"),
-        (words & DIRECT and is_many, "identifier", "by its name, it identifies a person"),
-        (is_text and named and is_many, "identifier", "by its name, it holds people's names"),
-        (words & PERSONS and n > MOST_CODES, "identifier", "by its name, a key of people"),
-        (words & HOMES and n > MOST_CODES, "identifier", "by its name, a key of households"),
-        (is_key, "identifier", f"by its name, a key; {percent(share, 0)} of it differs"),
-        (n > _FEW and ends_in_id, "identifier", "by its name, a key of people or groups"),
-        (names_quasi(words) and not (is_text and differs), "quasi", "by its name"),
-        (names_sensitive(words) and not (is_text and differs), "sensitive", "by its name"),
+    ]
+    by = (("by its name", words), ("by its label", label))
+    for why, terms in by:
+        named = terms == {"name"} or ("name" in terms and terms & NAMES)
+        is_key = terms & KEYS and differs and (is_text or is_whole)
+        ends_in_id = any(t == "id" or (len(t) > 3 and t.endswith("id")) for t in terms - _ORDINARY)
+        rules += [
+            (terms & DIRECT and is_many, "identifier", f"{why}, it identifies a person"),
+            (is_text and named and is_many, "identifier", f"{why}, it holds people's names"),
+            (terms & PERSONS and n > MOST_CODES, "identifier", f"{why}, a key of people"),
+            (terms & HOMES and n > MOST_CODES, "identifier", f"{why}, a key of households"),
+            (is_key, "identifier", f"{why}, a key; {percent(share, 0)} of it differs"),
+            (n > _FEW and ends_in_id, "identifier", f"{why}, a key of people or groups"),
+        ]
+    rules.append(
+        (is_lost and not differs, "undeclared", f"none of it can be released: {_FEWEST} records share no value")
+    )
+    for why, terms in by:
+        rules += [
+            (names_quasi(terms) and not (is_text and differs), "quasi", why),
+            (names_sensitive(terms) and not (is_text and differs), "sensitive", why),
+        ]
+    rules += [
         (numbers_rows, "identifier", "it numbers the rows"),
         (measured and n > _FEW, "sensitive", "a measurement with many distinct values"),
         (column.kind == "date", "quasi", "dates are often known to others"),
         (unlike and not measured, "identifier", f"text that differs in {percent(share, 0)} of the records"),
         (n <= _FEW, "quasi", "few values: they form groups of people"),
         (True, "quasi", "many values: they can single people out"),
-    )
+    ]
     return next((role, reason) for applies, role, reason in rules if applies)
 
 
 def _pattern(column: Column) -> str:
     if column.kind != "categorical" or not column.n_values:
         return ""
-    step = max(1, column.n_values // _SAMPLED)
-    texts = pa.array(column.values[::step], pa.string())
+    texts = _sampled(column)
     for what, pattern in _PATTERNS:
         matching = pc.sum(pc.match_substring_regex(texts, pattern)).as_py()
         if matching >= _MATCHING * len(texts):

@@ -117,10 +117,11 @@ def _with_categories(
 
     def count(group: Ints) -> Ints:
         of_row, n_groups = np.append(group, -1)[codes], int(group.max(initial=-1)) + 1
-        here = of_row >= 0
+        here = np.flatnonzero(of_row >= 0)
+        of_row = of_row[here]
         if person is not None:  # each once
-            of_row, here = np.unique(np.stack([of_row[here], person[here]]), axis=1)[0], slice(None)
-        return np.bincount(of_row[here], minlength=n_groups)
+            of_row = np.unique(np.stack([of_row, person[here]]), axis=1)[0]
+        return np.bincount(of_row, minlength=n_groups)
 
     hierarchy, rest, parents = schema.hierarchies.get(name), schema.rare.get(name), dict[str, tuple[str, ...]]()
     if is_text(value_type(table.types.field(name).type)):  # others have no room for words
@@ -131,7 +132,7 @@ def _with_categories(
         rest = rest_of(column.values) if rest is None else rest
     record = with_categories(record, column, count, people, parents, rest)
     if column.kind == "ordinal":
-        record = replace(record, order=tuple(dict.fromkeys((*column.values, *record.values))))
+        record = replace(record, order=tuple(dict.fromkeys((*column.values, *map(str, record.values)))))
     return record
 
 

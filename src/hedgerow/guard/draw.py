@@ -78,6 +78,9 @@ class Draws:
             words = words_of(turn.astype(np.uint64), self._key, f"guard draw {column.name}")
             out = np.empty(int(sizes.sum()), np.int64)
             self._samplers[column.name].fill(groups, sizes, uniforms(words), towards, out)
+            if column.has_missing:
+                words = words_of(turn.astype(np.uint64), self._key, f"guard together {column.name}")
+                _together(column, again[groups], sizes, uniforms(words), out)
             items_of[column.name] = out
         return items_of
 
@@ -136,6 +139,29 @@ class Draws:
             place[column.name] = place[column.follows or column.name]
             moved[column.name] = items[column.name][place[column.name]]
         return moved
+
+
+def _together(column: GuardedColumn, again: Ints, sizes: Ints, uniform: Floats, out: Ints) -> None:
+    """Give several items of a group that is drawn from the whole table a value, or none, where few would have one.
+
+    One known value alone tells itself. A group has the more values together, and the more seldom, the more often it was
+    drawn, so that as many of the table have one as before.
+    """
+    starts, people = np.cumsum(sizes) - sizes, np.cumsum(np.asarray(column.people, np.int64)[: column.n_values])
+    present = np.add.reduceat(out < column.n_values, starts) if len(starts) else starts
+    wanted = np.minimum(together_after(again), sizes)
+    for i in np.flatnonzero((present > 0) & (present < wanted)).tolist():
+        part = uniform[i] * wanted[i] / present[i]
+        codes = np.full(sizes[i], column.n_values)
+        if part < 1:
+            place = (np.arange(wanted[i]) + part) / wanted[i] * people[-1]
+            codes[: wanted[i]] = np.searchsorted(people, place, side="right")
+        out[starts[i] : starts[i] + sizes[i]] = codes
+
+
+def together_after(again: Ints) -> Ints:
+    """Return how many items of a group have a value at least, if any has one, after it was drawn so often."""
+    return np.where(again < AGAIN, 0, 2 * (again - AGAIN) + 4)
 
 
 def cholesky(correlation: Iterable[int], n: int) -> Floats:
@@ -232,11 +258,13 @@ def counted_again(guard: Guard, bad: Mapping[int, Ints]) -> Guard:
     if again.max(initial=0) > most:
         hopeless = [name for name, part in guard.times_drawn().items() if again[part].max(initial=0) > most]
         about = ", ".join(repr(name) for name in hopeless)
-        message = f"a group drawn from the whole table still breaks a promise about {about}"
+        sizes = np.asarray(guard.sizes)[np.flatnonzero(again > most) % len(guard.sizes)]
+        records = f"{sizes.min():,} to {sizes.max():,}" if sizes.min() < sizes.max() else f"{sizes.min():,}"
+        message = f"groups of {records} records, drawn from the whole table, still break a promise about {about}"
+        hint = "ask for larger groups (k), or for a looser cap"
         if guard.cap_on == FILE:
             message = f"combinations of quasi-identifiers in the file still break a promise about {about}"
-        or_groups = ', or for a cap on groups alone: cap_on="groups" (--cap-on groups); another key may succeed'
-        raise InfeasibleError(
-            message, hint=f"ask for larger groups (k), or for less{or_groups * (guard.cap_on == FILE)}"
-        )
+            # they were drawn until they kept it
+            hint += ', or for one on groups alone, which these keep: cap_on="groups" (--cap-on groups)'
+        raise InfeasibleError(message, hint=hint)
     return replace(guard, again=as_vector(again))

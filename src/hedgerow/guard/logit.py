@@ -28,7 +28,7 @@ PENALTY = 1.0
 AT_FIRST, WORK, RARE = (5_000, 100_000), 2_000_000_000, 200
 # steps towards the rule of all people from there, and rows that are read at once
 STEPS, BLOCK = 3, 1 << 16
-_TRIES, _HALVINGS, _CLOSE = 100, 40, 1e-9
+_TRIES, _HALVINGS, _CLOSE, _NEARER = 100, 40, 1e-9, 1e-3
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ def fit_rule(rows: FeatureRows, codes: Ints, people: Ints, least: Floats) -> Rul
     some, weights = _sampled(rows, at, counts, classes, n_features, int(n_first))
     with threadpool_limits(1):  # in small products threads wait for each other
         has = weights[:, None] * (classes[some, None] == np.arange(len(values) + 1))
-        fitted, curvature = fit_logit(rows.read(at[some], n_features), has)
+        fitted, curvature = fit_logit(rows.read(at[some], n_features), has, is_sample=len(some) < len(at))
         if len(some) < len(at):
             fitted = _of_all(fitted, curvature, rows, at, counts, classes)
     return Rule(values, np.rint(fitted * UNIT).astype(np.int64))
@@ -170,7 +170,7 @@ def _step(curvature: Floats, slope: Floats) -> Floats:
     return np.asarray(np.linalg.solve(curvature, slope.T.ravel()).reshape(slope.shape[::-1]).T, np.float64)
 
 
-def fit_logit(x: Floats, counts: Floats) -> tuple[Floats, Floats]:
+def fit_logit(x: Floats, counts: Floats, *, is_sample: bool = True) -> tuple[Floats, Floats]:
     """Fit a multinomial logit with a small penalty on slopes, by Newton's method.
 
     Parameters
@@ -179,6 +179,8 @@ def fit_logit(x: Floats, counts: Floats) -> tuple[Floats, Floats]:
         The first column is 1.
     counts : float64 array of shape (n_rows, n_classes)
         How many people a row stands for, by their class. The last class is the one that others are compared with.
+    is_sample : bool
+        Whether the curvature is needed; else it may be that of a place nearby.
 
     Returns
     -------
@@ -199,13 +201,24 @@ def fit_logit(x: Floats, counts: Floats) -> tuple[Floats, Floats]:
         logs = top + np.log(np.exp(powers - top[:, None]).sum(axis=1))
         return float(people @ logs - (counts * powers).sum() + (penalty * fitted**2).sum() / 2)
 
+    weighted, each = (x * np.sqrt(people)[:, None]).T.copy(), np.empty((n_y, n_x, len(x)))
+
+    def curved(shares: Floats) -> Floats:
+        np.multiply(shares.T.copy()[:, None, :], weighted, out=each)
+        rows = each.reshape(n_y * n_x, len(x))
+        # of a product with itself half is computed
+        curvature = np.diag(np.tile(penalty[:, 0] + 1e-9, n_y)) - rows @ rows.T
+        of_class = rows @ weighted.T
+        for block in slices(n_y * n_x, n_x):
+            curvature[block, block] += of_class[block]
+        return np.asarray(curvature, np.float64)
+
+    longest, is_near = np.inf, False
     for _ in range(_TRIES):
         shares = _shares(x @ fitted)[:, :-1]
         slope = x.T @ (target - people[:, None] * shares) - penalty * fitted
-        each = (shares[:, :, None] * x[:, None, :]).reshape(len(x), n_y * n_x)
-        curvature = np.diag(np.tile(penalty[:, 0] + 1e-9, n_y)) - (people[:, None] * each).T @ each
-        for block in slices(n_y * n_x, n_x):
-            curvature[block, block] += x.T @ (each[:, block] * people[:, None])
+        if not is_near:  # there it hardly changes, and most of the time goes into it
+            curvature = curved(shares)
         step = _step(curvature, slope)
         length, before = 1.0, loss(fitted)
         for _ in range(_HALVINGS):
@@ -213,9 +226,11 @@ def fit_logit(x: Floats, counts: Floats) -> tuple[Floats, Floats]:
                 break
             length /= 2
         fitted = fitted + length * step
-        if np.abs(step).max() < _CLOSE:
+        longest, before_that, was_near = float(np.abs(step).max()), longest, is_near
+        is_near = longest < before_that / 10 < np.inf and length == 1
+        if longest < _CLOSE * (_NEARER if was_near else 1):
             break
-    return np.asarray(fitted, np.float64), curvature
+    return np.asarray(fitted, np.float64), curved(shares) if is_sample and was_near else curvature
 
 
 def _class_of(values: Ints, n_codes: int) -> Ints:

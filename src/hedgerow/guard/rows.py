@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ..backends.randomize import hashes
@@ -132,6 +133,8 @@ def released_values(column: GuardedColumn, wanted: pa.DataType) -> pa.Array:
     entries = pa.array(values, pa.float64() if column.kind == "numeric" else pa.string())
     if column.style:
         entries = styled_days(entries.cast(pa.date32()), column.style)
+    if pa.types.is_time(wanted):  # which text becomes as part of a time stamp alone
+        entries = pc.binary_join_element_wise("1970-01-01", entries, " ").cast(pa.timestamp(wanted.unit))
     try:
         return entries.cast(wanted)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):

@@ -166,6 +166,8 @@ class Dialect:
     styles : tuple of (str, str)
         Columns of dates or times that are not written as 2020-12-31 or 2020-12-31 14:15:00, and how most of their
         cells are (`text_cells.date_style`).
+    currencies : tuple of (str, str)
+        Columns of amounts, each with the sign or name of its currency, without which they were read.
     ranges : tuple of str
         Columns of a release whose numbers stand in texts, as [70,3-73,2] does, with a decimal comma.
     """
@@ -189,6 +191,7 @@ class Dialect:
     mixed: tuple[str, ...] = ()
     places: tuple[tuple[str, int], ...] = ()
     styles: tuple[tuple[str, str], ...] = ()
+    currencies: tuple[tuple[str, str], ...] = ()
     ranges: tuple[str, ...] = ()
 
     def doubts(self) -> Iterator[str]:
@@ -200,6 +203,8 @@ class Dialect:
             yield text("dialect", "unsure", names=", ".join(self.unsure), sign=sign, other=other)
         if self.mixed:
             yield text("dialect", "mixed", names=", ".join(self.mixed), sign=sign)
+        if self.currencies:
+            yield text("dialect", "currencies", names=", ".join(f"{name} ({unit})" for name, unit in self.currencies))
 
     def reader(self, lines: io.TextIOBase | list[str]) -> csv._reader:  # type: ignore[name-defined]
         """Return a strict `csv.reader` of the standard library that reads this dialect."""

@@ -189,6 +189,16 @@ def _as_numbers(table: Table, kinds: Mapping[str, str]) -> Table:
     return table.spelled[key] or table
 
 
+def with_reasons(table: Table, original: FileFormat) -> Table:
+    """Return a statistical file's table with an empty column for each of reasons of `original` that it has no code of.
+
+    Such a column is made of the codes for missing numbers, so a file in which nobody has one seems to lack it.
+    """
+    names = [w for w, n in original.labels.whys.items() if n in table.names and w not in table.names]
+    empty = {name: pa.nulls(table.n_rows, pa.string()) for name in names}
+    return table.replaced(empty) if empty and table.is_loaded else table
+
+
 def _with_declared_words(table: Table, schema: Schema) -> Table:
     """Return a CSV file's table, read again if the schema declares other words for missing or other number signs."""
     missing, decimal = schema.missing, schema.decimal

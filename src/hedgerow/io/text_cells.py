@@ -61,6 +61,11 @@ _SPACE = r"(\d)(['’\x{a0}\x{202f} ])(\d{3})"
 _SPACED = r"^-?[1-9]\d{0,2}(['’\x{a0}\x{202f} ]\d{3})+([.,]\d*)?$"
 # What tells thousands from keys such as 612 345 678.
 _NOT_A_KEY = r"\d['’\x{a0}\x{202f}]\d{3}| \d{3}[.,]\d"
+# Signs and names of currencies, before or after an amount.
+_CURRENCY = (
+    r"[A-Z]{0,2}\$|[€£¥₹₽₺₩]|\b(EUR|USD|GBP|CHF|JPY|CNY|SEK|NOK|DKK|PLN|CZK|HUF|RON|TRY|AUD|CAD|NZD|BRL|MXN|INR|ZAR)\b"
+    r"|\b(Euro|DM|kr)\b|\bFr\.|zł|Kč|Ft"
+)
 # Numbers that are thousands where the sign stands between these, and fractions where it does not.
 _EITHER = {sign: rf"^-?(0|[1-9]\d{{0,2}}(\{sign}\d{{3}})?)$" for sign in ".,"}
 # Characters of -122.807, which may be thousands or a fraction.
@@ -277,8 +282,9 @@ def infer_types(texts: Mapping[str, pa.ChunkedArray], dialect: Dialect) -> tuple
     inferred = {name: infer_type(column, open_dialect) for name, column in texts.items()}
     columns = {name: column for name, (column, _) in inferred.items()}
     notes = {name: note for name, (_, note) in inferred.items()}
-    places = {name: note.pop("places", 0) for name, note in notes.items()}
-    styles = {name: note.pop("style", "") for name, note in notes.items()}
+    places, currencies, styles = (
+        {name: note.pop(field, None) for name, note in notes.items()} for field in ("places", "currency", "style")
+    )
     unsure = {name: note.pop("either") for name, note in notes.items() if "either" in note}
     signs = {n: note["decimal"] for n, note in notes.items() if "decimal" in note}
     either = {*unsure, *(name for name, note in notes.items() if note.pop("thousands", False))}
@@ -292,14 +298,9 @@ def infer_types(texts: Mapping[str, pa.ChunkedArray], dialect: Dialect) -> tuple
     dialect = replace(dialect, **dialect_notes | {"decimal": decimal, "mixed": mixed, "either": tuple(sorted(either))})
     for name in unsure:
         columns[name], note = infer_type(texts[name], dialect)
-        places[name] = note.get("places", 0)
-    return columns, replace(
-        dialect,
-        **{
-            field: tuple((name, value) for name, value in each.items() if value)
-            for field, each in (("places", places), ("styles", styles))
-        },
-    )
+        places[name] = note.get("places")
+    by_column: list[Any] = [tuple((k, v) for k, v in each.items() if v) for each in (places, currencies, styles)]
+    return columns, replace(dialect, places=by_column[0], currencies=by_column[1], styles=by_column[2])
 
 
 def spelling_matters(
@@ -347,7 +348,8 @@ def infer_type(texts: pa.ChunkedArray, dialect: Dialect | None = None) -> tuple[
     notes : dict
         The dialect of the cells: ``decimal``, ``booleans``, ``style`` of dates. For numbers that can be read in two
         ways, ``either`` is the separator that they contain, and ``places`` their number of decimals;
-        ``thousands`` if a cell is a number with signs between thousands, or could be one.
+        ``thousands`` if a cell is a number with signs between thousands, or could be one; ``currency``: the sign or
+        name of the one currency that all cells are in.
     """
     dialect = dialect or Dialect(delimiter="", decimal="")
     index, entries = _distinct(texts)
@@ -360,9 +362,12 @@ def infer_type(texts: pa.ChunkedArray, dialect: Dialect | None = None) -> tuple[
         if texts.null_count == len(texts) or pc.all(is_missing_word).as_py():
             return pa.chunked_array([pa.nulls(len(texts))]), {}
         return _without_words(texts, index, is_missing_word), {}
+    present, currency = _without_currency(present)
     parsed, notes = _parse(present, dialect)
-    if parsed is None:
+    if parsed is None or (currency and not is_number(parsed.type)):
         return _without_words(texts, index, is_missing_word), {}
+    if currency:
+        notes["currency"] = currency
     if pa.types.is_floating(parsed.type) and (decimals_each := _places(present)):
         notes["places"] = decimals_each
     if "decimal" in notes and notes.get("places", 3) == 3:
@@ -372,6 +377,18 @@ def infer_type(texts: pa.ChunkedArray, dialect: Dialect | None = None) -> tuple[
     # from the cell to its distinct value, and on to that among the present ones
     place = np.append(np.where(marker, -1, np.cumsum(~np.asarray(marker)) - 1), -1)[index]
     return pa.chunked_array([parsed.take(pa.array(place, mask=place < 0))]), notes
+
+
+def _without_currency(texts: pa.Array) -> tuple[pa.Array, str]:
+    """Return amounts of money without their one currency, such as 4.506,71 EUR, and it; other texts as they are."""
+    first = texts.drop_null()[0].as_py()
+    unit = re.search(_CURRENCY, first)
+    sign = unit and re.escape(unit[0])
+    amount = r"[-+]?\d[^\p{L}€$£¥]*"
+    if unit is None or not all_match(texts, rf"^([-+]? ?{sign}\s*{amount}|{amount}{sign})$"):
+        return texts, ""
+    bare = pc.utf8_trim_whitespace(pc.replace_substring(texts, unit[0], ""))
+    return pc.replace_substring_regex(bare, r"^([-+])\s+", r"\1"), unit[0]
 
 
 def _without_words(texts: pa.ChunkedArray, index: Any, is_word: pa.Array) -> pa.ChunkedArray:

@@ -16,7 +16,7 @@ from .csv_file import read_csv_batches
 from .file_format import Dialect, FileFormat
 from .file_sets import check_path, readable
 from .parquet_reader import Scan
-from .read import read
+from .read import read, with_reasons
 from .text_cells import days_of, parse_iso, unescape_cells, unescape_names
 
 BATCH = 1 << 17
@@ -86,7 +86,12 @@ def read_back(
         names = unescape_names(names) if unescape_formulas else names
     else:  # a workbook or statistical file, which its package reads whole
         numbers = Schema(kinds={n: "numeric" for n, sort in classes.items() if sort == "number"})
-        whole = read(path, schema=numbers).arrow
+        written = read(path, schema=numbers)
+        names, whole = list(written.names), with_reasons(written, like).arrow
+        for place, name in enumerate(classes):
+            if name in whole.column_names and name not in names:
+                names.insert(place, name)
+        whole = whole.select(names)
         names, n_rows = whole.column_names, whole.num_rows
         batches = iter(whole.to_batches(BATCH))
     escaped = unescape_formulas and suffix == ".csv"

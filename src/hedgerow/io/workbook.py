@@ -8,7 +8,7 @@ import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from io import BytesIO
-from itertools import islice, pairwise
+from itertools import chain, islice, pairwise
 from pathlib import Path
 from typing import IO, Any
 
@@ -18,11 +18,11 @@ from ..columns.arrays import decoded, is_text, value_class
 from ..columns.workspace import memory_of
 from ..errors import HedgerowError, InputError, needed, translated
 from ..progress import caution
-from ..texts import refusal
+from ..texts import refusal, text
 from .text_cells import MARKERS, cell_text, infer_type
 
 WORKBOOKS = (".xlsx", ".xlsm")
-_MERGED = re.compile(rb'<(?:\w+:)?mergeCell\b[^>]*\bref="([A-Z]+(\d+):[A-Z]+\d+)"')
+_MERGED = re.compile(rb'<(?:\w+:)?mergeCell\b[^>]*\bref="([A-Z]+(\d+):[A-Z]+(\d+))"')
 _ROW = re.compile(rb"""<(?:\w+:)?row\b[^>]*\sr=["'](\d+)""")
 _UNKNOWN_FORMULA = re.compile(
     rb'<c\b[^>]*\br="([A-Z]+)(\d+)"[^>]*>\s*<f\b(?:[^>]*/>|[^>]*>[^<]*</f>)\s*'
@@ -41,6 +41,8 @@ _EXACT = 1 << 53
 _LONGEST, _LAST_ROW = 32_767, 1 << 20
 # Days that a workbook counts; before the first one programs count differently.
 _FIRST_DAY, _LAST_DAY = dt.date(1900, 3, 1), dt.date(9999, 12, 31)
+# Rows of titles that may stand above a header.
+_TITLES = 10
 _MARKS = ("#N/A", "#NULL!")
 _OPENPYXL = ("openpyxl", "excel", "Excel workbooks")
 _WRITTEN = (1980, 1, 1, 0, 0, 0)
@@ -94,13 +96,16 @@ def read_workbook(path: Path, sheet: str = "", missing: Sequence[str] = ()) -> t
         chosen = _sheet(book, path, sheet)
         where = f"the sheet {chosen.title!r} of {path.name}"
         rows = _rows(chosen)
-        first_row = next(rows, None)
-        if first_row is None:
+        above = _above(rows)
+        if not above:
             raise InputError(f"{where} is empty", hint="give a sheet with a header and records")
-        top, header = first_row
+        titles = len(above) - 1 if _is_header(above) else 0
+        (top, header), rows = above[titles], chain(above[titles + 1 :], rows)
         with zipfile.ZipFile(path) as archive:
             xml = archive.read(chosen._worksheet_path)
-        _check(xml, top, where)
+        _check(xml, top, where, bool(titles))
+        if titles:
+            caution(text("io", "titles", where=where, rows=titles))
         if hidden := [what for what, form in _HIDDEN.items() if form.search(xml)]:
             caution(f"{where} hides {' and '.join(hidden)}, which are read like all others")
         names = ["" if cell.value is None else str(cell.value) for cell in header]
@@ -184,12 +189,29 @@ def _rows(sheet: Any) -> Iterator[tuple[int, list[Any]]]:
             yield number, cells
 
 
-def _check(xml: bytes, top: int, where: str) -> None:
+def _above(rows: Iterator[tuple[int, list[Any]]]) -> list[tuple[int, list[Any]]]:
+    """Return a sheet's first rows up to the first with several cells; at most `_TITLES` and one."""
+    above: list[tuple[int, list[Any]]] = []
+    for row in rows:
+        above.append(row)
+        if len(row[1]) > 1 or len(above) > _TITLES:
+            break
+    return above
+
+
+def _is_header(above: Sequence[tuple[int, list[Any]]]) -> bool:
+    """Return whether the last of the first rows names columns, each by a text of its own, under rows of one cell."""
+    names = [cell.value for cell in above[-1][1]]
+    return 1 < len(names) == len(set(names)) and all(isinstance(name, str) and name.strip() for name in names)
+
+
+def _check(xml: bytes, top: int, where: str, has_titles: bool) -> None:
     """Raise InputError for merged cells and formulas without stored values, ValueError for rows that go back."""
     # of two rows with one number openpyxl yields the first, and of rows that go back none
     if any(row <= above for above, row in pairwise(map(int, _ROW.findall(xml)))):
         raise ValueError("the numbers of the rows do not rise")
-    merged = _MERGED.findall(xml)
+    # what is merged above the header is a title
+    merged = [(ref, first) for ref, first, last in _MERGED.findall(xml) if not has_titles or int(last) >= top]
     if header := [ref.decode() for ref, first in merged if int(first) <= top]:
         raise InputError(
             f"{where} has merged cells in its header: {', '.join(header[:3])}",

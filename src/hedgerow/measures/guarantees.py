@@ -6,8 +6,8 @@ reader.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, ClassVar, TypedDict, cast
 
 import numpy as np
@@ -17,11 +17,13 @@ from ..notation import figure, number, percent
 from ..plan.records import Promise
 from ..schema import Schema
 from ..texts import text
-from ..validation import check_share
+from ..validation import NAMES, check_share
 from . import Bools, Classes, Floats, SensitiveCounts
 from .class_measures import distinct, entropy_l, equal_distance, frequency_l, ordered_distance, recursive_c
 from .disclosure import LARGE, SLACK, Exposed
 
+# sets of columns that a promise lists at most
+SETS = 6
 # a certainty penalty above which the recoded cells say little
 LOST = 0.8
 
@@ -198,6 +200,55 @@ class KAnonymity(Guarantee):
             return f"{shared} {'people' if homes else 'records'}{homes}"
         half = ", none of whom has more than half of its records" if self.k > 1 else ""
         return f"{shared} people (told apart by {self.unit}){homes}{half}"
+
+
+@dataclass(frozen=True)
+class KInCombinations(Guarantee):
+    """The promise that every combination of values in certain sets of columns belongs to several people.
+
+    Of all quasi-identifiers together it promises nothing.
+
+    Parameters
+    ----------
+    least : int
+        Fewest people, at least 1; they are counted as `KAnonymity` counts them.
+    sets : sequence of sequences of str
+        Quasi-identifiers that an intruder may know together.
+    unit, household : str, optional
+        As in `KAnonymity`.
+    """
+
+    kind: ClassVar[str] = "k_in_combinations"
+    # the name of its check
+    name: ClassVar[str] = "k-anonymity in combinations"
+    side: ClassVar[str] = "at least"
+    least: int
+    sets: Sequence[Sequence[str]]
+    unit: str | None = None
+    household: str | None = None
+
+    def __post_init__(self) -> None:
+        KAnonymity(self.least, self.unit, self.household)
+        if not self.sets or not all(NAMES.fits(each) and each for each in self.sets):
+            raise ParameterError("k in combinations names no columns")
+
+    def check_in(self, classes_of: Callable[[Sequence[str]], Classes]) -> Check:
+        """Check that the smallest group of every set of columns has enough people."""
+        whole = KAnonymity(self.least, self.unit, self.household)
+        checks = [whole.check(classes_of(each)) for each in self.sets]
+        broken = [check for check in checks if not check.holds]
+        words = f"{len(broken):,} of {len(checks):,} combinations of columns: {broken[0].detail}" if broken else ""
+        worst = broken[0] if broken else min(checks, key=lambda check: check.reached)
+        return replace(worst, name=self.name, detail=words or singular(f"{len(checks):,} combinations of columns"))
+
+    def words(self) -> str:
+        """Return the promise as a sentence."""
+        sizes, several = {len(each) for each in self.sets}, len(self.sets) > SETS
+        listed = f"{len(self.sets):,} sets of {min(sizes)}{f' to {max(sizes)}' if len(sizes) > 1 else ''} columns"
+        columns = listed if several else "; ".join(", ".join(each) for each in self.sets)
+        shared = KAnonymity(self.least, self.unit, self.household).words()
+        shared = shared.replace("quasi-identifier values", f"values in {columns}", 1)
+        return f"{shared}; of all quasi-identifiers together nothing is promised"
 
 
 @dataclass(frozen=True)

@@ -289,9 +289,10 @@ class Method(Estimator):
             identifiers=(),
             other=(),
             weight=None,
-            kinds={n: people.kind(n) for n in people.names} | dict(schema.kinds),
             categories=declared | dict(schema.categories),
         )
+        kinds = {n: people.kind(n) for n in people.names} | dict(self.with_kinds(people, roles).kinds)
+        roles = roles.replace(kinds=kinds)
         self.fit_table(people.replaced(answers), roles)
         self._know(people.names, named)
         return self
@@ -308,11 +309,16 @@ class Method(Estimator):
     def fit_checked(self, table: Table, schema: Schema, *, in_rows: bool = False) -> Self:
         """Fit a plan to a table that `check_table` accepted; `protect` calls this."""
         self._in_rows = in_rows
+        schema = self.with_kinds(table, schema)
         if self.draws:
             self._key = Key.from_key_or_seed(self.key, self.random_state)
         self.plan_ = self._fit(table, schema)
         self._know(schema.quasi, True)
         return self
+
+    def with_kinds(self, table: Table, schema: Schema) -> Schema:
+        """Return the schema with the kinds that the method takes columns for where nobody said; as it is by default."""
+        return schema
 
     def check_table(self, table: Table, schema: Schema) -> None:
         """Raise an error if the method cannot protect these columns in these roles, whatever its settings.
@@ -324,7 +330,9 @@ class Method(Estimator):
         schema.check_quasi()
         if self.needs_sensitive and not schema.sensitive:
             raise ParameterError(
-                f"{type(self).__name__} needs at least one sensitive column", hint="name what an intruder wants to know"
+                f"{type(self).__name__} needs at least one sensitive column",
+                hint="name what an intruder wants to know; Hedge, Mondrian, Datafly, Incognito and LocalSuppression "
+                "promise k without one",
             )
         fields = {
             "grid": bool(schema.grid),
@@ -490,6 +498,15 @@ class NoTransform(UnsupportedError, AttributeError):
 
     It is an AttributeError, so for scikit-learn's `hasattr` the method is no transformer.
     """
+
+
+def check_grid(schema: Schema) -> None:
+    """Raise SchemaError if a column with a grid is no quasi-identifier."""
+    if others := [name for name in schema.grid if name not in schema.quasi]:
+        names = ", ".join(map(repr, others))
+        raise SchemaError(
+            f"columns with a grid are no quasi-identifiers: {names}", hint="a grid says where groups are cut"
+        )
 
 
 def check_columns(table: Table, schema: Schema, *, empty: bool = False) -> None:

@@ -7,21 +7,22 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from decimal import Decimal
-from typing import ClassVar, Literal, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 
 from ..columns.column import Column, ordered
 from ..columns.table import Table
 from ..errors import InfeasibleError, ParameterError, SchemaError
-from ..hierarchy import TOP, Hierarchy
+from ..hierarchy import TOP, Hierarchy, looks_like_codes
 from ..measures import Bools, Counts, Groups, Ints, Persons, SensitiveCounts, group
 from ..measures.guarantees import Check, ColumnGuarantee, Disclosure, KAnonymity, LDiversity, TCloseness
-from ..notation import quote
+from ..notation import between, quote
 from ..plan import ColumnMap, Maps, Plan
 from ..schema import Schema
 from ..validation import NUMBER, Kind, check_one_of
-from .base import Method, check_columns, check_people
+from .base import Method, check_columns, check_grid, check_people
+from .design import grid_of
 from .lattice import Accept, Axis, Lattice, Outcome
 
 # Most cells of a column's table of counts, eight bytes each.
@@ -76,15 +77,14 @@ def build(
     """
     columns, axes = [], []
     for name in schema.quasi:
-        is_number = table.declared_kind(schema, name) == "numeric"
         column = table.column(name, kind="categorical", categories=schema.categories.get(name))
-        if is_number:  # texts of numbers, sorted by their exact values
+        if table.declared_kind(schema, name) == "numeric":  # texts of numbers, sorted by their exact values
             column = ordered(column, "categorical", sorted(column.values, key=Decimal))
         hierarchy, values = schema.hierarchies.get(name), column.values
         if hierarchy is None:
-            values = list(map(_label, values))
-            hierarchy = Hierarchy.from_values(values, column.counts()[: column.n_values].tolist(), numbers=is_number)
-        hierarchy.check(values, name)
+            hierarchy = _natural(table, schema, column)
+            values = list(hierarchy.paths)
+        hierarchy.check(values, name, column.counts()[: column.n_values].tolist())
         try:
             topped = hierarchy.topped()
         except SchemaError as error:
@@ -100,6 +100,42 @@ def build(
     units = None if persons is None else persons.by_class(groups)
     test = accept(sensitive, guarantees)
     return Lattice(axes, codes, groups.sizes, hist, k, test, limit, monotone, units)
+
+
+def _natural(table: Table, schema: Schema, column: Column) -> Hierarchy:
+    """Build the hierarchy of a column that has none, whose paths are in the order of the column's values.
+
+    Its grid is one; else dates are told by day, month, year and decade, and codes of one length by their beginnings:
+    limits that are nobody's value. Only other numbers and categories end on values of people.
+    """
+    name, values = column.name, column.values
+    kind, points = table.declared_kind(schema, name), schema.grid.get(name)
+    if points is not None:
+        return _of_grid(values, table.declared_column(schema, name), points)
+    if kind == "date":
+        has_times = any(value[10:] not in ("", "T00:00:00") for value in values)
+        return Hierarchy.from_dates(values, ("day",) * has_times + ("month", "year", "decade"))
+    if kind == "categorical" and name not in schema.categories and looks_like_codes(values):
+        return Hierarchy.from_prefixes(values)
+    counts = column.counts()[: column.n_values].tolist()
+    return Hierarchy.from_values(list(map(_label, values)), counts, numbers=kind == "numeric")
+
+
+def _of_grid(texts: Sequence[str], column: Column, points: Sequence[Any]) -> Hierarchy:
+    """Build a hierarchy of numbers or dates in ascending order: ranges between public points, then two of them joined.
+
+    Raises
+    ------
+    SchemaError
+        The points do not fit the column's kind.
+    """
+    cuts = [None, *np.asarray(grid_of(column, points)).tolist(), None]
+    slots = np.searchsorted(cuts[1:-1], column.values, side="right")
+    paths = {text: [text] for text in texts}
+    for width in (1 << level for level in range((len(cuts) - 2).bit_length())):
+        for path, slot in zip(paths.values(), (slots // width * width).tolist(), strict=True):
+            path.append(between(cuts[slot], cuts[min(slot + width, len(cuts) - 1)], column.unit))
+    return Hierarchy({text: (*path, TOP) for text, path in paths.items()})
 
 
 def _label(value: str) -> str:
@@ -158,7 +194,7 @@ class _FullDomain(Method):
     k: int
     suppression: float
     needs_sensitive = False
-    supported_fields = ("unit", "household")
+    supported_fields = ("unit", "household", "grid")
     engines = ("memory", "duckdb", "spark")
     kinds: ClassVar[Mapping[str, Kind]] = {"suppression": NUMBER}
 
@@ -181,6 +217,7 @@ class _FullDomain(Method):
         if not 0 <= self.suppression < 1:
             raise ParameterError(f"suppression must be a share in [0, 1), not {self.suppression!r}")
         check_columns(table, schema)
+        check_grid(schema)
         guarantees = self._guarantees()
         if guarantees and not schema.sensitive:
             raise ParameterError("l and t are about sensitive columns, and the schema has none")

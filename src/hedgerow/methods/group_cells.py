@@ -286,7 +286,7 @@ def _categories(column: Column, codes: list[int], text: str) -> Cell:
 
 
 def _ancestor(column: Column, hierarchy: Hierarchy) -> Callable[[list[int]], Cell]:
-    hierarchy.check(column.values, column.name)
+    hierarchy.check(column.values, column.name, column.counts()[: column.n_values].tolist())
     missing = column.n_values
 
     def label(codes: list[int]) -> Cell:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -124,7 +124,7 @@ class Hedge(PartitionMethod):
         Fewest records of a released group, at least 2; people, if the schema has a `unit`.
     max_disclosure : float or None, default 0.5
         In (0, 1]: the largest disclosure of any group and sensitive column. None or 1
-        switches it off.
+        switches it off, and so does a schema without a sensitive column.
     numeric : {"mean", "median", "range"}, default "mean"
         The form in which numbers and dates are released. Means and medians are rounded to the largest
         step of 1, 2, 5 x 10^m that is at most a quarter of the column's standard deviation (dates at
@@ -220,10 +220,12 @@ class Hedge(PartitionMethod):
     def _check(self, table: Table, schema: Schema) -> Persons | None:
         check_one_of("cells", self.cells, CELLS)
         persons = super()._check(table, schema)
-        if not schema.sensitive and (self._cap() or self.criteria):
+        # the cap that nobody asked for is not promised of a table that is all keys
+        limits = self.criteria or (self._cap() and self.max_disclosure != type(self).max_disclosure)
+        if not schema.sensitive and limits:
             raise ParameterError(
                 "no sensitive column is named, so there is nothing that max_disclosure or another promise could limit",
-                hint="name what an intruder wants to know, or promise k alone: max_disclosure=1 (--max-disclosure 1)",
+                hint="name what an intruder wants to know, or leave it out: then k alone is promised",
             )
         named = {name for criterion in self.criteria or () for name in criterion.columns or ()}
         if unknown := sorted(named - set(schema.sensitive)):
@@ -267,7 +269,8 @@ class Hedge(PartitionMethod):
         plan = self._plan(table, schema, quasi, grown, promises, persons, self._joined)
         assert isinstance(plan.recoding, Partition)
         self.group_of_cell_ = np.asarray(plan.recoding.groups, np.int64)
-        return plan
+        # without sensitive columns nothing was limited
+        return plan if sensitive else replace(plan, parameters={**plan.parameters, "max_disclosure": 1})
 
     def refused(self, table: Table, schema: Schema) -> list[Refused]:
         """Return the groups that were joined from several cells, with those cells."""

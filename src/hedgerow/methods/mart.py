@@ -97,6 +97,13 @@ class MART(PartitionMethod):
     max_bins: int = 1024
     schema: Schema | None = None
 
+    def with_kinds(self, table: Table, schema: Schema) -> Schema:
+        """Return the schema with quasi-identifiers of 0 and 1 as categories, whose groups tell how many have each."""
+        declared = (schema.kinds, schema.grid, schema.hierarchies)
+        numbers = [n for n in schema.quasi if table.kind(n) == "numeric" and not any(n in each for each in declared)]
+        flags = [n for n in numbers if table.column(n).values.tolist() == [0, 1] and not table.column(n).exact]
+        return schema.replace(kinds={**schema.kinds, **dict.fromkeys(flags, "categorical")}) if flags else schema
+
     def _check(self, table: Table, schema: Schema) -> Persons | None:
         persons = super()._check(table, schema)
         alpha = self.alpha

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from ..columns.column import Column
 from ..columns.table import Table
-from ..errors import InfeasibleError, ParameterError, SchemaError, UnsupportedError
+from ..errors import InfeasibleError, ParameterError, UnsupportedError
 from ..hierarchy import TOP
 from ..kernels.threads import side_by_side
 from ..measures import Classes, Counts, Floats, Ints, Persons, group
@@ -29,7 +29,7 @@ from ..trees.responses import Responses
 from ..trees.statistics import COUNTED, StatisticsLayout
 from ..trees.tree import Tree
 from ..validation import LIST, Kind, check_one_of, check_share, check_whole
-from .base import Method, check_columns, check_people
+from .base import Method, check_columns, check_grid, check_people
 from .design import Quasi
 from .group_cells import GroupedCodes, between_points, public_step, recode, rounded
 from .refusals import Refused, known_splits, refused_splits
@@ -252,11 +252,7 @@ class PartitionMethod(Method):
             check_share("max_disclosure", self.max_disclosure)
         check_one_of("numeric", self.numeric, NUMERIC)
         check_one_of("categorical", self.categorical, CATEGORICAL)
-        if others := [name for name in schema.grid if name not in schema.quasi]:
-            names = ", ".join(map(repr, others))
-            raise SchemaError(
-                f"columns with a grid are no quasi-identifiers: {names}", hint="a grid says where groups are cut"
-            )
+        check_grid(schema)
         if schema.grid and self.numeric != "range" and not self.ranges_with_grids:
             raise UnsupportedError(f"a grid gives ranges, not each group's {self.numeric}", hint='set numeric="range"')
         check_whole("max_bins", self.max_bins, 2, 65_000)
@@ -372,7 +368,7 @@ class PartitionMethod(Method):
         """Return the promises for every group; l-diversity without named columns covers all categorical ones."""
         cap, names = self._cap(), tuple(c.name for c in sensitive if not c.is_number)
         promises: list[Guarantee] = [KAnonymity.from_schema(self.k, schema)]
-        promises += [cap] if cap is not None else []
+        promises += [cap] if cap is not None and sensitive else []
         for criterion in self.criteria or ():
             by_default = isinstance(criterion, LDiversity) and not criterion.columns
             promises.append(replace(criterion, columns=names) if by_default else criterion)

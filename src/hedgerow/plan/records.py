@@ -576,10 +576,16 @@ class Promise(TypedDict, total=False):
         The most that a group discloses of a sensitive column, in (0, 1].
     columns : sequence of str
         The sensitive columns that it is about; without it all.
+    least : int
+        Fewest people who share a combination of columns (`KInCombinations`).
+    sets : sequence of sequences of str
+        These combinations, column by column.
     """
 
     kind: Required[str]
     k: int
+    least: int
+    sets: Sequence[Sequence[str]]
     unit: str
     household: str
     maximum: float
@@ -683,6 +689,16 @@ class Plan:
     def household(self) -> str | None:
         """Return the column that identified households, or None if k does not count households."""
         return next((p["household"] for p in self.promises if p.get("household")), None)
+
+    @property
+    def counts(self) -> str:
+        """Return what a row stands for, in words: people, where somebody said who one is, or else records."""
+        is_known = self.unit or self.household or self.parameters.get("row_is_person")
+        return "people" if is_known else "records"
+
+    def counted(self, n: int) -> str:
+        """Return a number of rows with what they stand for, such as "10 people"."""
+        return f"{n:,} {self.counts}"
 
     @property
     def is_order_kept(self) -> bool:

@@ -168,12 +168,12 @@ def apply_plan(
         caution(text("caution", "not_released", names=", ".join(strangers)))
     columns = recoded.without_outside() if unseen == "suppress" else recoded.columns
     if plan.guard is not None:
-        columns = {**columns, **in_runs(plan.guard, table)}
+        columns = {**columns, **in_runs(plan, plan.guard, table)}
     output = computing(table.engine).release(table, Change(columns, dropped, keep_order, parts))
     return Applied(output, recoded.outside, table, tuple(dropped), parts)
 
 
-def in_runs(guard: Guard, table: Table) -> dict[str, ReleasedCodes]:
+def in_runs(plan: Plan, guard: Guard, table: Table) -> dict[str, ReleasedCodes]:
     """Return the guarded columns of other people, each value as the run that it falls into.
 
     Categories that the plan does not release become missing.
@@ -193,7 +193,7 @@ def in_runs(guard: Guard, table: Table) -> dict[str, ReleasedCodes]:
             withheld[record.name] = int(np.count_nonzero(is_withheld))
         released[record.name] = as_released(record, codes, table)
     if released:
-        caution(text("caution", "runs_applied", names=", ".join(released), people=guard.people))
+        caution(text("caution", "runs_applied", names=", ".join(released), people=plan.counted(guard.people)))
     if hidden := ", ".join(f"{count:,} in {name}" for name, count in withheld.items() if count):
         caution(text("caution", "runs_withheld", hidden=hidden))
     return released

@@ -35,14 +35,18 @@ _say = partial(text, "guard")
 
 def form_in_words(plan: Plan, guard: Guard, spelled: Callable[[str], str] = str) -> str:
     """Return what released values are, for whoever reads the release."""
-    return about_rows(plan, ("rows", "rows_beside"), spelled) if guard.rows else _say(guard.form, people=guard.people)
+    return (
+        about_rows(plan, ("rows", "rows_beside"), spelled)
+        if guard.rows
+        else _say(guard.form, people=plan.counted(guard.people))
+    )
 
 
 def about_rows(plan: Plan, keys: tuple[str, str], spelled: Callable[[str], str] = str, **values: Any) -> str:
     """Return the first text on rows that were drawn, or the second if a person's own values stand beside them."""
     changed = plan.relations()
     exact = [name for name in plan.names("other") if name not in changed]
-    names = {"exact": ", ".join(map(spelled, exact)), "drawn": ", ".join(map(spelled, changed))}
+    names = {"exact": ", ".join(map(spelled, exact)), "drawn": ", ".join(map(spelled, changed)), "who": plan.counts}
     return _say(keys[bool(exact)], **names, **values)
 
 
@@ -51,11 +55,12 @@ def in_words(plan: Plan, guard: Guard) -> str:
     lines = [_say("head", form=form_in_words(plan, guard))]
     if guard.form != RUNS:
         again = sum(n > 0 for n in guard.again)
-        lines.append(_say("groups", groups=len(guard.sizes), again=again, people=guard.people))
+        lines.append(_say("groups", groups=len(guard.sizes), again=again, people=plan.counted(guard.people)))
     for column in guard.columns:
         name, pieces = column.name, len(column.begins)
         values = _say("pieces", pieces=pieces) if pieces else _say("values", values=column.n_values)
-        smoothed = _say("alike" if column.ruled else "smoothed", people=column.smoothed) if column.smoothed else ""
+        added = {"people": plan.counted(column.smoothed), "counts": plan.counts}
+        smoothed = _say("alike" if column.ruled else "smoothed", **added) if column.smoothed else ""
         if guard.form == RUNS:
             line = _say("told", name=name, values=values)
         elif column.follows:
@@ -84,9 +89,10 @@ def in_words(plan: Plan, guard: Guard) -> str:
 
 def value_of_rare(column: GuardedColumn, spelled: Callable[[str], str] = str) -> str:
     """Return what categories are released as that too few people have, as text."""
+    example = next((str(value) for value in column.values if str(value).endswith("*")), "")
     ways = ["rare_prefix"] * column.by_prefix + ["rare_parent"] * bool(column.parents)
     ways += ["rare_rest"] * bool(column.rest) + ["rare_missing"] * column.rest_is_missing
-    return ", else ".join(_say(way, rest=spelled(column.rest)) for way in ways)
+    return ", else ".join(_say(way, rest=spelled(column.rest), example=spelled(example)) for way in ways)
 
 
 def _correlations(guard: Guard) -> list[str]:
@@ -202,15 +208,17 @@ def warnings(plan: Plan, numbers: Mapping[str, Any] | None, pseudonyms: Sequence
         yield _say("impossible", share=percent(guard.impossible / rows))
     for name, column in numbers["columns"].items():
         if name in left_empty(guard):
-            yield _say("empty", name=name, people=guard.people)
+            yield _say("empty", name=name, people=plan.counted(guard.people))
         elif column["withheld"]:
-            yield _say("hidden", name=name, records=column["withheld"], people=guard.people)
+            yield _say("hidden", name=name, records=column["withheld"], people=plan.counted(guard.people))
         if column["joined"] > 0:
             record = next(c for c in guard.columns if c.name == name)
             share, value = percent(column["joined"] / rows), value_of_rare(record)
-            yield _say("rare", name=name, records=column["joined"], share=share, people=guard.people, value=value)
+            who = plan.counted(guard.people)
+            yield _say("rare", name=name, records=column["joined"], share=share, people=who, value=value)
         if column["largest"] is not None and column["largest"] > LARGE:
-            yield _say("dominant", name=name, share=percent(column["largest"]))
+            one = "person" if plan.counts == "people" else "record"
+            yield _say("dominant", name=name, share=percent(column["largest"]), one=one)
         if abs(change := _spread_change(column)) > MOVED:
             direction = "larger" if change > 0 else "smaller"
             yield _say("moved", name=name, share=percent(abs(change), 0), direction=direction)
@@ -230,13 +238,17 @@ def contents(plan: Plan) -> dict[str, str]:
     cells = {
         c.name: _say("cell_follows" if c.follows else key, kind=texts("kind")[c.kind], follows=markdown(c.follows))
         + (
-            _say("cell_rare", records=c.joined, people=plan.guard.people, value=value_of_rare(c, markdown))
+            _say(
+                "cell_rare", records=c.joined, people=plan.counted(plan.guard.people), value=value_of_rare(c, markdown)
+            )
             if c.joined
             else ""
         )
         for c in plan.guard.columns
     }
-    cells |= {c.name: _say("cell_empty", people=plan.guard.people) for c in plan.guard.columns if not c.n_values}
+    cells |= {
+        c.name: _say("cell_empty", people=plan.counted(plan.guard.people)) for c in plan.guard.columns if not c.n_values
+    }
     weight = _say("cell_weight" if _differ(plan.guard.weights) else "cell_same_weight")
     return cells | ({plan.weight: weight} if plan.has_mean_weights else {})
 
@@ -255,7 +267,10 @@ def reading(plan: Plan, counts: Mapping[str, Any] | None = None) -> list[str]:
     if guard.rows:
         key = "reading_capped" if guard.cap_on == FILE else "reading_rows"
     near = "" if counts and (counts["median"] or 0) > _NEAR else _say("near")
-    return [_say("reading", form=form_in_words(plan, guard, markdown)), _say(key, people=guard.people, near=near)]
+    return [
+        _say("reading", form=form_in_words(plan, guard, markdown)),
+        _say(key, people=plan.counted(guard.people), near=near),
+    ]
 
 
 def hides_relations(plan: Plan | None) -> bool:
@@ -276,8 +291,7 @@ def promise_in_words(plan: Plan, promise: Guarantee) -> str:
     if not plan.in_rows or not isinstance(promise, KAnonymity):
         return promise.words()
     key = "promise_weights" if guard and _differ(guard.weights) else "promise_rows"
-    who = plan.unit or plan.household
-    return _say(key, k=promise.k, who="people" if who else "records", weight=plan.weight)
+    return _say(key, k=promise.k, who=plan.counts, weight=plan.weight)
 
 
 def promises(plan: Plan) -> list[str]:
@@ -286,5 +300,5 @@ def promises(plan: Plan) -> list[str]:
     if guard is not None:
         names = ", ".join(column.name for column in guard.columns)
         key = "promise" if guard.form == RUNS else "promise_drawn"
-        sentences.append(_say(key, names=names, people=guard.people))
+        sentences.append(_say(key, names=names, people=plan.counted(guard.people)))
     return sentences

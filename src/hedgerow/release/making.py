@@ -120,6 +120,7 @@ def _protected(
         named += schema.undeclared(table.names) if schema.rest == "release" else []
         table.check_memory(len(named), memory)
         table.encode(named)
+    schema = method.with_kinds(table, schema)
     step("fitting")
     sensitive = side_by_side(
         lambda name: table.declared_column(schema, name).value_counts,
@@ -148,8 +149,13 @@ def _protected(
                 in_rows=guard is not None and guard.rows,
             )
         plan = replace(fitted.plan_, columns=tuple(c for c in fitted.plan_.columns if c.name in table.names))
-        if undeclared := plan.names("undeclared"):
-            caution(text("caution", "undeclared", names=", ".join(undeclared)))
+        if schema.unit is None:  # somebody said that every row is a person
+            plan = replace(plan, parameters={**plan.parameters, "row_is_person": True})
+        undeclared = plan.names("undeclared")
+        nested = [name for name in undeclared if pa.types.is_nested(table.types.field(name).type)]
+        for key, names in (("nested", nested), ("undeclared", [n for n in undeclared if n not in nested])):
+            if names:
+                caution(text("caution", key, names=", ".join(names)))
         if table.layout.labels.title:
             caution(text("caution", "title"))
         if secret is not None and schema.household in schema.identifiers:

@@ -81,6 +81,7 @@ def recipient(
     lines += [] if guard_words.hides_relations(plan) else _estimates(numbers.get("models"))
     if plan.zones:
         lines.append(_say("zones", names=_listed(plan.zones)))
+    lines += [_say("counts_records")] if plan.counts == "records" else []
     lines.append(_say("promised"))
     promised = [markdown(f"{words}.") for words in guard_words.promises(plan)]
     lines += [f"- {words}" for words in [*promised, *method.promised] or ["Nothing."]]
@@ -101,7 +102,7 @@ def recipient(
         lines.append(_say("found", shares=", ".join(shares)))
     if (counts := numbers.get("counts")) and counts["queries"]:
         how, survey = "counts" if counts["median"] else "counts_exact", percent(counts["new_survey"]["median"])
-        lines.append(_say(how, median=percent(counts["median"]), survey=survey))
+        lines.append(_say(how, median=percent(counts["median"]), survey=survey, who=plan.counts))
     if grouped and disclosure is not None:
         lines.append(_say("disclosure"))
         lines += [
@@ -125,6 +126,9 @@ def format_notes(layout: FileFormat) -> list[str]:
     if layout.suffix == ".csv" and (dialect.delimiter, dialect.decimal) != (",", "."):
         end = "a tab" if dialect.delimiter == "\t" else f"`{dialect.delimiter}`"
         lines.append(_say("numbers", end=end, sign="comma" if dialect.decimal == "," else "point"))
+    if dialect.currencies:
+        names = (f"{markdown(name)} ({unit})" for name, unit in dialect.currencies)
+        lines.append(_say("currencies", names=", ".join(names)))
     return lines
 
 

@@ -326,7 +326,7 @@ class Release:
             cautions = of_release(self.plan, self.schema, groups, judged, self.original, self.released, self._rows)
             loud = not_bounded(self.plan, groups, judged, self.original, self.released)
             overall = Disclosed.over_columns(by_column.values())
-            rare_ends = extremes(self.plan, self.original, self.released)
+            rare_ends = extremes(self.plan, self.schema, self.original, self.released)
             k = promised_k(self.plan.promises) or 0
             rare = [extremes_in_words(name, k, figures) for name, figures in rare_ends.items()]
             guard = guard_words.figures(self.plan, self.schema, self.original, self.released)

@@ -15,14 +15,14 @@ from ..backends.base import sensitive_column
 from ..columns.row_hashes import RowHasher
 from ..columns.table import Table
 from ..columns.workspace import give_back
-from ..errors import PromiseError
+from ..errors import PlanError, PromiseError
 from ..guard.rows import DRAWN, unguarded_columns
 from ..io.verify_read import plain_types, read_back
 from ..io.write import layout_like
 from ..kernels import Ints
 from ..key import Key, Secret
 from ..measures import Classes, Persons, group
-from ..measures.guarantees import Check, ColumnGuarantee, from_promise
+from ..measures.guarantees import Check, ColumnGuarantee, KInCombinations, from_promise
 from ..plan import Plan
 from ..plan.records import FILE, MAPPED, UNCHANGED
 from ..progress import Tell
@@ -131,7 +131,14 @@ def verify(
     else:
         groups = classes(plan, released, persons, rows)
     promises = [from_promise(promise) for promise in plan.promises]
-    checks += [promise.check(groups) for promise in promises]
+    paired = None if persons is None else persons.subset(rows)
+    for promise in promises:
+        if isinstance(promise, KInCombinations):
+            if not set().union(*promise.sets) <= set(plan.names("quasi")):
+                raise PlanError("the plan promises k in columns that are no quasi-identifiers")
+            checks.append(promise.check_in(lambda names: engine(released.engine).classes(released, names, [], paired)))
+        else:
+            checks.append(promise.check(groups))
     if guarded is not None:
         checks += guarded.checks()
         # a cap holds of what the file shows, and of what the groups' originals would show

@@ -18,7 +18,7 @@ from ..backends.partitions import route
 from ..columns.arrays import is_number, is_text, value_type
 from ..columns.column import Column
 from ..columns.cover import Cover
-from ..columns.roles import describe_strata
+from ..columns.roles import describe_strata, reads_as
 from ..columns.table import Table
 from ..hierarchy import TOP
 from ..io.text_cells import ISO_DATE, LOOKS_LIKE_DATE, all_match, are_dates
@@ -29,7 +29,7 @@ from ..measures.class_measures import distinct
 from ..measures.classes import SensitiveCounts, distinct_values
 from ..measures.disclosure import SLACK
 from ..measures.guarantees import Disclosure, KAnonymity, from_promise, grouped, promised_k, unbounded
-from ..notation import Cell, moment, number, signs
+from ..notation import Cell, moment, number, signs, span_ends
 from ..plan import Mask, Partition, Plan, PlanColumn, Recoded, Recoding
 from ..plan.records import UNCHANGED
 from ..schema import Event, Schema
@@ -209,7 +209,9 @@ def _texts(column: Column) -> Iterator[str]:
         why = _say("differ", differing=column.n_values, coded=coded)
     else:
         return
-    yield _say("judged_as_categories", name=column.name, why=why)
+    kind = reads_as(pa.array(column.values, pa.string()))
+    repair = _say("repair_first" if kind == "categorical" else "say_kind")
+    yield _say("judged_as_categories", name=column.name, why=why, repair=repair, kind=kind)
 
 
 def _reading(column: Column, reads_as: Callable[[pa.Array], pa.Array]) -> tuple[int, int]:
@@ -244,7 +246,8 @@ def _dates(column: Column) -> Iterator[str]:
     """Warn of dates that were not declared as dates, and of numbers beside a few other texts: groups get no ranges."""
     coded, share = _reading(column, are_dates)
     if share * 2 > coded:
-        yield _say("look_like_dates", name=column.name, share=share, coded=coded)
+        is_date = reads_as(pa.array(column.values, pa.string())) == "date"
+        yield _say("look_like_dates" if is_date else "are_partly_dates", name=column.name, share=share, coded=coded)
     coded, share = _reading(column, lambda texts: pc.match_substring_regex(texts, _NUMBER))
     if coded > share >= 0.9 * coded:  # of codes, some may be numbers
         yield _say("few_are_no_numbers", name=column.name, share=share, coded=coded)
@@ -310,13 +313,16 @@ def _by_chance(plan: Plan) -> Iterator[str]:
         yield _say("by_chance", k=k, cap=cap, instead=instead)
 
 
-def extremes(plan: Plan, original: Table, released: Table) -> dict[str, ExtremeEnds]:
-    """Return the `rare_ends` of each column that has any, if the plan promises a k; otherwise nothing."""
+def extremes(plan: Plan, schema: Schema, original: Table, released: Table) -> dict[str, ExtremeEnds]:
+    """Return the `rare_ends` of each column that has any, if the plan promises a k; otherwise nothing.
+
+    Limits that a declared hierarchy has are nobody's.
+    """
     ks = [one.k for one in map(from_promise, plan.promises) if isinstance(one, KAnonymity)]
     by_column = {}
-    for column in plan.recoding.recoded() if ks else ():
+    for column in (c for c in plan.recoding.recoded() if ks and c.name not in schema.hierarchies):
         coded = original.column(column.name, kind=column.kind, unit=column.unit or None)
-        cells = {cell.label: cell for cell in plan.recoding.meanings().get(column.name, ())}
+        cells = {cell.label: cell for cell in _placed(plan.recoding.meanings().get(column.name, ()), coded)}
         labels, counts = released.cell_counts(column.name)
         ends = [(c.lo, c.hi) if (c := cells.get(label)) else (None, None) for label in labels]
         by_column[column.name] = rare_ends(coded, max(ks), labels, ends, counts)
@@ -331,7 +337,7 @@ class ExtremeEnds(TypedDict):
 
 
 def rare_ends(
-    column: Column, k: int, labels: Sequence[Any], ends: Sequence[tuple[Any, Any]], counts: Ints
+    column: Column, k: int, labels: Sequence[Any], ends: Sequence[Sequence[Any]], counts: Ints
 ) -> ExtremeEnds:
     """Count ranges that end on a value of fewer than k records, and the records that show such ranges.
 
@@ -343,19 +349,18 @@ def rare_ends(
     labels : sequence of str or None
         The released cells, each once.
     ends : sequence of pairs
-        The smallest and largest number that each cell allows.
+        The smallest and largest number that each cell allows; of categories, whose spans name them, they are not read.
     counts : int64 array
         Records that show each cell.
     """
-    if not column.is_number:
-        return {"cells": 0, "records": 0}
     few = np.flatnonzero(column.counts()[: column.n_values] < k)
-    rare = {column.exact[i] for i in few} if column.exact else set(column.values[few].tolist())
-    parts = [
-        i
-        for i, (label, pair) in enumerate(zip(labels, ends, strict=True))
-        if not rare.isdisjoint(pair) and signs([label], kind=column.kind) & {"range", "dates"}
-    ]
+    rare = {column.exact[i] for i in few} if column.exact else {column.values[i] for i in few}
+    parts = []
+    for i, (label, pair) in enumerate(zip(labels, ends, strict=True)):
+        if not column.is_number:  # of an order that was declared the ends are nobody's
+            pair = (column.kind == "categorical" and isinstance(label, str) and span_ends(label)) or ()
+        if not rare.isdisjoint(pair) and signs([label], kind=column.kind) & {"range", "dates", "alphabetical"}:
+            parts.append(i)
     return {"cells": len(parts), "records": sum(int(counts[i]) for i in parts)}
 
 
@@ -411,7 +416,7 @@ def _lost(column: PlanColumn, cells: tuple[Cell, ...], original: Table, released
     if coded.is_number:
         values = coded.values
         ends = (float(values[0]), float(values[-1])) if len(values) else (0.0, 0.0)
-        width = Cover.from_cells([_placed(cell, coded) for cell in cells]).widths(ends)
+        width = Cover.from_cells(_placed(cells, coded)).widths(ends)
     else:
         width = Cover.from_cells(cells, coded.values).widths()
     if rows is not None:
@@ -423,11 +428,14 @@ def _lost(column: PlanColumn, cells: tuple[Cell, ...], original: Table, released
     return float(total) / max(released.n_rows, 1)
 
 
-def _placed(cell: Cell, column: Column) -> Cell:
-    """Return a number's cell from a hierarchy of texts, with its lower and upper end filled in."""
-    if cell.lo is not None or not cell.categories:
-        return cell
+def _placed(cells: Sequence[Cell], column: Column) -> Sequence[Cell]:
+    """Return the cells of a number from a hierarchy of texts with their lower and upper ends filled in."""
+    if not column.is_number or all(cell.lo is not None or not cell.categories for cell in cells):
+        return cells
     unit = column.unit
-    texts = {moment(v, unit) if unit else number(v): float(v) for v in column.values}
-    ends = [texts[text] for text in cell.categories if text in texts]
-    return replace(cell, lo=min(ends, default=None), hi=max(ends, default=None))
+    texts = {moment(v, unit) if unit else number(v): v for v in column.exact or column.values.tolist()}
+    placed = []
+    for cell in cells:
+        ends = [texts[text] for text in cell.categories if text in texts]
+        placed.append(replace(cell, lo=min(ends), hi=max(ends)) if ends and cell.lo is None else cell)
+    return placed

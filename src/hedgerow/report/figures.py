@@ -47,6 +47,11 @@ def at(side: Figures | None, *path: str) -> Any:
     return side
 
 
+def counted(table: TableData) -> str:
+    """Return what a row stands for, in words: people, or records if nobody said who a person is."""
+    return table.get("counted", "people")
+
+
 def is_larger(table: TableData) -> bool:
     """Return whether the release has more rows than the original."""
     return table["original_rows"] is not None and bool(table["rows"] > table["original_rows"])

@@ -20,7 +20,7 @@ from ..plan import Plan
 from ..release.guard_words import left_empty, value_of_rare
 from ..release.warnings import extremes_in_words
 from ..texts import text
-from .figures import at, is_larger
+from .figures import at, counted, is_larger
 
 # the share of people that exact values may find beyond strangers or chance before care is advised; the same of people
 # whose row nobody shares and who have an equal row in the release (a row that many people share singles nobody out)
@@ -79,7 +79,7 @@ def _contains_extremes(audit: AuditData, plan: Plan | None) -> Iterator[str]:
     for end, figures in ends.items():
         if figures["p_value"] < UNLIKELY / len(ends):
             shares = {part: percent(figures[part] or 0.0, 0) for part in ("found", "others")}
-            yield text("verdict", "outermost", end=end, people=figures["people"], **shares)
+            yield text("verdict", "outermost", who=counted(audit["table"]), end=end, people=figures["people"], **shares)
 
 
 def _has_more_decimals(audit: AuditData, plan: Plan | None) -> Iterator[str]:
@@ -104,9 +104,10 @@ def _finds_by_values(audit: AuditData, plan: Plan | None) -> Iterator[str]:
     beyond, columns, rate = max(rates, key=lambda each: each[0], default=(0.0, "", None))
     # of few people a share above chance may be chance, which is itself as uncertain
     if rate and beyond > max(FOUND, 3 * (rate["found"] - rate["interval"][0])):
-        who = {0: "it is", 1: "both are"}.get(columns.count(" and "), "all are")
+        what = {0: "it is", 1: "both are"}.get(columns.count(" and "), "all are")
         guarded, chance = "hidden" if plan and plan.guard else "exact", percent(rate["control"] or 0.0, 0)
-        yield text("verdict", guarded, columns=columns, share=percent(rate["found"], 0), chance=chance, who=who)
+        shares = {"who": counted(audit["table"]), "share": percent(rate["found"], 0), "chance": chance}
+        yield text("verdict", guarded, columns=columns, what=what, **shares)
 
 
 def surest_attack(attacks: Sequence[AttackData]) -> AttackData | None:
@@ -143,6 +144,7 @@ def _is_attacked(audit: AuditData, plan: Plan | None) -> Iterator[str]:
     if gain - (gain - low) * all_of_them / one <= 0 or (by_value and any(_finds_by_values(audit, plan))):
         return
     shares = {"success": percent(most["success"], 0), "control": percent(most["control"], 0)}
+    shares["who"] = counted(audit["table"])
     columns = " or ".join(audit["table"]["sensitive"])
     named = {"membership": "attack_membership", "singling out": "attack_described"}
     key = "attack_value" if by_value else named.get(most["attack"], "attack")
@@ -156,7 +158,7 @@ def _has_equal_rows(audit: AuditData, plan: Plan | None) -> Iterator[str]:
     if not equal or equal["strangers"] is None or any(_contains_rows(audit, plan)):
         return
     if (equal["members"] or 0.0) - equal["strangers"] > FOUND:
-        yield text("verdict", "equal", share=percent(equal["members"], 0))
+        yield text("verdict", "equal", who=counted(audit["table"]), share=percent(equal["members"], 0))
 
 
 def _was_left_unchanged(audit: AuditData, plan: Plan | None) -> Iterator[str]:
@@ -183,7 +185,8 @@ def _counts_are_off(audit: AuditData, plan: Plan | None) -> Iterator[str]:
     """Yield a clause if half of all counts of people by two columns are far off."""
     counts = at(audit, "utility", "queries", "range") or {"median": None}
     if (counts["median"] or 0) > OFF:
-        yield text("verdict", "counts", **{part: percent(counts[part], 0) for part in ("median", "p90")})
+        shares = {part: percent(counts[part], 0) for part in ("median", "p90")}
+        yield text("verdict", "counts", who=counted(audit["table"]), **shares)
 
 
 def _estimates_are_off(audit: AuditData, plan: Plan | None) -> Iterator[str]:
@@ -199,13 +202,13 @@ def _joins_categories(audit: AuditData, plan: Plan | None) -> Iterator[str]:
         return
     if lost := [(c, c.joined / plan.n_rows) for c in plan.guard.columns if c.joined > JOINED * plan.n_rows]:
         names = "; ".join(f"{c.name} ({percent(share, 0)}: {value_of_rare(c)})" for c, share in lost)
-        yield text("verdict", "joined", people=plan.guard.people, names=names)
+        yield text("verdict", "joined", people=plan.counted(plan.guard.people), names=names)
 
 
 def _leaves_columns_empty(audit: AuditData, plan: Plan | None) -> Iterator[str]:
     """Yield a clause on columns of which nothing is released, because too few people have the same values."""
     if plan is not None and plan.guard is not None and (names := ", ".join(left_empty(plan.guard))):
-        yield text("verdict", "empty", people=plan.guard.people, names=names)
+        yield text("verdict", "empty", people=plan.counted(plan.guard.people), names=names)
 
 
 def _shows_a_rule(audit: AuditData, plan: Plan | None) -> Iterator[str]:

@@ -25,6 +25,7 @@ from .figures import (
     FigureRow,
     at,
     attack_rows,
+    counted,
     definitions,
     disclosure_rows,
     estimate_rows,
@@ -163,12 +164,13 @@ def others(audit: AuditData, digits: int = 1) -> Iterator[str]:
 def equal_in_words(equal: EqualRows | None, table: TableData, digits: int = 1) -> Iterator[str]:
     """Yield a sentence on the released rows that equal a person's, if that was measured."""
     if equal:
-        who = {"equal_members": equal["members"], "equal_strangers": equal["strangers"]}
+        shares = {"equal_members": equal["members"], "equal_strangers": equal["strangers"]}
         # of a larger file chance is bounded, not estimated
         by_chance = "equal_at_most" if is_larger(table) else "equal_chance"
-        who |= {by_chance: equal.get("chance")} if equal["strangers"] is None else {}
-        unique = {key: percent(share, digits) for key, share in who.items() if share is not None}
-        comparison = "; ".join(text("summary", key, share=share) for key, share in unique.items())
+        shares |= {by_chance: equal.get("chance")} if equal["strangers"] is None else {}
+        unique = {key: percent(share, digits) for key, share in shares.items() if share is not None}
+        who = counted(table)
+        comparison = "; ".join(text("summary", key, share=share, who=who) for key, share in unique.items())
         comparison = f" ({comparison})" if comparison else ""
         yield text("summary", "equal", share=percent(equal["rows"], digits), comparison=comparison)
 
@@ -192,7 +194,9 @@ def found_in_words(found_record: FoundByValue | None, table: TableData, digits: 
     # without pairs, no released row belongs to a known person
     key = "fitting" if not table["paired"] else "found" if is_found else "found_nobody"
     row = "the row that was drawn in the person's place" if table.get("planned_groups") else "the person's row"
-    return text("summary", key, columns=names, share=share, control=control_text, alone=alone, row=row)
+    return text(
+        "summary", key, columns=names, share=share, control=control_text, alone=alone, row=row, who=counted(table)
+    )
 
 
 def _linkage(audit: AuditData) -> Iterator[str]:

@@ -85,9 +85,13 @@ def roles(form: Mapping[str, str], before: Choices) -> Choices:
     files = {n: file for n, file in before.hierarchies.items() if roles[n] == "quasi"}
     wanted = {n: form.get(f"follows-{i}", before.follows.get(n, "")) for i, n in enumerate(names)}
     follows = {n: leader for n, leader in wanted.items() if roles[n] == roles.get(leader) in ("quasi", "sensitive")}
+    values = {n: form.get(f"rare-{i}", before.rare.get(n, "")).strip() for i, n in enumerate(names)}
+    rare = {n: value for n, value in values.items() if value and roles[n] in ("quasi", "sensitive")}
     measured = {role: [n for n in names if roles[n] == role] for role in ("quasi", "sensitive")}
     Schema.from_mapping({**measured, "follows": follows})  # no column follows itself, over others either
-    after = replace(before, roles=roles, kinds=kinds, grid=grid, hierarchies=files, follows=follows, **people)
+    after = replace(
+        before, roles=roles, kinds=kinds, grid=grid, hierarchies=files, follows=follows, rare=rare, **people
+    )
     # what was confirmed was said of other columns; what was corrected of a column of the same kind stays to confirm
     public = {n: each for n, each in before.public.items() if kinds.get(n) == before.kinds.get(n)}
     return after if after.table == before.table else replace(after, public=public, confirmed=False)

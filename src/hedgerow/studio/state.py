@@ -61,6 +61,7 @@ class Choices:
     household: str = ""
     weight: str = ""
     follows: Mapping[str, str] = field(default_factory=dict)
+    rare: Mapping[str, str] = field(default_factory=dict)
     grid: Mapping[str, list[float]] = field(default_factory=dict)
     # what is declared, and whether somebody confirmed that all of it is public
     public: Public = field(default_factory=dict)
@@ -88,7 +89,7 @@ class Choices:
     @property
     def picture(self) -> tuple[Any, ...]:
         """Return the choices that the frontier's points depend on, other than k and cap."""
-        return self.table, dict(self.follows), dict(self.hierarchies), self.utility
+        return self.table, dict(self.follows), dict(self.rare), dict(self.hierarchies), self.utility
 
     @property
     def line(self) -> Any:
@@ -433,7 +434,11 @@ class StudioState:
         if name in ("today", "proposed", "propose"):
             return choices.table == self.choices.table
         if name == "reasons":
-            return (choices.table, choices.follows) == (self.choices.table, self.choices.follows)
+            return (choices.table, choices.follows, choices.rare) == (
+                self.choices.table,
+                self.choices.follows,
+                self.choices.rare,
+            )
         return name == "hello" or (name == "frontier" and choices.picture == self.choices.picture)
 
     def _store(self, name: str, result: dict[str, Any], choices: Choices, more: Mapping[str, Any]) -> None:

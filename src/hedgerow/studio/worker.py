@@ -149,9 +149,10 @@ class Worker:
             kinds={**proposed.kinds, **ask["kinds"]},
             grid={name: tuple(points) for name, points in ask["grid"].items()},
             follows=ask["follows"],
+            rare=ask["rare"],
             # of other methods categories say an order as well, which nobody chose
             **(_declared(ask["public"]) if ask["method"] == "private-tree" and ask["confirmed"] else {}),
-            hierarchies={n: Hierarchy.from_csv(path) for n, path in ask["hierarchies"].items()},
+            hierarchies={n: Hierarchy.from_csv(p, encoding=proposed.encoding) for n, p in ask["hierarchies"].items()},
             unit=unit,
             household=ask["household"] or None,
             weight=ask["weight"] or None,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import shlex
 from collections.abc import Iterator, Sequence
@@ -20,6 +19,7 @@ from ..columns.roles import (
     LONG,
     ColumnProfile,
     describe_strata,
+    is_prose,
     longest_text,
     profile,
     proposal,
@@ -31,9 +31,8 @@ from ..display import fitted, notebook_html, sparkline, wrapped
 from ..errors import ParameterError, singular
 from ..notation import moment, words
 from ..schema import Points, Schema
-from ..texts import text
+from ..texts import quoted, text
 from ..validation import NAMES, TEXT, takes
-from .options import quoted
 
 _say = partial(text, "inspection")
 # the most categories that are proposed as public
@@ -160,8 +159,11 @@ class Inspection:
 
     def _codes(self) -> Iterator[str]:
         """Yield a note on the numeric columns that attacks treat as codes."""
-        if codes := [c.name for c in self.columns if c.kind == "numeric" and c.attacked_as == "category"]:
-            yield _say("codes", names=", ".join(codes), key=json.dumps(codes[0], ensure_ascii=False))
+        few = [c for c in self.columns if c.kind == "numeric" and c.attacked_as == "category" and c.n_distinct > 1]
+        if codes := [c.name for c in few if self.schema.role(c.name) != "identifier"]:
+            yield _say("codes", names=", ".join(codes), first=codes[0])
+        if named := [c.name for c in self.columns if c.is_code]:
+            yield _say("read_as_codes", names=", ".join(named), first=named[0])
 
 
 @takes(missing=NAMES, decimal=TEXT, encoding=TEXT)
@@ -230,14 +232,10 @@ def _of_text(table: Table, columns: Sequence[ColumnProfile]) -> Iterator[str]:
 
 def _warnings(table: Table, columns: Sequence[ColumnProfile], schema: Schema) -> Iterator[str]:
     for what, chosen in (
-        ("empty", [c for c in columns if not c.n_distinct]),
+        ("empty", [c for c in columns if not c.n_distinct and c.role == "other"]),
         (
             "constant",
-            [
-                c
-                for c in columns
-                if c.n_distinct == 1 < table.n_rows - c.n_missing == table.n_rows and c.name != schema.weight
-            ],
+            [c for c in columns if c.n_distinct == 1 < table.n_rows and not c.n_missing and c.name != schema.weight],
         ),
     ):
         if chosen:
@@ -245,10 +243,12 @@ def _warnings(table: Table, columns: Sequence[ColumnProfile], schema: Schema) ->
     yield from (_say("prose", name=c.name, longest=c.longest) for c in columns if c.longest > LONG)
     if schema.person is not None:
         yield _say("person", name=schema.person)
+    elif table.n_rows:
+        yield _say("one_row")
     if schema.household is not None:
         yield _say("household", name=schema.household)
     for question, name, leader in questions(table, columns, schema):
-        yield _say(question, name=name, leader=leader, flag=shlex.quote(name))
+        yield _say(question, name=name, leader=leader)
     is_released = schema.weight in table.names and schema.role(str(schema.weight)) == "other"
     if is_released and (strata := describe_strata(table, str(schema.weight), schema.quasi)):
         yield strata
@@ -265,6 +265,7 @@ def beforehand(table: Table, schema: Schema) -> list[str]:
         kind = schema.kinds.get(name, "categorical")
         if name not in table.names or table.kind(name) != "categorical" or kind != "categorical":
             continue
-        longest = longest_text(table.column(name, kind="categorical"))
-        warnings += [_say("prose", name=name, longest=longest)] if longest > LONG else []
+        column = table.column(name, kind="categorical")
+        warnings += [_say("prose", name=name, longest=longest)] if (longest := longest_text(column)) > LONG else []
+        warnings += [_say("remarks", name=name)] if longest <= LONG and is_prose(column) else []
     return warnings

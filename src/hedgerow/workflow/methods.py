@@ -6,14 +6,14 @@ row of ``options.toml``. The class of a method says which options it takes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pkgutil import resolve_name
 from typing import Any
 
 from .. import facade
 from ..errors import ParameterError, UnsupportedError, did_you_mean
-from ..texts import read_toml
-from .options import fits, number, quoted, rows, split
+from ..texts import quoted, read_toml
+from .options import fits, number, rows, split
 
 # the class of each method, as ``module:class``, by its name on the command line
 METHODS: dict[str, str] = read_toml(__package__, "methods.toml")
@@ -64,7 +64,7 @@ def form_of(method: facade.Method, guard: str | None) -> str | None:
 
 
 def _parsed(options: Mapping[str, object]) -> dict[str, object]:
-    """Return method parameters from options, with the texts of caps and known negations parsed."""
+    """Return method parameters from options, with the texts of caps, combinations and known negations parsed."""
     params = dict(options)
     if isinstance(caps := params.get("caps"), (list, tuple)):
         # from the right, for a value may hold a colon
@@ -73,6 +73,8 @@ def _parsed(options: Mapping[str, object]) -> dict[str, object]:
             params["caps"] = {name: number(cap) for name, _, cap in pairs}
         except ValueError:
             raise ParameterError("--caps reads VALUE:CAP", hint="for example --caps illness=HIV:0.1") from None
+    if isinstance(sets := params.get("combinations"), list):
+        params["combinations"] = int(sets[0]) if sets[0].isdecimal() else [text.split("+") for text in sets]
     if "known_negations" in params:
         text = str(params["known_negations"])
         params["known_negations"] = int(text) if text.isdigit() else split(text)
@@ -84,6 +86,8 @@ def _unparsed(params: Mapping[str, object]) -> dict[str, object]:
     options = dict(params)
     if isinstance(caps := options.get("caps"), Mapping):
         options["caps"] = [f"{name}:{cap!r}" for name, cap in caps.items()]
+    if (sets := options.get("combinations")) is not None:
+        options["combinations"] = ["+".join(each) for each in sets] if isinstance(sets, Sequence) else [str(sets)]
     if isinstance(names := options.get("known_negations"), (int, str)):
         options["known_negations"] = str(names)
     elif isinstance(names, Iterable):

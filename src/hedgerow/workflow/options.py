@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import io
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -110,17 +109,15 @@ def split(value: str | Sequence[str]) -> list[str]:
     return [name for name in names if name]
 
 
-def quoted(name: str) -> str:
-    """Return a name in the form that `split` reads back, in quotes if necessary.
+def bare(name: str) -> str:
+    """Return a name without the quotes that it stands in; one that stands in none as it is.
 
     Examples
     --------
-    >>> split(",".join(map(quoted, ["age", "income, yearly"])))
-    ['age', 'income, yearly']
+    >>> bare('"person id"'), bare("height, cm")
+    ('person id', 'height, cm')
     """
-    text = io.StringIO()
-    csv.writer(text, lineterminator="").writerow([name])
-    return text.getvalue()
+    return split(name)[0] if re.fullmatch(r'"(?:[^"]|"")+"', name) else name
 
 
 # options for reading text files
@@ -128,6 +125,8 @@ READING = rows("reading")
 SCHEMA = (*rows("schema"), *READING)
 # keys of a TOML file that hold one entry per column
 TABLES = (*COLUMN_TABLES, "hierarchies")
+# those that a flag says in pairs of a column and a word
+PAIRS = ("kinds", "follows", "rare")
 ENGINE = rows("engine")
 
 
@@ -143,16 +142,15 @@ def schema_from(options: Mapping[str, Any], folder: Path = Path()) -> Schema:
     base = Schema.from_toml(Path(options["schema"])) if options.get("schema") else Schema()
     names = (*ROLE_FIELDS, *SURVEY, "together", "rest", *READING_FIELDS)
     fields = {name: options[name] for name in names if name in options}
+    # a name with blanks may stand in quotes, as in a list
+    fields |= {name: bare(fields[name]) for name in SURVEY if name in fields}
     # none says that every row is one, and is not the same as saying nothing
     if "unit" in options:
-        fields["unit"] = None if options["unit"] in ("none", EVERY_ROW) else options["unit"]
+        fields["unit"] = None if options["unit"] in ("none", EVERY_ROW) else bare(options["unit"])
     tables = {name: options[name] for name in TABLES if name in options}
-    for name, parse in (
-        ("grid", _grid),
-        ("bounds", _bounds),
-        ("follows", _by_column),
-        ("rare", partial(_by_column, flag="rare")),
-    ):
+    by_flag = {flag: partial(_by_column, flag=flag) for flag in PAIRS}
+    parsers: dict[str, Any] = {"grid": _grid, "bounds": _bounds, **by_flag}
+    for name, parse in parsers.items():
         # a flag gives texts, and a file a table
         if not isinstance(tables.get(name, {}), Mapping):
             tables[name] = parse(tables[name])
@@ -166,15 +164,16 @@ def schema_from(options: Mapping[str, Any], folder: Path = Path()) -> Schema:
         column, _, path = entry.partition("=")
         if not column or not path:
             raise SchemaError(**refusal("hierarchy", "workflow"))
-        hierarchies[column] = Hierarchy.from_csv(path)
+        hierarchies[column] = Hierarchy.from_csv(path, encoding=fields.get("encoding", base.encoding))
     return base.replace(**{**fields, "hierarchies": hierarchies})
 
 
 def check_hierarchies(table: Any, schema: Schema) -> None:
     """Raise SchemaError if no value of a column is in its hierarchy, whether the method uses that or not."""
     for name, hierarchy in schema.hierarchies.items():
-        if hierarchy.paths.keys().isdisjoint(values := table.column(name, kind="categorical").values):
-            hierarchy.check(values, name)
+        column = table.column(name, kind="categorical")
+        if hierarchy.paths.keys().isdisjoint(column.values):
+            hierarchy.check(column.values, name, column.counts()[:-1].tolist())
 
 
 def plan_read_as(plan: Plan, options: Mapping[str, object]) -> Plan:
@@ -222,7 +221,7 @@ def bound(column: str, text: str) -> int | float | str:
     return int(text) if re.fullmatch(r"[-+]?\d+", text) else _point(text)
 
 
-def _by_column(entries: Iterable[str], flag: str = "follows") -> dict[str, str]:
+def _by_column(entries: Iterable[str], flag: str) -> dict[str, str]:
     """Return what a flag says of each column, such as the column that it follows."""
     texts = {}
     for entry in entries:

@@ -13,7 +13,7 @@ from ..release.guard_words import form_in_words, shifts_in_words
 from ..release.private_release import PrivateRelease
 from ..release.recipient import kinds_in_words
 from ..release.warnings import shares_alone
-from ..report.figures import interval
+from ..report.figures import counted, interval
 from ..report.reasons import FOUND, reasons
 from ..report.text import equal_in_words, found_in_words
 from ..report.verdict import verdict
@@ -99,13 +99,13 @@ def _inferred(release: Release | PrivateRelease, measured: Audit | None) -> list
 def counts_off(measured: Audit | None) -> list[str]:
     """Return lines on errors of counts beside those of a new survey, and on regressions; [] if not measured."""
     queries = measured.utility.get("queries") if measured else None
-    if not queries or not queries["range"]["queries"]:
+    if measured is None or not queries or not queries["range"]["queries"]:
         return []
     counts, survey = queries["range"], queries["range"]["new_survey"]
-    figures = {"median": percent(counts["median"]), "survey": percent(survey["median"])}
+    figures = {"who": counted(measured.table), "median": percent(counts["median"]), "survey": percent(survey["median"])}
     figures |= {"p90": percent(counts["p90"], 0), "survey_p90": percent(survey["p90"], 0)}
     lines = [_say("counts" if counts["median"] else "counts_exact", **figures)]
-    if models := measured.utility.get("models") if measured else None:
+    if models := measured.utility.get("models"):
         factors = sorted({factor for _, factor, *_ in kinds_in_words(models)}, key=float)
         shares = {name: percent(models["every"][name], 0) for name in ("inside", "resample_inside")}
         lines.append(_say("models", factors=" to ".join(dict.fromkeys([factors[0], factors[-1]])), **shares))
@@ -114,10 +114,10 @@ def counts_off(measured: Audit | None) -> list[str]:
 
 def _linked(measured: Audit | None) -> list[str]:
     linkage = measured.risk.get("linkage") if measured else None
-    if linkage is None:
+    if measured is None or linkage is None:
         return []
     best = max(linkage["attacks"], key=lambda attack: attack["success"])
     release, original, chance = (percent(best[n]) for n in ("success", "original", "public_best"))
     shares = {"release": release, "original": original, "chance": chance}
-    shares["whom"] = "the row drawn in their place" if measured and measured.table["planned_groups"] else "their record"
-    return [_say("linked", interval=interval(best["interval"]), **shares)]
+    shares["whom"] = "the row drawn in their place" if measured.table["planned_groups"] else "their record"
+    return [_say("linked", interval=interval(best["interval"]), who=counted(measured.table), **shares)]

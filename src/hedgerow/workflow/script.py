@@ -16,6 +16,7 @@ from ..hierarchy import Hierarchy
 from ..plan.records import REDRAW
 from ..schema import EVERY_ROW, ROLE_FIELDS, SURVEY, UNSAID, Points, Schema
 from .methods import changed, form_of, name_of, options_of
+from .options import PAIRS
 from .request import CHOICE, DRAWING, OPTIONS, REPORT, WRITING, Request, as_argument
 
 # names that need no quotes in a list on the command line
@@ -61,6 +62,8 @@ def command_line(request: Request, schema_file: str | Path | None = None) -> str
         values |= {"unit": schema.person or "none"} if schema.unit is not UNSAID else {}
         values |= {"together": True} if schema.together else {}
         values |= {part: getattr(schema, part) for part in SURVEY if getattr(schema, part)}
+        pairs = {part: map("=".join, getattr(schema, part).items()) for part in PAIRS if getattr(schema, part)}
+        values |= {part: ",".join(each) for part, each in pairs.items()}
     if request.method is not None:
         values |= {"method": name_of(request.method), **options_of(request.method)}
     chosen = request.changed(CHOICE)
@@ -89,12 +92,14 @@ def _notes(request: Request) -> list[str]:
 def is_sayable(schema: Schema) -> bool:
     """Return whether command-line flags can express the whole schema: plain names, and nothing but roles."""
     # made again from what flags can say, and compared
-    flags = {name: getattr(schema, name) for name in (*ROLE_FIELDS, *SURVEY, "together", "rest", "unit")}
+    flags = {name: getattr(schema, name) for name in (*ROLE_FIELDS, *SURVEY, *PAIRS, "together", "rest", "unit")}
     if schema != Schema(**flags) or schema.person in ("none", EVERY_ROW):
         return False
     names = [name for role in ROLE_FIELDS for name in getattr(schema, role)]
     names += [getattr(schema, part) for part in SURVEY if getattr(schema, part)]
-    return all(map(_PLAIN_NAME.match, [*names, schema.person or "none"]))
+    names += [schema.person or "none", *schema.kinds, *schema.follows]
+    # an entry is read from its last sign
+    return all(map(_PLAIN_NAME.match, names)) and not any("=" in leader for leader in schema.follows.values())
 
 
 def _key(request: Request) -> dict[str, object]:

@@ -76,7 +76,7 @@ def test_it_stands_in_text_report_and_notes_for_the_recipient(tmp_path):
     assert "Alone, w finds " in str(audit)
     # a row that fits is not known to be the person's where rows are not paired
     unpaired = str(hr.audit(people, release.table, schema, paired=False, **QUICK))
-    assert "For 100.0% of the people exactly one row has their" in unpaired
+    assert "For 100.0% of the records exactly one row has their" in unpaired
     assert "the person's row" not in unpaired
     audit.report(tmp_path / "report.html")
     first = (tmp_path / "report.html").read_text().split("What is it still good for?")[0]

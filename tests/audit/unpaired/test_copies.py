@@ -49,7 +49,7 @@ def test_verbatim_rows_are_named_first(share: float) -> None:
     released[:n] = original.sample(n, random_state=1).to_numpy()
     released = released.astype(original.dtypes)
     first = why(original, released.sample(frac=1, random_state=3))[0]
-    assert first.startswith(f"this file contains {n:,} of the 1,000 people's rows")
+    assert first.startswith(f"this file contains {n:,} of the 1,000 original rows")
     assert "where chance gives none" in first
     # beside people who took no part
     assert why(original, released, control=people(1000, 9))[0].startswith(f"this file contains {n:,} of the 1,000")
@@ -67,7 +67,7 @@ def test_the_highest_values_that_were_left_are_named() -> None:
     original, released = people(1000, 1), people(1000, 2)
     top = original["pay"].nlargest(10)
     released.loc[:9, "pay"] = top.to_numpy()
-    assert any(each.startswith("values of the people who stand out were left as they were (pay, highest): 100%")
+    assert any(each.startswith("values of the records that stand out were left as they were (pay, highest): 100%")
                for each in why(original, released))  # fmt: skip
 
 
@@ -129,7 +129,7 @@ def test_one_unknown_category_does_not_keep_a_copy_from_being_named() -> None:
     original = people(600, 1)
     released = original.sample(frac=1, random_state=3).replace({"job": {"a": "A"}})
     found = hr.audit(original, released, ROLES, attacks=False, learning=False)
-    assert "of the 600 people's rows" in reasons(found.to_dict(), None)[0]
+    assert "of the 600 original rows" in reasons(found.to_dict(), None)[0]
     released["job"] = "job " + released["job"]
     found = hr.audit(original, released, ROLES, attacks=False, learning=False)
     assert reasons(found.to_dict(), None)[0].startswith("it was not compared with the original: released cells cannot")
@@ -148,7 +148,7 @@ def test_a_larger_file_of_others_is_no_copy(rows: int) -> None:
         found = hr.audit(original, released, ROLES, paired=False, attacks=False, learning=False)
         assert found.risk["equal"]["members"] > 0.05
         assert found.risk["equal"]["chance"] == pytest.approx(found.risk["equal"]["members"], abs=0.08)
-        assert not any("people's rows" in each for each in reasons(found.to_dict(), None))
+        assert not any("original rows" in each for each in reasons(found.to_dict(), None))
     assert "by chance it would be at most" in str(found)
     twice = pd.concat([original, original])
     assert "this file contains 300 of the 300" in why(original, twice)[0]

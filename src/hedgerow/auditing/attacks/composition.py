@@ -23,7 +23,7 @@ from ...texts import refusal
 from ..backend import Holder
 from ..figure import Figure
 from ..pairing import pair_up
-from ..subject import of_release, plan_of, subject, with_decimals_of
+from ..subject import of_release, plan_of, read_like, subject
 from ..success import AttackData, Rates, attack_record, rate_of
 from ..table_pair import Pair, People, by_name, evenly
 from ..whole_rows import rows_alike
@@ -121,7 +121,7 @@ def _other(pair: Pair, other: Any, key: str | None, name: str) -> ReleaseGroups:
                     f"{name} has none of the quasi-identifiers",
                     hint="give a release of the same people, or a release folder, which knows its roles",
                 )
-        what = with_decimals_of(pair.original, subject(other, schema, plan), Holder())
+        what = read_like(pair.original, subject(other, schema, plan), Holder())
         paired = pair_up(pair.original, what, key=key if key in what.table.names else None)
         rows = paired.rows
     if paired.risk_model == "linkage":

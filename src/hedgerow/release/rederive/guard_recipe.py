@@ -359,10 +359,33 @@ class GuardRecipe:
             towards = np.minimum(again / AGAIN, 1.0)
             read = self._reader(column, sizes, towards)
             codes = np.concatenate([read(place[at], unit[at]) for at in slices(n, _BLOCK)])
+            if column.has_missing:
+                uniform = _uniforms(np.arange(len(sizes)) + again * len(sizes), key, f"guard together {column.name}")
+                codes = self._together(column, codes, unit, uniform)
             # those of classes do not ascend
             items[column.name] = codes[np.lexsort((codes, unit))] if len(column.classes) else codes
         # of rows the values of each group are compared, whatever their order
         return self._possible(items) if guard.rows else self._reordered(items, np.sort(self.labels), key)
+
+    def _together(self, column: GuardedColumn, codes: Ints, unit: Ints, uniform: Floats) -> Ints:
+        """Return the codes, where a unit that is drawn from the whole table has several values or none."""
+        n, fewest = column.n_values, self.values_together(column)
+        present = np.bincount(unit[codes < n], minlength=len(fewest))
+        by_value = np.repeat(np.arange(n), list(column.people)[:n])
+        codes = codes.copy()
+        for each in np.flatnonzero((present > 0) & (present < fewest)).tolist():
+            here = np.flatnonzero(unit == each)
+            codes[here] = n
+            if uniform[each] < present[each] / fewest[each]:
+                offset = uniform[each] * fewest[each] / present[each]
+                for i, row in enumerate(here[: fewest[each]].tolist()):
+                    codes[row] = by_value[int((i + offset) / fewest[each] * len(by_value))]
+        return codes
+
+    def values_together(self, column: GuardedColumn) -> Ints:
+        """Return how many records of each unit have a value at least, if any has one; 0 for any number."""
+        sizes, again = self.units(column)[1], self.times_drawn(column)
+        return np.where(again >= AGAIN, np.minimum(2 * (again - AGAIN + 2), sizes), 0) * column.has_missing
 
     def _reader(self, column: GuardedColumn, sizes: Ints, towards: Floats) -> Callable[[Floats, Ints], Ints]:
         """Return a function from places and units to the codes there."""

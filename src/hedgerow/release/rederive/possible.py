@@ -178,7 +178,7 @@ def _miscounted(
     total, off = Bounds(*np.zeros((4, n_classes))), 0
     unit_of = None if rows is None else recipe.units(column)[0][rows]
     for units, wanted in _wanted_by_unit(recipe, column):
-        bounds = _rounded(wanted, parts)
+        bounds = _with_several(_rounded(wanted, parts), recipe.values_together(column)[units][:, None])
         total = total + bounds
         if unit_of is not None:
             is_here = np.flatnonzero((unit_of >= units.start) & (unit_of < units.stop))
@@ -208,6 +208,20 @@ def _rounded(wanted: Floats, parts: Any) -> Bounds:
     low, high = np.floor(whole + 1e-9), np.ceil(some - 1e-9)
     fraction = whole - low
     return Bounds(low, high, mean, (np.sqrt((fraction * (1 - fraction)).clip(0)) + np.sqrt(np.maximum(split, 0))) ** 2)
+
+
+def _with_several(bounds: Bounds, fewest: Ints) -> Bounds:
+    """Return the bounds of units that have at least so many values, or none; missing is the last class."""
+    present = bounds.mean[:, :-1].sum(axis=1, keepdims=True)
+    is_changed = present < fewest
+    least, most = (
+        np.where(is_changed, 0, bounds.least),
+        np.where(is_changed, np.maximum(bounds.most, fewest), bounds.most),
+    )
+    least[:, -1:] = np.where(is_changed, present + bounds.mean[:, -1:] - fewest - 1, least[:, -1:])
+    most[:, -1:] = np.where(is_changed, present + bounds.mean[:, -1:], most[:, -1:])
+    more = fewest * np.where(np.arange(bounds.mean.shape[1]) + 1 < bounds.mean.shape[1], bounds.mean, present)
+    return Bounds(least, most, bounds.mean, np.where(is_changed, np.maximum(bounds.variance, more), bounds.variance))
 
 
 def _in_classes(bounds: Bounds, parts: Any) -> Bounds:
@@ -299,6 +313,6 @@ def _values(recipe: GuardRecipe, column: GuardedColumn, cells: Mapping[str, Poss
     if column.follows:
         return _followed(recipe, column, cells)
     total = Bounds(*np.zeros((4, column.n_values + 1)))
-    for _, wanted in _wanted_by_unit(recipe, column):
-        total = total + _rounded(wanted, None)
+    for units, wanted in _wanted_by_unit(recipe, column):
+        total = total + _with_several(_rounded(wanted, None), recipe.values_together(column)[units][:, None])
     return _moved(recipe, column, total, None)
