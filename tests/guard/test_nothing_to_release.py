@@ -54,12 +54,13 @@ def test_a_column_that_nobody_shares_is_empty_with_a_warning_in_every_input(kind
     release, said = protected(source, hr.Schema(quasi=["x"], sensitive=["y"]))
     released = read(release.table).arrow
     assert [released[name].null_count for name in ("x", "y")] == [12, 12]
-    assert sum("y: fewer than 5 people have the same or neighbouring values" in words for words in said) == 1
+    assert sum("y: fewer than 5 records have the same or neighbouring values" in words for words in said) == 1
     folder = release.write(tmp_path / "out")
     assert "| y | sensitive | nothing: every cell is empty" in (folder / "RECIPIENT.md").read_text()
     audit = hr.audit(source, folder, attacks=False, learning=False, inference=False)
     assert any(
-        "nothing is released of columns in which fewer than 5" in r for r in reasons(audit.to_dict(), release.plan)
+        "nothing is released of columns in which fewer than 5 records" in r
+        for r in reasons(audit.to_dict(), release.plan)
     )
 
 
