@@ -6,7 +6,7 @@ HEDGEROW_DATA=... python benchmarks/file.py intervals    # how often 95% interva
 python benchmarks/file.py large --keys 10                # the same in large made tables, with a cap and without
 HEDGEROW_DATA=... python benchmarks/file.py foreign      # what an audit says of files that somebody else made
 HEDGEROW_DATA=... python benchmarks/file.py numbers      # who is found by the numbers that columns show
-HEDGEROW_DATA=... python benchmarks/file.py columns      # what becomes of rare categories, and of steps of numbers and dates
+HEDGEROW_DATA=... python benchmarks/file.py columns      # what becomes of rare categories and of steps
 HEDGEROW_DATA=... python benchmarks/file.py members      # who is found by all moments, and what the last person has
 """
 

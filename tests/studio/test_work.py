@@ -428,7 +428,8 @@ def test_no_text_of_a_page_names_a_flag() -> None:
     [
         ("age: 'k.A.' is read as text; if it means no value, say so: --missing k.A.,NA",
          "under “Which words mean that a value is missing?” (step 1)."),
-        ("should be an empty cell, or its column a category (--kinds COLUMN=categorical)", "a category (Kind, in step 1)."),
+        ("should be an empty cell, or its column a category (--kinds COLUMN=categorical)",
+         "a category (Kind, in step 1)."),
         ("is w a weight, which says how many people a record stands for? Then say so: --weight 'my w'",
          "say so, with the role “harmless” and under “How many people does a record stand for?” (step 1)."),
         ("then take it out of the quasi-identifiers and say so, and k counts households too: --household 'a b'",

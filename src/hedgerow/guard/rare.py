@@ -41,9 +41,9 @@ def with_categories(
         The value for what is left over; None if it is missing.
     """
     names = list(column.values)
-    people = count(np.arange(len(names)))
-    frequent = [name for name, n in zip(names, people.tolist(), strict=True) if n >= least]
-    rare = {name: parents.get(name, ()) for name in names if name not in {*frequent}}
+    counted = dict(zip(names, count(np.arange(len(names))).tolist(), strict=True))
+    frequent = [name for name, n in counted.items() if n >= least]
+    rare = {name: parents.get(name, ()) for name, n in counted.items() if n < least}
     shared = _shared_parents(names, rare, count, least)
     while True:
         if not record.by_prefix:

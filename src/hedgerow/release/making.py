@@ -17,6 +17,7 @@ from ..columns.table import Table
 from ..errors import ParameterError, UnsupportedError
 from ..guard.guarding import FEWEST, guarded, with_runs
 from ..guard.rows import DRAWN, decoded_cells
+from ..kernels.threads import side_by_side
 from ..key import Secret
 from ..methods.base import Method
 from ..plan.records import RUNS
@@ -121,7 +122,11 @@ def _protected(
         table.encode(named)
     schema = method.with_kinds(table, schema)
     step("fitting")
-    sensitive = [table.declared_column(schema, name).value_counts for name in schema.sensitive]
+    sensitive = side_by_side(
+        lambda name: table.declared_column(schema, name).value_counts,
+        schema.sensitive,
+        table.n_rows * len(schema.sensitive),
+    )
     # numbers of which there are none have no mean
     empty = {column.name: "categorical" for column in sensitive if column.is_number and not column.n_values}
     schema = schema.replace(kinds={**schema.kinds, **empty}) if empty else schema

@@ -232,15 +232,9 @@ class Responses:
 
 
 def check_sensitive(columns: Sequence[ValueCounts]) -> None:
-    """Raise one ParameterError for all columns with infinite values, or if no column has two outcomes."""
-    faults = [f"sensitive column {column.name!r} holds infinite values" for column in columns if column.infinite]
-    if not faults and all(map(is_constant, columns)):
-        faults = [
-            f"sensitive column {column.name!r} is "
-            + ("constant: there is nothing to infer" if column.n_values else "wholly missing")
-            for column in columns
-        ]
-    if faults:
+    """Raise one ParameterError for all columns of infinite or no numbers, and for all if none has two outcomes."""
+    nothing = all(map(is_constant, columns))
+    if faults := [fault for column in columns if (fault := _fault(column, nothing))]:
         raise ParameterError("; ".join(faults), hint="drop the column from the sensitive ones or repair it")
 
 
@@ -251,6 +245,16 @@ def check_rows(n: int) -> None:
             f"the table has {n:,} rows; exact sums of a number hold up to {MOST_ROWS:,}",
             hint="protect it in parts, by region or year",
         )
+
+
+def _fault(column: ValueCounts, nothing: bool) -> str:
+    """Return why a column cannot be judged, where `nothing` can be inferred of any column; empty if it can be."""
+    where = f"sensitive column {column.name!r}"
+    if column.infinite:
+        return f"{where} holds infinite values"
+    if not column.n_values and (nothing or column.is_number):
+        return f"{where} is wholly missing"
+    return f"{where} is constant: there is nothing to infer" if nothing else ""
 
 
 def is_constant(column: ValueCounts) -> bool:
