@@ -1207,6 +1207,46 @@ def peaks(asked: argparse.Namespace) -> Iterator[Side]:
     yield Side("audit", partial(work, audited))
 
 
+def _wide(rows: int, columns: int) -> tuple[Any, list[str]]:
+    """Return a table of so many columns, half numbers and half categories that five factors move, and its first 8."""
+    import numpy as np
+    import pyarrow as pa
+
+    rng = np.random.default_rng(1)
+    factors = rng.normal(size=(rows, 5))
+    table: dict[str, Any] = {
+        "age": np.clip(np.round(45 + 17 * factors[:, 0]), 18, 95).astype(int),
+        "sex": rng.choice(["f", "m"], rows),
+        "region": rng.choice([f"region {i}" for i in range(16)], rows),
+        "income": np.round(np.exp(10 + 0.6 * factors[:, 1])),
+        "height": np.round(rng.normal(170, 10, rows), 1),
+        "job": rng.choice([f"job {i}" for i in range(12)], rows),
+        "children": rng.poisson(1.2, rows),
+        "school": np.array(list("abcdef"))[np.clip(np.floor(factors[:, 1] + 3), 0, 5).astype(int)],
+    }
+    quasi = list(table)
+    for i in range(columns - len(quasi)):
+        score = factors @ rng.normal(size=5) + rng.normal(size=rows)
+        if i % 2:
+            table[f"number {i}"] = np.round(10 * score, 1)
+        else:
+            share, n = np.argsort(np.argsort(score)) / rows, int(rng.integers(2, 12))
+            table[f"category {i}"] = np.array([f"value {v}" for v in range(n)])[(share**1.5 * n).astype(int)]
+    return pa.table(table), quasi
+
+
+@case(3_000, small=300, runs=1)
+def wide(asked: argparse.Namespace) -> Iterator[Side]:
+    """`hr.protect` as it is by default on tables of 150 and 300 columns, 8 of them quasi-identifiers."""
+    import hedgerow as hr
+
+    for columns, bound in ((150, "10 s"), (300, "30 s")):
+        table, quasi = _wide(asked.rows, columns)
+        sensitive = [name for name in table.column_names if name not in quasi]
+        schema = hr.Schema(quasi=quasi, sensitive=sensitive)
+        yield Side(f"{columns} columns", partial(hr.protect, table, schema, random_state=3), bound=bound)
+
+
 @case(1_000_000, runs=2)
 def private(asked: argparse.Namespace) -> Iterator[Side]:
     """PrivateTree beside MART: 10 columns, from a table in memory to a verified release."""

@@ -570,6 +570,7 @@ SAYS = {
     "cli/start.py": "demo",
     "workflow/options.py": "protect audit frontier",
     "schema.py": "protect audit frontier",
+    "hierarchy.py": "protect audit frontier",
     "backends": "protect apply audit",
     "guard": "protect",
     "methods": "protect frontier",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import os
 import re
 import shlex
@@ -375,7 +374,7 @@ def test_what_inspect_prints_works_when_pasted(here: Path, capsys: pytest.Captur
     line = told.splitlines()[-1].strip()
     assert run([*shlex.split(line)[1:], "--no-report"]) == 0
     cells = pacsv.read_csv("release/release.csv").column("Geburtstag").to_pylist()
-    assert all(isinstance(c, dt.date) for c in cells)
+    assert all(re.fullmatch(r"\d{1,2}/\d{1,2}/19\d\d", cell) for cell in cells)  # days, as the file writes its own
     # a proposal that is there already is not written again
     assert run(["inspect", "spital.csv"]) == 0
     told = capsys.readouterr().out

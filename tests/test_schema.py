@@ -219,7 +219,7 @@ def test_units_grids_and_events_survive_toml() -> None:
 def test_a_method_refuses_what_it_does_not_heed() -> None:
     table = {"id": [1, 2, 3, 4], "a": [1, 2, 3, 4], "b": [1.0, 2.0, 3.0, 4.0]}
     roles = Schema(quasi=["a"], sensitive=["b"], identifiers=["id"])
-    for said, method in (({"grid": {"a": (0, 9, 3)}}, hr.Datafly(2)), ({"unit": "id"}, hr.Anatomy(2))):
+    for said, method in (({"grid": {"a": (0, 9, 3)}}, hr.LocalSuppression(2)), ({"unit": "id"}, hr.Anatomy(2))):
         schema = roles.replace(**said)
         with pytest.raises(UnsupportedError, match=f"does not support {next(iter(said))}"):
             hr.protect(table, schema, method)

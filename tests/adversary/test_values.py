@@ -148,6 +148,10 @@ def covers(cell: str, value: str, number: bool) -> bool:
         return True
     if made := re.fullmatch(r"(.*)\+?\(missing\)(:\d+)?", cell):
         return not value or covers(made[1].rstrip("+"), value, number)
+    if "T" in value and (
+        made := re.fullmatch(r"(\d{4}(?:-\d\d){0,2})|(\d{3})0s", cell)
+    ):  # a day, month, year or decade
+        return value.startswith(made[1] or made[2])
     made = re.fullmatch(r"\[(-?[\d.e+]+)-(-?[\d.e+]+)\]|\[([^/]+)/([^/]+)\]", cell)
     if number and made and value:
         low, high = (exactly(end) for end in made.groups() if end)

@@ -246,7 +246,7 @@ def test_inspect_says_how_each_column_would_be_attacked() -> None:
     numbers, dates = dict.fromkeys(("income", "rooms"), "number"), {"born": "date"}
     assert told == numbers | dates | dict.fromkeys(("smoker", "job"), "category")
     assert "treat these as codes, because they are few whole numbers: smoker." in str(seen)
-    assert 'kinds = { "smoker" = "categorical" }' in " ".join(str(seen).split())
+    assert "--kinds smoker=categorical if 1 and 2 are names" in " ".join(str(seen).split())
 
 
 def test_inspect_says_what_to_be_wary_of() -> None:

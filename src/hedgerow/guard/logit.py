@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from ..columns.arrays import slices
 from ..measures import Floats, Ints, group
@@ -118,11 +117,10 @@ def fit_rule(rows: FeatureRows, codes: Ints, people: Ints, least: Floats) -> Rul
     at, counts = with_class[content.first], content.sizes
     classes, n_first = class_of[codes[at]], np.clip(WORK // (len(values) * (n_features + 1)) ** 2, *AT_FIRST)
     some, weights = _sampled(rows, at, counts, classes, n_features, int(n_first))
-    with threadpool_limits(1):  # in small products threads wait for each other
-        has = weights[:, None] * (classes[some, None] == np.arange(len(values) + 1))
-        fitted, curvature = fit_logit(rows.read(at[some], n_features), has, is_sample=len(some) < len(at))
-        if len(some) < len(at):
-            fitted = _of_all(fitted, curvature, rows, at, counts, classes)
+    has = weights[:, None] * (classes[some, None] == np.arange(len(values) + 1))
+    fitted, curvature = fit_logit(rows.read(at[some], n_features), has, is_sample=len(some) < len(at))
+    if len(some) < len(at):
+        fitted = _of_all(fitted, curvature, rows, at, counts, classes)
     return Rule(values, np.rint(fitted * UNIT).astype(np.int64))
 
 

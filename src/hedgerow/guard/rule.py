@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import ndtri
+from threadpoolctl import threadpool_limits
 
 from ..backends.partitions import route
 from ..backends.randomize import uniforms, words_of
@@ -14,6 +15,7 @@ from ..columns.column import Column
 from ..columns.roles import check_weights
 from ..columns.table import Table
 from ..kernels.even_draws import Expected, Levels, Shares, draw_by_moments, draw_by_shares, order_within
+from ..kernels.threads import side_by_side
 from ..key import Key
 from ..measures import Counts, Floats, Groups, Ints, group
 from ..plan import Guard, GuardedColumn, Partition, Plan, Vector
@@ -21,7 +23,7 @@ from ..plan.records import REDRAW
 from ..schema import Schema
 from .code import CodedColumn, as_vector, coded, persons_of, sorted_categories
 from .features import HEAP, features_of
-from .logit import COEFFICIENTS, FeatureRows, Rule, fit_rule
+from .logit import BLOCK, COEFFICIENTS, FeatureRows, Rule, fit_rule
 from .moments import HALF, SCALE, SHRINK, group_tilts, scores_of, tilted
 
 # whole numbers of at most so many values are codes or counts: they are drawn by shares
@@ -110,11 +112,16 @@ def fit_guard(
         leader = names.index(declared) if declared is not None else near[-1] if near else None
         if leader is None:
             heads.append(i)
-            record = _with_draws(column, groups_of[record.role], key)
-            records.append(_with_rule(record, rows, column.codes, key))
+            records.append(_with_draws(column, groups_of[record.role], key))
         else:
             records.append(replace(record, follows=columns[leader].record.name))
             donors[record.name] = _donors(columns[leader], column)
+    # in small products threads wait for each other; of large tables one rule at a time takes memory enough
+    cost = len(labels) * len(heads) if len(labels) <= BLOCK else 0
+    with threadpool_limits(1):
+        ruled = side_by_side(lambda i: _with_rule(records[i], rows, columns[i].codes, key), heads, cost)
+    for i, record in zip(heads, ruled, strict=True):
+        records[i] = record
     lower = np.rint(100 * within[np.ix_(heads, heads)]).astype(np.int64)[np.tril_indices(len(heads))]
     weight = schema.hidden_weight
     again = np.zeros(len(sizes) * max(1, in_rows * sum(columns[i].record.role == "sensitive" for i in heads)), np.int64)

@@ -115,7 +115,9 @@ def _natural(table: Table, schema: Schema, column: Column) -> Hierarchy:
     if kind == "date":
         has_times = any(value[10:] not in ("", "T00:00:00") for value in values)
         return Hierarchy.from_dates(values, ("day",) * has_times + ("month", "year", "decade"))
-    if kind == "categorical" and name not in schema.categories and looks_like_codes(values):
+    # whole numbers may be codes, and decimals are none
+    is_decimal = table.kind(name) == "numeric" and any("." in value for value in values)
+    if kind == "categorical" and name not in schema.categories and not is_decimal and looks_like_codes(values):
         return Hierarchy.from_prefixes(values)
     counts = column.counts()[: column.n_values].tolist()
     return Hierarchy.from_values(list(map(_label, values)), counts, numbers=kind == "numeric")

@@ -123,20 +123,20 @@ def verify(
         checks.append(Check.none("pseudonyms", len(unreplaced), words))
     give_back()
     persons = Persons.from_table(original, plan.unit, plan.household)
+    persons = None if persons is None else persons.subset(rows)
     if guarded is not None and plan.in_rows:
         # equal cells show no group: k and caps are those of the plan's groups
         labels = guarded.labels if rows is None else guarded.labels[rows]
         sensitive = [sensitive_column(column, released_here) for column in plan.columns if column.role == "sensitive"]
-        groups = Classes.from_groups(group([labels]), sensitive, persons and persons.subset(rows))
+        groups = Classes.from_groups(group([labels]), sensitive, persons)
     else:
-        groups = classes(plan, released, persons, rows)
+        groups = classes(plan, released, persons)
     promises = [from_promise(promise) for promise in plan.promises]
-    paired = None if persons is None else persons.subset(rows)
     for promise in promises:
         if isinstance(promise, KInCombinations):
             if not set().union(*promise.sets) <= set(plan.names("quasi")):
                 raise PlanError("the plan promises k in columns that are no quasi-identifiers")
-            checks.append(promise.check_in(lambda names: engine(released.engine).classes(released, names, [], paired)))
+            checks.append(promise.check_in(lambda names: engine(released.engine).classes(released, names, [], persons)))
         else:
             checks.append(promise.check(groups))
     if guarded is not None:
@@ -212,14 +212,13 @@ def _replaced(name: str, original: Table, released: Table, rows: Ints | None) ->
     return alone and not set(old.values) & set(new.values)
 
 
-def classes(plan: Plan, released: Table, persons: Persons | None = None, rows: Ints | None = None) -> Classes:
+def classes(plan: Plan, released: Table, persons: Persons | None = None) -> Classes:
     """Return the equivalence classes: groups of records that share all released quasi-identifier values.
 
-    `persons` are the original's people; `rows` holds the original row behind each released one.
+    `persons` are the people of the original rows behind the released ones.
     """
     sensitive = [column for column in plan.columns if column.role == "sensitive"]
-    paired = None if persons is None else persons.subset(rows)
-    return engine(released.engine).classes(released, plan.names("quasi"), sensitive, paired)
+    return engine(released.engine).classes(released, plan.names("quasi"), sensitive, persons)
 
 
 def _short(*values: Any) -> list[str]:
