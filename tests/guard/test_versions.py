@@ -33,7 +33,7 @@ def test_rows_of_version_1_are_those_that_their_key_draws() -> None:
 def test_an_audit_knows_a_file_that_a_plan_of_version_1_makes() -> None:
     audit = hr.audit(FOLDER / "people.csv", FOLDER, attacks=False, learning=False, inference=False)
     assert "not what its plan makes" not in str(audit)
-    assert "5 people of the whole table" in Plan.load(FOLDER).explain()
+    assert "5 records of the whole table" in Plan.load(FOLDER).explain()
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -664,7 +664,9 @@ def test_a_hierarchy_that_was_mended_is_taken_anew(browser: Browser, desk: Desk,
     assert b"health" in Path(first).read_bytes()
     # a broken one is refused, and leaves the one that was taken as it is
     answer = upload(browser, desk, b"\x00\xff")
-    assert answer.json() == {"fault": "The hierarchy jobs.csv is not UTF-8 text."}
+    one_level = "The hierarchy jobs.csv has one level, so nothing stands above a value. "
+    how = "One line a value, from the value to the top, joined by semicolons: value;group;*."
+    assert answer.json() == {"fault": one_level + how}
     assert desk.choices.hierarchies["job"] == first
     assert b"health" in Path(first).read_bytes()
     # the same of files that are named

@@ -72,7 +72,7 @@ _MOST_CODE = 9999
 _PATTERNS = (
     ("e-mail addresses", r"^[^@\s]+@[^@\s]+\.[A-Za-z]{2,}$"),
     ("universal identifiers", r"(?i)^\{?[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}\}?$"),
-    ("telephone numbers", r"^((\+|00|0|\()[0-9 ()/.\-]{6,20}[0-9]|\d{3}[-. ]\d{3}[-. ]\d{4})$"),
+    ("telephone numbers", r"^((\+|00|0|\()[0-9 ()/.\-]{6,20}[0-9]|[2-9]\d{2}[-. ]\d{3}[-. ]\d{4})$"),
     ("bank account numbers", r"^[A-Z]{2}\d{2} ?([A-Z0-9]{4} ?){2,7}[A-Z0-9]{1,4}$"),
 )
 # a title before a name, and a telephone number or an address beside words

@@ -892,7 +892,7 @@ def check_version(data: Any, what: str, versions: Sequence[int], where: str, hin
         raise PlanError(f"{where} is not a Hedgerow {what}", hint=hint)
     # Refused and not guessed, because another version may mean something else by the same fields.
     if data[mark] not in versions:
-        read = " and ".join(map(str, versions))
+        read = " and ".join(filter(None, [", ".join(map(str, versions[:-1])), str(versions[-1])]))
         raise PlanError(f"{where} has version {data[mark]!r}; this Hedgerow reads version {read}")
 
 
