@@ -6,6 +6,7 @@ import pytest
 
 from .columns import ROLES, STATES, check
 
+
 @pytest.mark.parametrize("own", [False, True], ids=["common", "own"])
 @pytest.mark.parametrize("role", ROLES)
 @pytest.mark.parametrize("state", STATES)
