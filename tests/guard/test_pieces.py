@@ -411,3 +411,19 @@ def test_days_of_the_calendar_are_those_of_the_standard_library(days: list[int],
         assert neighbour(np.array([found], float), step, -1)[0] == next(
             n for n in range(found - 1, found - 400, -1) if fits(n)
         )
+
+
+@pytest.mark.parametrize("k", [2, 10])
+@pytest.mark.parametrize(("rows", "persons"), [(1_000, 60), (2_000, 400)])
+def test_people_with_many_records_have_pieces(rows: int, persons: int, k: int) -> None:
+    """More pieces were wanted by their records than there were runs by people: an IndexError."""
+    draws = np.random.default_rng(rows)
+    person = draws.integers(0, persons, rows)
+    columns = {
+        "id": person,
+        "age": draws.integers(18, 90, persons)[person],
+        "cost": draws.lognormal(8, 1, rows).round(2),
+    }
+    schema = hr.Schema(quasi=["age"], sensitive=["cost"], identifiers=["id"], unit="id")
+    release = hr.protect(pa.table(columns), schema, hr.Hedge(k), random_state=1)
+    assert release.table.num_rows == rows

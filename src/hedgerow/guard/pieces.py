@@ -109,7 +109,8 @@ def pieces_of(column: ValueCounts, runs: Runs, least: int, steps: Steps, people:
 def _runs_at_cuts(a: int, b: int, start: Ints, least: int, moved: Floats) -> Ints:
     """Return the runs from a to b that pieces begin with, and b; `start` has the first record of each run."""
     total = int(start[b] - start[a])
-    n = max(1, round(total / (RUNS_EACH * least)))
+    # people with many records have fewer runs than records suggest
+    n = max(1, min(b - a, round(total / (RUNS_EACH * least))))
     inner = np.arange(1, n)
     wanted = start[a] + (inner + MOVED * moved[a + inner]) * total / n
     above = np.clip(np.searchsorted(start, wanted), a + 1, b)

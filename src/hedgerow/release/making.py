@@ -14,7 +14,7 @@ from ..backends.release_order import ReleasedCodes
 from ..backends.select import opened
 from ..columns.roles import check_weights, refuse_identifiers, refuse_repeated
 from ..columns.table import Table
-from ..errors import ParameterError, UnsupportedError
+from ..errors import ParameterError, SchemaError, UnsupportedError
 from ..guard.guarding import FEWEST, guarded, with_runs
 from ..guard.rows import DRAWN, decoded_cells
 from ..kernels.threads import side_by_side
@@ -96,6 +96,12 @@ def open_checked(people: Any, schema: Schema, method: Method, options: ReleaseOp
                 "quasi-identifiers by Hedge in rows alone"
             ),
         )
+    for name in [name for name in hidden if name in schema.hierarchies]:
+        column = table.declared_column(schema, name)
+        try:
+            schema.hierarchies[name].check(column.values, name, column.counts()[:-1].tolist())
+        except SchemaError as error:  # which then have no parent, and are released all the same
+            caution(f"{error.message}; if they are rare, they have no parent")
     if idle := [name for name in schema.rare if name not in hidden]:
         raise UnsupportedError(
             f"rare categories of {', '.join(idle)} are not joined, because the column's values are not drawn",

@@ -81,7 +81,7 @@ def recipient(
     lines += [] if guard_words.hides_relations(plan) else _estimates(numbers.get("models"))
     if plan.zones:
         lines.append(_say("zones", names=_listed(plan.zones)))
-    lines += [_say("counts_records")] if plan.counts == "records" else []
+    lines += [_say("counts_records")] if plan.counts == "records" else [_say("counts_people")] * bool(plan.unit)
     lines.append(_say("promised"))
     promised = [markdown(f"{words}.") for words in guard_words.promises(plan)]
     lines += [f"- {words}" for words in [*promised, *method.promised] or ["Nothing."]]
@@ -102,7 +102,7 @@ def recipient(
         lines.append(_say("found", shares=", ".join(shares)))
     if (counts := numbers.get("counts")) and counts["queries"]:
         how, survey = "counts" if counts["median"] else "counts_exact", percent(counts["new_survey"]["median"])
-        lines.append(_say(how, median=percent(counts["median"]), survey=survey, who=plan.counts))
+        lines.append(_say(how, median=percent(counts["median"]), survey=survey))
     if grouped and disclosure is not None:
         lines.append(_say("disclosure"))
         lines += [

@@ -19,7 +19,7 @@ from ..methods.private import meaning
 from ..notation import figure, percent
 from ..plan import Plan
 from ..texts import text, texts
-from .figures import at, counted, interval
+from .figures import at, interval
 from .reasons import surest_attack
 from .standards import standard_verdict
 from .svg import bars, shares_by_group
@@ -257,7 +257,7 @@ def _use(audit: AuditData, plan: Plan | None) -> Card:
         counts = use["queries"]["range"]
         survey = percent(counts["new_survey"]["median"], 0)
         how = "counts" if counts["median"] else "counts_exact"
-        answer = html(how, median=percent(counts["median"], 0), survey=survey, who=counted(audit["table"]))
+        answer = html(how, median=percent(counts["median"], 0), survey=survey)
     drawing = "" if plan and plan.in_rows and not rows else _drawing(use, rows)
     return Card(answer, drawing, notes, [*_utility_facts(use, plan)], title, tone)
 

@@ -102,7 +102,7 @@ def counts_off(measured: Audit | None) -> list[str]:
     if measured is None or not queries or not queries["range"]["queries"]:
         return []
     counts, survey = queries["range"], queries["range"]["new_survey"]
-    figures = {"who": counted(measured.table), "median": percent(counts["median"]), "survey": percent(survey["median"])}
+    figures = {"median": percent(counts["median"]), "survey": percent(survey["median"])}
     figures |= {"p90": percent(counts["p90"], 0), "survey_p90": percent(survey["p90"], 0)}
     lines = [_say("counts" if counts["median"] else "counts_exact", **figures)]
     if models := measured.utility.get("models"):
