@@ -613,7 +613,7 @@ MUTANTS = (
       "new += previous[j] < begin", "new += 1", "guard/test_runs.py::test_a_person_with_many_records_is_one"),
     M("what is left over joins the farther run", "guard/runs.py",
       "values[below]) <= np.abs(", "values[below]) >= np.abs(", RUNS),
-    M("every cut of runs tells", "guard/pieces.py", "n = max(1, round(total / (RUNS_EACH * least)))",
+    M("every cut of runs tells", "guard/pieces.py", "n = max(1, min(b - a, round(total / (RUNS_EACH * least))))",
       "n = max(1, round(total / least))",
       "guard/test_pieces.py::test_a_number_lies_as_far_up_as_its_place_among_the_people"),
     M("a cut is moved too far", "guard/pieces.py", "(np.minimum(n_people[:-1], n_people[1:]) - least) / 2",

@@ -362,7 +362,7 @@ class Schema:
             "grid": points_of,
             "bounds": _bounds,
             "events": _events,
-            "rare": lambda name, text: _labels([text], "rare", name)[0],
+            "rare": lambda name, text: _labels([None if isinstance(text, str) and not text else text], "rare", name)[0],
         }
         for part in (*TABLES, "hierarchies"):
             if not isinstance(entries := getattr(self, part), Mapping):

@@ -196,6 +196,14 @@ _CLASSES: Mapping[str, Callable[[pa.DataType], bool]] = {
 }
 
 
+def holds_text(kind: pa.DataType, text: str) -> bool:
+    """Return whether cells of a type can hold a text, and show it as it is."""
+    try:
+        return text == str(pa.scalar(text).cast(value_type(kind)).as_py())
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        return False
+
+
 def value_type(kind: pa.DataType) -> pa.DataType:
     """Return the type of a column's values; for a dictionary, the type of its entries."""
     return kind.value_type if pa.types.is_dictionary(kind) else kind

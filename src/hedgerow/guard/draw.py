@@ -15,7 +15,7 @@ from ..key import Key
 from ..measures import Classes, Floats, Groups, Ints
 from ..measures.guarantees import column_guarantees
 from ..plan import Guard, GuardedColumn, Plan, Vector
-from ..plan.records import AGAIN, FILE, GROUPS, dumps
+from ..plan.records import AGAIN, FILE, dumps
 from .code import as_column, as_vector
 from .pieces import as_told
 from .rule import ByClasses, ByMoments, ByShares, FittedGuard, ranges, sampler_of
@@ -24,9 +24,8 @@ from .rule import ByClasses, ByMoments, ByShares, FittedGuard, ranges, sampler_o
 NEAR = 2
 # times as many people as share a released value, from which on a value's companions come from its own people
 PLENTY = 5
-# times `AGAIN` that a group is drawn again, at most, by what keeps a cap: with one on the file another draw may help
-# even when all of it comes from the whole table
-LAST = {GROUPS: 2, FILE: 4}
+# times `AGAIN` that a group is drawn again, at most: another draw of the whole table may help
+LAST = 4
 
 
 class Draws:
@@ -252,7 +251,7 @@ def counted_again(guard: Guard, bad: Mapping[int, Ints]) -> Guard:
     InfeasibleError
         One of them was drawn from the whole table often enough.
     """
-    again, most = np.asarray(guard.again, np.int64).copy(), LAST[guard.cap_on] * AGAIN
+    again, most = np.asarray(guard.again, np.int64).copy(), LAST * AGAIN
     for first, numbers in bad.items():
         again[first + numbers] += 1
     if again.max(initial=0) > most:

@@ -25,8 +25,7 @@ def with_categories(
     """Return the record with the categories that may be released, and what all others are released as.
 
     A category that fewer than `least` people have is released as the nearest of its parents that enough of such people
-    share. What is left over is released as one value. If it is of fewer people than `least`, the parent that fewest
-    share joins it; without one it is withheld.
+    share. What is left over is released as one value; if it is of fewer people than `least`, it is withheld.
 
     Parameters
     ----------
@@ -45,17 +44,13 @@ def with_categories(
     frequent = [name for name, n in counted.items() if n >= least]
     rare = {name: parents.get(name, ()) for name, n in counted.items() if n < least}
     shared = _shared_parents(names, rare, count, least)
-    while True:
-        if not record.by_prefix:
-            near = {name: next((each for each in chain if each in shared), "") for name, chain in rare.items()}
-            children = tuple(name for name in near if near[name])
-            record = replace(record, children=children, parents=tuple(near[name] for name in children))
-        record = replace(record, values=(*frequent, *sorted(shared)), by_prefix=record.by_prefix and bool(shared))
-        is_left = np.array(record.codes_of(names), np.int64) < 0
-        n_left = int(count(np.where(is_left, 0, -1)).sum())
-        if not n_left or n_left >= least or not shared:
-            break
-        del shared[min(shared, key=lambda parent: (shared[parent], parent))]
+    if not record.by_prefix:
+        near = {name: next((each for each in chain if each in shared), "") for name, chain in rare.items()}
+        children = tuple(name for name in near if near[name])
+        record = replace(record, children=children, parents=tuple(near[name] for name in children))
+    record = replace(record, values=(*frequent, *sorted(shared)), by_prefix=record.by_prefix and bool(shared))
+    is_left = np.array(record.codes_of(names), np.int64) < 0
+    n_left = int(count(np.where(is_left, 0, -1)).sum())
     if n_left < least or not record.values:
         return record
     if rest is None:
@@ -65,17 +60,17 @@ def with_categories(
 
 def _shared_parents(
     names: Sequence[str], rare: Mapping[str, Sequence[str]], count: CountPeople, least: int
-) -> dict[str, int]:
-    """Return the parents that enough people share whose categories have no nearer such parent, with their people."""
-    shared, place = dict[str, int](), {name: at for at, name in enumerate(names)}
+) -> set[str]:
+    """Return the parents that enough people share whose categories have no nearer such parent."""
+    shared, place = set[str](), {name: at for at, name in enumerate(names)}
     for level in range(max(map(len, rare.values()), default=0)):
-        alone = {name: chain[level] for name, chain in rare.items() if chain and shared.keys().isdisjoint(chain)}
+        alone = {name: chain[level] for name, chain in rare.items() if chain and shared.isdisjoint(chain)}
         group, labels = np.full(len(names), -1), sorted({*alone.values()} - place.keys())
         number = {label: at for at, label in enumerate(labels)}
         for name, label in alone.items():
             group[place[name]] = number.get(label, -1)
         people = count(group) if labels else ()
-        shared |= {label: int(n) for label, n in zip(labels, people, strict=True) if n >= least}
+        shared |= {label for label, n in zip(labels, people, strict=True) if n >= least}
     return shared
 
 

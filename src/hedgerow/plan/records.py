@@ -392,8 +392,8 @@ class GuardedColumn(PlanColumn):
     def codes_of(self, categories: Iterable[str]) -> list[int]:
         """Return the code of what each category is released as: `n_values` if it is missing, -1 if it is nothing."""
         place = {value: code for code, value in enumerate(self.values[: self.n_values])}
-        parent, rest = dict(zip(self.children, self.parents, strict=True)), place.get(self.rest, -1)
-        rest = self.n_values if self.rest_is_missing else rest
+        parent = dict(zip(self.children, self.parents, strict=True))
+        rest = self.n_values if self.rest_is_missing else place[self.rest] if self.rest else -1
 
         def code(category: str) -> int:
             ways = [category, parent.get(category)]

@@ -12,6 +12,7 @@ from ..backends import Change
 from ..backends import engine as computing
 from ..backends.release_order import ReleasedCodes
 from ..backends.select import opened
+from ..columns.arrays import holds_text
 from ..columns.roles import check_weights, refuse_identifiers, refuse_repeated
 from ..columns.table import Table
 from ..errors import ParameterError, SchemaError, UnsupportedError
@@ -107,6 +108,15 @@ def open_checked(people: Any, schema: Schema, method: Method, options: ReleaseOp
             f"rare categories of {', '.join(idle)} are not joined, because the column's values are not drawn",
             hint="leave out rare (--rare), or let a guard hide the column (--guard redraw)",
         )
+    for name, value in schema.rare.items():
+        if table.declared_kind(schema, name) in ("numeric", "date") or not holds_text(
+            table.types.field(name).type, value
+        ):
+            kind = table.types.field(name).type
+            raise UnsupportedError(
+                f"the cells of {name!r} are {kind}, and cannot hold {value!r} for rare categories",
+                hint="give a value as its cells are (--rare), or declare a number a category (kinds=, --kinds)",
+            )
     return table, replace(options, guard=guard)
 
 

@@ -542,7 +542,7 @@ def _codes(column: GuardedColumn, original: Table) -> Ints:
         return np.where(np.isnan(values), missing, runs if n else 0).astype(np.int64)
     source = Categories(column, original, column.kind)
     place = {value: code for code, value in enumerate(column.values[:n])}
-    rest = missing if column.rest_is_missing else place.get(column.rest, -1)
+    rest = missing if column.rest_is_missing else place.get(column.rest, -1) if column.rest else -1
     parent = dict(zip(column.children, column.parents, strict=True))
     begins = {(len(v), v.rstrip("*")): v for v in place if column.by_prefix and isinstance(v, str) and v[-1:] == "*"}
     lookup = [*(place.get(name, -1) for name in source.names), missing]
