@@ -26,6 +26,8 @@ NEAR = 2
 PLENTY = 5
 # times `AGAIN` that a group is drawn again, at most: another draw of the whole table may help
 LAST = 4
+# how many items of a group have a value at least, if any has one, in turn; small groups keep a cap with few alone
+SEVERAL = (4, 6, 8, 16)
 
 
 class Draws:
@@ -141,10 +143,10 @@ class Draws:
 
 
 def _together(column: GuardedColumn, again: Ints, sizes: Ints, uniform: Floats, out: Ints) -> None:
-    """Give several items of a group that is drawn from the whole table a value, or none, where few would have one.
+    """Give several items of a group that is drawn again a value of the whole table, or none, where few would have one.
 
-    One known value alone tells itself. A group has the more values together, and the more seldom, the more often it was
-    drawn, so that as many of the table have one as before.
+    One known value alone tells itself. A group has the more values together, and the more seldom, so that as many of the
+    table have one as before: drawing until a group has more by chance would raise their number.
     """
     starts, people = np.cumsum(sizes) - sizes, np.cumsum(np.asarray(column.people, np.int64)[: column.n_values])
     present = np.add.reduceat(out < column.n_values, starts) if len(starts) else starts
@@ -160,7 +162,8 @@ def _together(column: GuardedColumn, again: Ints, sizes: Ints, uniform: Floats, 
 
 def together_after(again: Ints) -> Ints:
     """Return how many items of a group have a value at least, if any has one, after it was drawn so often."""
-    return np.where(again < AGAIN, 0, 2 * (again - AGAIN) + 4)
+    several = np.where(again < AGAIN, SEVERAL[0], np.array(SEVERAL)[again % len(SEVERAL)])
+    return np.where(again > 0, several, 0)
 
 
 def cholesky(correlation: Iterable[int], n: int) -> Floats:

@@ -385,7 +385,8 @@ class GuardRecipe:
     def values_together(self, column: GuardedColumn) -> Ints:
         """Return how many records of each unit have a value at least, if any has one; 0 for any number."""
         sizes, again = self.units(column)[1], self.times_drawn(column)
-        return np.where(again >= AGAIN, np.minimum(2 * (again - AGAIN + 2), sizes), 0) * column.has_missing
+        several = np.where(again < AGAIN, 4, np.choose(again % 4, [4, 6, 8, 16]))
+        return np.where(again > 0, np.minimum(several, sizes), 0) * column.has_missing
 
     def _reader(self, column: GuardedColumn, sizes: Ints, towards: Floats) -> Callable[[Floats, Ints], Ints]:
         """Return a function from places and units to the codes there."""
