@@ -68,6 +68,15 @@ def test_surnames_of_many_people_are_no_quasi_identifier():
     assert role("nombre d'enfants", list(range(13)) * 300) == "quasi"
 
 
+@pytest.mark.parametrize("tick", ["x", -7, "ja", True, 1.0])
+def test_a_tick_is_a_fact_about_a_person(tick):
+    """What has one value or none was released exactly, as if it were constant."""
+    ticks = [tick, None, None] * 20
+    roles = [role(name, ticks) for name in ("HIV", "Suchtberatung", "V203", "depression", "married")]
+    assert roles == ["sensitive"] * 4 + ["quasi"]
+    assert role("HIV", [tick] * N) == "other"
+
+
 def test_a_code_of_no_answer_is_asked_about():
     columns = {"kids": [0, 1, 2, 3, 9] * 20, "rooms": [6, 7, 8, 9] * 25, "sex": [1, 9] * 50, "q": [1, 2, 3, 99] * 25}
     as_text = {name: [str(value) for value in values] for name, values in columns.items()}

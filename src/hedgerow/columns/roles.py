@@ -560,12 +560,13 @@ def _role(table_kind: str, column: Column, n_present: int, label: set[str]) -> t
     # surnames have a small share of distinct values in a large table; types of telephone identify nobody
     is_many = share > 0.05 or (is_text and n > _FEW) or (is_whole and n and column.values[0] >= _LEAST_CALL)
     prose = length > LONG or is_prose(column) or (words & FREE and share > _REPEATED and is_text)
+    ticked = n == 1 < n_present and column.has_missing
     # codes have parents that many people share
     is_rare = is_text and n > _FEW and column.counts()[:-1].max() < _FEWEST
     is_lost = is_rare and not (words | label) & CODES and not looks_like_codes(column.values)
     rules: list[tuple[Any, Role, str]] = [
         (n == 0, "other", "all its values are missing"),
-        (n == 1 and n_present > 1, "other", "all its values are the same"),
+        (n == 1 < n_present and not ticked, "other", "all its values are the same"),
         (_weighs(words), "other", "by its name, a sampling weight"),
         (_weighs(label), "other", "by its label, a sampling weight"),
         (prose, "identifier", f"free text of up to {length:,} characters can name people"),
@@ -593,6 +594,7 @@ def _role(table_kind: str, column: Column, n_present: int, label: set[str]) -> t
             (names_sensitive(terms) and not (is_text and differs), "sensitive", why),
         ]
     rules += [
+        (ticked, "sensitive", "one value or none: a fact about a person"),
         (numbers_rows, "identifier", "it numbers the rows"),
         (measured and n > _FEW, "sensitive", "a measurement with many distinct values"),
         (column.kind == "date", "quasi", "dates are often known to others"),
