@@ -339,6 +339,28 @@ def test_numbers_that_are_codes_are_proposed_as_categories(name, values, kind) -
     assert [name in note for note in told] == [True] * (kind == "categorical")
 
 
+@pytest.mark.parametrize(
+    "name",
+    ["ISCO", "isco88", "NACE", "sic", "naics", "SOC2010", "icd", "industry", "Occupation", "Branche", "Beruf", "PLZ"],
+)
+def test_long_lists_of_codes_are_categories(name) -> None:
+    """Of more than a hundred codes, three in ten released ones were no code of the list."""
+    codes = [1111 + 7 * (i % 300) for i in range(900)]
+    for values in (codes, [str(code) for code in codes]):
+        (column,) = profile(pa.table({name: values}))
+        assert (column.kind, column.role) == ("categorical", "sensitive" if name == "icd" else "quasi")
+        table = read(pa.table({"v12": values}))
+        table.layout = replace(table.layout, labels=FileLabels({"v12": VariableLabels(label=f"{name} of respondent")}))
+        assert profile(table)[0].kind == "categorical"
+
+
+@pytest.mark.parametrize(
+    "name", ["income in main occupation", "years in occupation", "industry amount", "number of SOC"]
+)
+def test_amounts_and_counts_beside_codes_are_numbers(name) -> None:
+    assert described(**{name: [1111 + 7 * (i % 300) for i in range(900)]})[name].kind == "numeric"
+
+
 def test_digits_that_are_kept_as_text_beside_numbers_are_codes() -> None:
     texts = {"recode": [str(i % 3) for i in range(60)]}
     assert described(**texts, pay=[7 * i for i in range(60)])["recode"].kind == "categorical"

@@ -40,7 +40,9 @@ DIRECT, KEYS, PERSONS, HOMES, NAMES, SENSITIVE, QUASI, FREE, WEIGHTS, CODES = (
 )
 PERSONS |= {whom + key for whom in _WORDS["persons"]["whom"].split() for key in KEYS}
 PEOPLE = PERSONS | {"id", "ids", "uid", "uuid", "guid"}
-_CATEGORIES, _SHARED = (frozenset(_WORDS[meaning]["words"].split()) for meaning in ("categories", "shared"))
+_SHARED = frozenset(_WORDS["shared"]["words"].split())
+_LISTS = frozenset(_WORDS["categories"]["lists"].split())
+_CATEGORIES = _LISTS.union(_WORDS["categories"]["words"].split())
 _ORDINARY = frozenset(_WORDS["keys"]["ordinary"].split())
 _COUNTS = frozenset(_WORDS["categories"]["counts"].split())
 # the most values that are codes of no answer, beyond all others of their column
@@ -355,6 +357,8 @@ def _why_codes(table: Table, column: Column) -> str:
         if 2 * counts[[value in labelled for value in values]].sum() >= counts.sum():
             return "for most records have a label"
     whole = not column.exact and not column.infinite and bool(np.all(np.mod(values, 1) == 0))
+    if whole and column.n_values > 1 and names_codes(words):
+        return "by what it is called"
     few = 1 < column.n_values <= _FEW and counts.sum() >= _CODE_SHARED * column.n_values
     if not (whole and few) or words & _COUNTS:
         return ""
@@ -528,7 +532,7 @@ def _are_dates(table: Table, name: str) -> bool:
 def _are_numbers(table: Table, name: str) -> bool:
     """Return whether a column's texts are numbers, each spelled one way, and its name is not that of a code."""
     entries = _texts(table, name)
-    if not len(entries) or tokens(name) & CODES:
+    if not len(entries) or names_codes(words_of(table, name)):
         return False
     if not _reads_as_numbers(entries):
         return False
@@ -646,6 +650,11 @@ def names_sensitive(words: set[str]) -> bool:
     return bool(words & SENSITIVE) or any(
         any(stem in word for stem in _SENSITIVE_STEMS) or word.endswith(_SENSITIVE_ENDS) for word in words
     )
+
+
+def names_codes(words: set[str]) -> bool:
+    """Return whether the words of a column's name or label suggest codes, and no count or amount beside them."""
+    return bool(words & CODES) or bool(words & _LISTS and not words & _COUNTS and not names_sensitive(words))
 
 
 def names_quasi(words: set[str]) -> bool:
