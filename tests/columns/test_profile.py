@@ -472,6 +472,48 @@ def test_people_with_several_records_are_found_beside_a_unique_case_number() -> 
         assert any(w.startswith("is one row one person? Then say so (--unit none)") for w in seen.warnings)
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        "PATID",
+        "Versichertennummer",
+        "Mitarbeiter-ID",
+        "ssn",
+        "PatNr",
+        "Pat.-Nr.",
+        "MRN",
+        "subject",
+        "KVNR",
+        "Schülernummer",
+    ]
+    + ["numéro patient", "Número de paciente", "NHC", "Personal-Nr", "student no", "patient_uuid"],
+)
+def test_keys_of_people_are_found_by_many_names(name) -> None:
+    """Integers of such names were drawn as sensitive amounts, and a person's records counted as people."""
+    n = 360
+    ward, numbers = {"ward id": [i % 110 for i in range(n)]}, [1_000_001 + 37 * (i % 120) for i in range(n)]
+    for keys, others in (
+        (numbers, {**ward, "case_no": [5 + 3 * i for i in range(n)]}),
+        ([f"A{key}" for key in numbers], ward),
+        ([str(uuid.UUID(int=key)) for key in numbers], {}),
+    ):
+        schema = hr.inspect(pa.table({**others, name: keys, "pay": [i * 7.5 for i in range(n)]})).schema
+        assert (schema.role(name), schema.unit) == ("identifier", name)
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("email_domain", [f"d{i % 150}.org" for i in range(600)]),
+        ("phone_type", [f"type {i % 150}" for i in range(600)]),
+        ("subject", [f"subject {'abcdefghijklmno'[i % 15]}" for i in range(600)]),  # of a school
+        ("patient", [0, 1] * 300),
+    ],
+)
+def test_what_people_share_is_no_key_of_people(name, values) -> None:
+    assert hr.inspect(pa.table({name: values, "pay": [i * 7.5 for i in range(600)]})).schema.unit is hr.Schema().unit
+
+
 def test_capital_that_is_paid_up_is_no_key() -> None:
     assert role("PAID.UP.CAPITAL", [7 * i for i in range(300)]) == "sensitive"
 

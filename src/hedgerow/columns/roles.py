@@ -38,7 +38,8 @@ DIRECT, KEYS, PERSONS, HOMES, NAMES, SENSITIVE, QUASI, FREE, WEIGHTS, CODES = (
     frozenset(_WORDS[meaning]["words"].split())
     for meaning in ("direct", "keys", "persons", "homes", "names", "sensitive", "quasi", "free", "weights", "codes")
 )
-PERSONS |= {whom + key for whom in _WORDS["persons"]["whom"].split() for key in KEYS}
+_WHOM, _ALONE, _BEFORE = (frozenset(_WORDS["persons"][meaning].split()) for meaning in ("whom", "alone", "before"))
+PERSONS |= {whom + key for whom in _WHOM for key in KEYS}
 PEOPLE = PERSONS | {"id", "ids", "uid", "uuid", "guid"}
 _SHARED = frozenset(_WORDS["shared"]["words"].split())
 _LISTS = frozenset(_WORDS["categories"]["lists"].split())
@@ -257,12 +258,12 @@ def repeated(table: Table, shares: Mapping[str, float]) -> list[str]:
     if 1.0 in shares.values():
         return []
     repeating = [name for name, share in shares.items() if share < _REPEATS and not _is_shared(table, name)]
-    return sorted(repeating, key=lambda name: not _names_people(name))
+    return sorted(repeating, key=lambda name: (not _keys_people(table, name), not _names_people(name)))
 
 
 def _people_with_records(table: Table, shares: Mapping[str, float]) -> list[str]:
     """Return the identifiers as `repeated` does; beside a unique number, such as a case's, only keys of people."""
-    persons = [name for name in shares if words_of(table, name) & PERSONS]
+    persons = [name for name in shares if _keys_people(table, name)]
     if 1.0 not in shares.values() or any(shares[name] == 1.0 for name in persons):
         return repeated(table, shares)
     return [name for name in persons if shares[name] < _REPEATS]
@@ -270,6 +271,8 @@ def _people_with_records(table: Table, shares: Mapping[str, float]) -> list[str]
 
 def _is_shared(table: Table, name: str) -> bool:
     """Return whether people have a column's values in common: names, telephone numbers and free text."""
+    if _keys_people(table, name):
+        return False
     if words_of(table, name) & (_SHARED | FREE):
         return True
     column = table.column(name, kind="categorical")
@@ -302,6 +305,11 @@ def is_prose(column: Column) -> bool:
 def _sampled(column: Column) -> pa.Array:
     """Return at most some thousand of a column's texts, evenly spaced."""
     return pa.array(column.values[:: max(1, column.n_values // _SAMPLED)], pa.string())
+
+
+def _keys_people(table: Table, name: str) -> bool:
+    """Return whether a column's name or label is that of a key of people."""
+    return any(map(names_person_key, (tokens(name), tokens(table.layout.labels.label(name)))))
 
 
 def _names_people(name: str) -> bool:
@@ -567,7 +575,8 @@ def _role(table_kind: str, column: Column, n_present: int, label: set[str]) -> t
     ticked = n == 1 < n_present and column.has_missing
     # codes have parents that many people share
     is_rare = is_text and n > _FEW and column.counts()[:-1].max() < _FEWEST
-    is_lost = is_rare and not (words | label) & CODES and not looks_like_codes(column.values)
+    is_code = is_whole or (is_text and (n <= _FEW or is_rare) and looks_like_codes(column.values))
+    is_lost = is_rare and not (words | label) & CODES and not is_code
     rules: list[tuple[Any, Role, str]] = [
         (n == 0, "other", "all its values are missing"),
         (n == 1 < n_present and not ticked, "other", "all its values are the same"),
@@ -584,7 +593,11 @@ def _role(table_kind: str, column: Column, n_present: int, label: set[str]) -> t
         rules += [
             (terms & DIRECT and is_many, "identifier", f"{why}, it identifies a person"),
             (is_text and named and is_many, "identifier", f"{why}, it holds people's names"),
-            (terms & PERSONS and n > MOST_CODES, "identifier", f"{why}, a key of people"),
+            (
+                names_person_key(terms) and n > (MOST_CODES if terms & PERSONS or is_code else _FEW),
+                "identifier",
+                f"{why}, a key of people",
+            ),
             (terms & HOMES and n > MOST_CODES, "identifier", f"{why}, a key of households"),
             (is_key, "identifier", f"{why}, a key; {percent(share, 0)} of it differs"),
             (n > _FEW and ends_in_id, "identifier", f"{why}, a key of people or groups"),
@@ -650,6 +663,11 @@ def names_sensitive(words: set[str]) -> bool:
     return bool(words & SENSITIVE) or any(
         any(stem in word for stem in _SENSITIVE_STEMS) or word.endswith(_SENSITIVE_ENDS) for word in words
     )
+
+
+def names_person_key(words: set[str]) -> bool:
+    """Return whether the words of a column name suggest a key of people: patient number, MRN, or patient alone."""
+    return bool(words & PERSONS or (words & _WHOM and words & _BEFORE) or (len(words) == 1 and words <= _ALONE))
 
 
 def names_codes(words: set[str]) -> bool:
