@@ -245,6 +245,32 @@ def test_a_second_weight_and_a_normed_one_are_left_out_of_the_proposal() -> None
     assert "household_weights  left out" in shown
 
 
+@pytest.mark.parametrize(
+    ("name", "label"), [("weight", ""), ("Gewicht", ""), ("poids", ""), ("v9", "Gewichtungsfaktor"), ("v9", "weight")]
+)
+def test_weights_that_were_normed_to_1_are_left_out(name, label) -> None:
+    """They were sensitive amounts, and redrawn without a question."""
+    normed = [0.4 + 1.2 * i / 119 for i in range(120)]
+    for weights in (normed, [None, *normed[1:]], [f"{weight:.3f}" for weight in normed]):
+        table = read(pa.table({"age": [i % 60 for i in range(120)], name: weights}))
+        table.layout = replace(table.layout, labels=FileLabels({name: VariableLabels(label=label)}))
+        seen = hr.inspect(table)
+        assert (seen.schema.weight, seen.schema.role(name)) == (None, "undeclared")
+        assert any(text.startswith(f"{name} is called a sampling weight") for text in seen.warnings)
+
+
+@pytest.mark.parametrize("name", ["Gewicht_kg", "weight (kg)", "body weight", "birth_weight", "weight_lbs"])
+def test_weights_of_bodies_are_not_asked_about(name) -> None:
+    for kilograms in ([50.5 + i / 2 for i in range(120)], [0.4 + 1.2 * i / 119 for i in range(120)]):
+        seen = hr.inspect(pa.table({"age": [i % 60 for i in range(120)], name: kilograms}))
+        assert seen.schema.role(name) in ("sensitive", "quasi")
+        assert not any("sampling weight" in text for text in seen.warnings)
+
+
+def test_numbers_that_no_double_holds_are_no_normed_weights() -> None:
+    assert role("weight", [2**60 + i for i in range(120)]) == "sensitive"
+
+
 def test_what_tells_where_a_column_is_missing_follows_it_in_the_proposal() -> None:
     ages = [None if i % 9 == 0 else i % 60 for i in range(120)]
     reasons = ["refused" if age is None else None for age in ages]

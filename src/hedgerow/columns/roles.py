@@ -88,6 +88,8 @@ _SPEAKS = rf"(?i)^(?:\S+ +)*(?:{_WORDS['prose']['words'].replace(' ', '|')})(?: 
 _LEAST_CALL = 1e6
 # a longer cell is prose, which names people and cannot be recoded
 LONG = 200
+# the mean of weights that were normed to 1
+_NORMED = (0.8, 1.25)
 # a weight has few values if so many records have each of them, on average
 _WEIGHT_SHARED = 10
 # a weight discloses a column if it determines the value in at least this share of the records
@@ -168,8 +170,7 @@ def proposal(table: Table, profiles: Sequence[ColumnProfile]) -> Schema:
     keys = [p.name for p in profiles if p.role == "identifier"]
     shares = {name: table.distinct_share(name) for name in keys}
     households = [n for n in keys if tokens(n) & HOMES and shares[n] < _REPEATS]
-    others = [p.name for p in profiles if p.role == "other"]
-    called_weights = [n for n in others if _weighs(tokens(n)) or _weighs(tokens(table.layout.labels.label(n)))]
+    called_weights = _called_weights(table, profiles)
     weights = [name for name in called_weights if _holds_weights(table, name)]
     # exact weights can identify people, so other columns that are named like weights are left out
     roles = {p.name: p.role for p in profiles if p.name not in called_weights}
@@ -401,16 +402,34 @@ def _shape(column: Column) -> tuple[int, ...]:
         return tuple(np.sort(counts)[::-1][:_PARTS].tolist())
     if len(counts) <= MOST_CODES or column.infinite:
         return tuple(counts[:MOST_CODES].tolist())
-    values = column.doubles if column.is_number else np.arange(len(counts), dtype=float)
+    values = column.deviations if column.is_number else np.arange(len(counts), dtype=float)
     low, high = values[np.searchsorted(np.cumsum(counts), np.array([0.01, 0.99]) * counts.sum())]
     return tuple(np.histogram(np.clip(values, low, high), _PARTS, weights=counts)[0].astype(int).tolist())
 
 
-def _weighs(words: set[str]) -> bool:
-    """Return whether the words of a column name refer to a sampling weight, and not to a person's body weight."""
-    return bool(words & WEIGHTS) or bool(
-        words & {"weight", "weights"} and words & {"sampling", "design", "survey", "household"}
-    )
+def _weighs(words: set[str], column: Column | None) -> bool:
+    """Return whether the words of a column name refer to a sampling weight, and not to a person's body weight.
+
+    Of a weight that may be either, the numbers tell: survey weights are often normed to a mean of 1.
+    """
+    if words & WEIGHTS or (words & {"weight", "weights"} and words & {"sampling", "design", "survey", "household"}):
+        return True
+    if column is None or not (_may_weigh(words) and column.n_values) or column.infinite or column.exact:
+        return False
+    values = column.doubles
+    is_normed = _NORMED[0] <= np.average(values, weights=column.counts()[:-1]) <= _NORMED[1]
+    return bool(is_normed and 0 <= values[0] < 1 and np.mod(values, 1).any())
+
+
+def _may_weigh(words: set[str]) -> bool:
+    """Return whether the words of a column name may refer to a sampling weight: no body and no kilograms are named."""
+    return bool(words & _ASKED["weights"]) and not words & _ASKED["bodies"]
+
+
+def _called_weights(table: Table, profiles: Sequence[ColumnProfile]) -> list[str]:
+    """Return the columns that are proposed as other for their names: all that are neither empty nor constant."""
+    others = [p for p in profiles if p.role == "other"]
+    return [p.name for p in others if p.n_distinct > 1 or _weighs(words_of(table, p.name), None)]
 
 
 def _holds_weights(table: Table, name: str) -> bool:
@@ -432,7 +451,7 @@ def questions(table: Table, profiles: Sequence[ColumnProfile], schema: Schema) -
     for column in profiles:
         name = column.name
         words = words_of(table, name)
-        if schema.weight is None and words & _ASKED["weights"] and _holds_weights(table, name):
+        if schema.weight is None and _may_weigh(words) and _holds_weights(table, name):
             yield "ask_weight", name, ""
         # a small number is the size of a household, and one that never repeats is no household's
         is_key = schema.household is None and words & _ASKED["homes"] and column.n_distinct > MOST_CODES
@@ -442,9 +461,8 @@ def questions(table: Table, profiles: Sequence[ColumnProfile], schema: Schema) -
     for name, leader in followers.items():
         if name in schema.follows:
             yield "follows", name, leader
-    for name in table.names:
-        words = words_of(table, name)
-        if schema.role(name) == "undeclared" and name not in followers and _weighs(words):
+    for name in _called_weights(table, profiles):
+        if schema.role(name) == "undeclared" and name not in followers:
             yield "second_weight" if _holds_weights(table, name) else "no_weight", name, ""
 
 
@@ -572,6 +590,7 @@ def _role(table_kind: str, column: Column, n_present: int, label: set[str]) -> t
     # surnames have a small share of distinct values in a large table; types of telephone identify nobody
     is_many = share > 0.05 or (is_text and n > _FEW) or (is_whole and n and column.values[0] >= _LEAST_CALL)
     prose = length > LONG or is_prose(column) or (words & FREE and share > _REPEATED and is_text)
+    numbers = column if is_number else None
     ticked = n == 1 < n_present and column.has_missing
     # codes have parents that many people share
     is_rare = is_text and n > _FEW and column.counts()[:-1].max() < _FEWEST
@@ -580,8 +599,8 @@ def _role(table_kind: str, column: Column, n_present: int, label: set[str]) -> t
     rules: list[tuple[Any, Role, str]] = [
         (n == 0, "other", "all its values are missing"),
         (n == 1 < n_present and not ticked, "other", "all its values are the same"),
-        (_weighs(words), "other", "by its name, a sampling weight"),
-        (_weighs(label), "other", "by its label, a sampling weight"),
+        (_weighs(words, numbers), "other", "by its name, a sampling weight"),
+        (_weighs(words | label, numbers), "other", "by its label, a sampling weight"),
         (prose, "identifier", f"free text of up to {length:,} characters can name people"),
         (pattern, "identifier", f"its values look like {pattern}"),
     ]
