@@ -77,6 +77,22 @@ def test_a_tick_is_a_fact_about_a_person(tick):
     assert role("HIV", [tick] * N) == "other"
 
 
+def test_few_names_and_telephones_identify_people_as_many_do():
+    """Four surnames were groups of people, and released."""
+    names = ("Nachname", "Vorname", "surname", "first_name", "Apellidos", "prénom", "nom", "nombre", "patient name")
+    for people in (["Berg", "Thal", "Au"], ["Berg"]):
+        assert {role(name, people * N) for name in names} == {"identifier"}
+    for calls in (["4711", "4712"], [4711, 4712], ["030/12", None], ["no", "030 12 34"]):
+        assert {role(name, calls * N) for name in ("Telefon", "phone", "mobile")} == {"identifier"}
+    for name, few in (
+        ("mobile", ["y", "n"]),
+        ("mobile", [0, 1]),
+        ("nom_commune", ["A", "B"]),
+        ("job_name", ["a", "b"]),
+    ):
+        assert role(name, few * N) == "quasi"
+
+
 def test_a_code_of_no_answer_is_asked_about():
     columns = {"kids": [0, 1, 2, 3, 9] * 20, "rooms": [6, 7, 8, 9] * 25, "sex": [1, 9] * 50, "q": [1, 2, 3, 99] * 25}
     as_text = {name: [str(value) for value in values] for name, values in columns.items()}
@@ -511,8 +527,13 @@ def test_people_with_several_records_are_found_beside_a_unique_case_number() -> 
         "subject",
         "KVNR",
         "Schülernummer",
-    ]
-    + ["numéro patient", "Número de paciente", "NHC", "Personal-Nr", "student no", "patient_uuid"],
+        "numéro patient",
+        "Número de paciente",
+        "NHC",
+        "Personal-Nr",
+        "student no",
+        "patient_uuid",
+    ],
 )
 def test_keys_of_people_are_found_by_many_names(name) -> None:
     """Integers of such names were drawn as sensitive amounts, and a person's records counted as people."""

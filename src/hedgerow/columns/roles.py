@@ -41,7 +41,10 @@ DIRECT, KEYS, PERSONS, HOMES, NAMES, SENSITIVE, QUASI, FREE, WEIGHTS, CODES = (
 _WHOM, _ALONE, _BEFORE = (frozenset(_WORDS["persons"][meaning].split()) for meaning in ("whom", "alone", "before"))
 PERSONS |= {whom + key for whom in _WHOM for key in KEYS}
 PEOPLE = PERSONS | {"id", "ids", "uid", "uuid", "guid"}
-_SHARED = frozenset(_WORDS["shared"]["words"].split())
+_NAMES, _TELEPHONES, _NAMES_ALONE = (
+    frozenset(_WORDS["shared"][meaning].split()) for meaning in ("names", "telephones", "alone")
+)
+_SHARED = _NAMES.union(_TELEPHONES, _NAMES_ALONE, _WORDS["shared"]["words"].split())
 _LISTS = frozenset(_WORDS["categories"]["lists"].split())
 _CATEGORIES = _LISTS.union(_WORDS["categories"]["words"].split())
 _ORDINARY = frozenset(_WORDS["keys"]["ordinary"].split())
@@ -86,6 +89,8 @@ _FOUR_WORDS = r"(?:\S+ +){3}\S"
 _SPEAKS = rf"(?i)^(?:\S+ +)*(?:{_WORDS['prose']['words'].replace(' ', '|')})(?: +\S+)+$"
 # the least number that can be one to call somebody by, and no count
 _LEAST_CALL = 1e6
+# a telephone number in a column that is called so
+_LEAST_EXTENSION, _DIALLED = 100, r"^\W*\d(\W*\d){2,}\W*$"
 # a longer cell is prose, which names people and cannot be recoded
 LONG = 200
 # the mean of weights that were normed to 1
@@ -596,22 +601,26 @@ def _role(table_kind: str, column: Column, n_present: int, label: set[str]) -> t
     is_rare = is_text and n > _FEW and column.counts()[:-1].max() < _FEWEST
     is_code = is_whole or (is_text and (n <= _FEW or is_rare) and looks_like_codes(column.values))
     is_lost = is_rare and not (words | label) & CODES and not is_code
-    rules: list[tuple[Any, Role, str]] = [
-        (n == 0, "other", "all its values are missing"),
+    by = (("by its name", words), ("by its label", label))
+    rules: list[tuple[Any, Role, str]] = [(n == 0, "other", "all its values are missing")]
+    for why, terms in by:
+        rules += [
+            (is_text and _names_somebody(terms), "identifier", f"{why}, it holds people's names"),
+            (terms & _TELEPHONES and _holds_telephones(column), "identifier", f"{why}, it identifies a person"),
+        ]
+    rules += [
         (n == 1 < n_present and not ticked, "other", "all its values are the same"),
         (_weighs(words, numbers), "other", "by its name, a sampling weight"),
         (_weighs(words | label, numbers), "other", "by its label, a sampling weight"),
         (prose, "identifier", f"free text of up to {length:,} characters can name people"),
         (pattern, "identifier", f"its values look like {pattern}"),
     ]
-    by = (("by its name", words), ("by its label", label))
     for why, terms in by:
-        named = terms == {"name"} or ("name" in terms and terms & NAMES)
         is_key = terms & KEYS and differs and (is_text or is_whole)
         ends_in_id = any(t == "id" or (len(t) > 3 and t.endswith("id")) for t in terms - _ORDINARY)
         rules += [
             (terms & DIRECT and is_many, "identifier", f"{why}, it identifies a person"),
-            (is_text and named and is_many, "identifier", f"{why}, it holds people's names"),
+            (is_text and terms == {"name"} and is_many, "identifier", f"{why}, it holds people's names"),
             (
                 names_person_key(terms) and n > (MOST_CODES if terms & PERSONS or is_code else _FEW),
                 "identifier",
@@ -639,6 +648,19 @@ def _role(table_kind: str, column: Column, n_present: int, label: set[str]) -> t
         (True, "quasi", "many values: they can single people out"),
     ]
     return next((role, reason) for applies, role, reason in rules if applies)
+
+
+def _names_somebody(words: set[str]) -> bool:
+    """Return whether the words of a column name say that it holds names of people, and of nothing else."""
+    alone = len(words) == 1 and words <= _NAMES_ALONE
+    return alone or bool(words & _NAMES or ("name" in words and words & NAMES))
+
+
+def _holds_telephones(column: Column) -> bool:
+    """Return whether a column may hold telephone numbers, of three digits or more, and not types of telephone."""
+    if column.kind == "categorical":
+        return bool(pc.any(pc.match_substring_regex(_sampled(column), _DIALLED)).as_py())
+    return column.kind == "numeric" and bool(column.n_values) and bool(column.values[0] >= _LEAST_EXTENSION)
 
 
 def _pattern(column: Column) -> str:
