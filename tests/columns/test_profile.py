@@ -68,6 +68,31 @@ def test_surnames_of_many_people_are_no_quasi_identifier():
     assert role("nombre d'enfants", list(range(13)) * 300) == "quasi"
 
 
+@pytest.mark.parametrize("tick", ["x", -7, "ja", True, 1.0])
+def test_a_tick_is_a_fact_about_a_person(tick):
+    """What has one value or none was released exactly, as if it were constant."""
+    ticks = [tick, None, None] * 20
+    roles = [role(name, ticks) for name in ("HIV", "Suchtberatung", "V203", "depression", "married")]
+    assert roles == ["sensitive"] * 4 + ["quasi"]
+    assert role("HIV", [tick] * N) == "other"
+
+
+def test_few_names_and_telephones_identify_people_as_many_do():
+    """Four surnames were groups of people, and released."""
+    names = ("Nachname", "Vorname", "surname", "first_name", "Apellidos", "prénom", "nom", "nombre", "patient name")
+    for people in (["Berg", "Thal", "Au"], ["Berg"]):
+        assert {role(name, people * N) for name in names} == {"identifier"}
+    for calls in (["4711", "4712"], [4711, 4712], ["030/12", None], ["no", "030 12 34"]):
+        assert {role(name, calls * N) for name in ("Telefon", "phone", "mobile")} == {"identifier"}
+    for name, few in (
+        ("mobile", ["y", "n"]),
+        ("mobile", [0, 1]),
+        ("nom_commune", ["A", "B"]),
+        ("job_name", ["a", "b"]),
+    ):
+        assert role(name, few * N) == "quasi"
+
+
 def test_a_code_of_no_answer_is_asked_about():
     columns = {"kids": [0, 1, 2, 3, 9] * 20, "rooms": [6, 7, 8, 9] * 25, "sex": [1, 9] * 50, "q": [1, 2, 3, 99] * 25}
     as_text = {name: [str(value) for value in values] for name, values in columns.items()}
@@ -236,6 +261,32 @@ def test_a_second_weight_and_a_normed_one_are_left_out_of_the_proposal() -> None
     assert "household_weights  left out" in shown
 
 
+@pytest.mark.parametrize(
+    ("name", "label"), [("weight", ""), ("Gewicht", ""), ("poids", ""), ("v9", "Gewichtungsfaktor"), ("v9", "weight")]
+)
+def test_weights_that_were_normed_to_1_are_left_out(name, label) -> None:
+    """They were sensitive amounts, and redrawn without a question."""
+    normed = [0.4 + 1.2 * i / 119 for i in range(120)]
+    for weights in (normed, [None, *normed[1:]], [f"{weight:.3f}" for weight in normed]):
+        table = read(pa.table({"age": [i % 60 for i in range(120)], name: weights}))
+        table.layout = replace(table.layout, labels=FileLabels({name: VariableLabels(label=label)}))
+        seen = hr.inspect(table)
+        assert (seen.schema.weight, seen.schema.role(name)) == (None, "undeclared")
+        assert any(text.startswith(f"{name} is called a sampling weight") for text in seen.warnings)
+
+
+@pytest.mark.parametrize("name", ["Gewicht_kg", "weight (kg)", "body weight", "birth_weight", "weight_lbs"])
+def test_weights_of_bodies_are_not_asked_about(name) -> None:
+    for kilograms in ([50.5 + i / 2 for i in range(120)], [0.4 + 1.2 * i / 119 for i in range(120)]):
+        seen = hr.inspect(pa.table({"age": [i % 60 for i in range(120)], name: kilograms}))
+        assert seen.schema.role(name) in ("sensitive", "quasi")
+        assert not any("sampling weight" in text for text in seen.warnings)
+
+
+def test_numbers_that_no_double_holds_are_no_normed_weights() -> None:
+    assert role("weight", [2**60 + i for i in range(120)]) == "sensitive"
+
+
 def test_what_tells_where_a_column_is_missing_follows_it_in_the_proposal() -> None:
     ages = [None if i % 9 == 0 else i % 60 for i in range(120)]
     reasons = ["refused" if age is None else None for age in ages]
@@ -328,6 +379,28 @@ def test_numbers_that_are_codes_are_proposed_as_categories(name, values, kind) -
     assert seen.schema.kinds.get(name, "numeric") == kind
     told = [note for note in str(seen).split("\n\n") if note.startswith("Proposed as categories")]
     assert [name in note for note in told] == [True] * (kind == "categorical")
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["ISCO", "isco88", "NACE", "sic", "naics", "SOC2010", "icd", "industry", "Occupation", "Branche", "Beruf", "PLZ"],
+)
+def test_long_lists_of_codes_are_categories(name) -> None:
+    """Of more than a hundred codes, three in ten released ones were no code of the list."""
+    codes = [1111 + 7 * (i % 300) for i in range(900)]
+    for values in (codes, [str(code) for code in codes]):
+        (column,) = profile(pa.table({name: values}))
+        assert (column.kind, column.role) == ("categorical", "sensitive" if name == "icd" else "quasi")
+        table = read(pa.table({"v12": values}))
+        table.layout = replace(table.layout, labels=FileLabels({"v12": VariableLabels(label=f"{name} of respondent")}))
+        assert profile(table)[0].kind == "categorical"
+
+
+@pytest.mark.parametrize(
+    "name", ["income in main occupation", "years in occupation", "industry amount", "number of SOC"]
+)
+def test_amounts_and_counts_beside_codes_are_numbers(name) -> None:
+    assert described(**{name: [1111 + 7 * (i % 300) for i in range(900)]})[name].kind == "numeric"
 
 
 def test_digits_that_are_kept_as_text_beside_numbers_are_codes() -> None:
@@ -439,6 +512,53 @@ def test_people_with_several_records_are_found_beside_a_unique_case_number() -> 
         seen = hr.inspect(pa.table({**cases, name: values}))
         assert seen.schema.unit is hr.Schema().unit
         assert any(w.startswith("is one row one person? Then say so (--unit none)") for w in seen.warnings)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "PATID",
+        "Versichertennummer",
+        "Mitarbeiter-ID",
+        "ssn",
+        "PatNr",
+        "Pat.-Nr.",
+        "MRN",
+        "subject",
+        "KVNR",
+        "Schülernummer",
+        "numéro patient",
+        "Número de paciente",
+        "NHC",
+        "Personal-Nr",
+        "student no",
+        "patient_uuid",
+    ],
+)
+def test_keys_of_people_are_found_by_many_names(name) -> None:
+    """Integers of such names were drawn as sensitive amounts, and a person's records counted as people."""
+    n = 360
+    ward, numbers = {"ward id": [i % 110 for i in range(n)]}, [1_000_001 + 37 * (i % 120) for i in range(n)]
+    for keys, others in (
+        (numbers, {**ward, "case_no": [5 + 3 * i for i in range(n)]}),
+        ([f"A{key}" for key in numbers], ward),
+        ([str(uuid.UUID(int=key)) for key in numbers], {}),
+    ):
+        schema = hr.inspect(pa.table({**others, name: keys, "pay": [i * 7.5 for i in range(n)]})).schema
+        assert (schema.role(name), schema.unit) == ("identifier", name)
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("email_domain", [f"d{i % 150}.org" for i in range(600)]),
+        ("phone_type", [f"type {i % 150}" for i in range(600)]),
+        ("subject", [f"subject {'abcdefghijklmno'[i % 15]}" for i in range(600)]),  # of a school
+        ("patient", [0, 1] * 300),
+    ],
+)
+def test_what_people_share_is_no_key_of_people(name, values) -> None:
+    assert hr.inspect(pa.table({name: values, "pay": [i * 7.5 for i in range(600)]})).schema.unit is hr.Schema().unit
 
 
 def test_capital_that_is_paid_up_is_no_key() -> None:

@@ -115,6 +115,13 @@ def test_dates_that_arrive_as_text_get_no_ranges() -> None:
     assert not any("look like dates" in text for text in told(hr.MART(k=10), roles, codes))
 
 
+def test_codes_are_no_numbers_that_arrive_as_text() -> None:
+    people = pd.DataFrame({"age": [20, 30] * 30, "isco": sorted([*map(str, range(2000, 2010))] * 6)})
+    assert not any(
+        "judged" in text for text in told(hr.Mondrian(k=10), hr.Schema(quasi=["age"], sensitive=["isco"]), people)
+    )
+
+
 def test_text_that_differs_nearly_everywhere_is_told() -> None:
     people = pd.DataFrame({"age": [20, 30] * 15, "note": [f"note {i}" for i in range(30)]})
     roles = hr.Schema(quasi=["age"], sensitive=["note"])

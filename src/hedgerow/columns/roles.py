@@ -38,9 +38,15 @@ DIRECT, KEYS, PERSONS, HOMES, NAMES, SENSITIVE, QUASI, FREE, WEIGHTS, CODES = (
     frozenset(_WORDS[meaning]["words"].split())
     for meaning in ("direct", "keys", "persons", "homes", "names", "sensitive", "quasi", "free", "weights", "codes")
 )
-PERSONS |= {whom + key for whom in _WORDS["persons"]["whom"].split() for key in KEYS}
+_WHOM, _ALONE, _BEFORE = (frozenset(_WORDS["persons"][meaning].split()) for meaning in ("whom", "alone", "before"))
+PERSONS |= {whom + key for whom in _WHOM for key in KEYS}
 PEOPLE = PERSONS | {"id", "ids", "uid", "uuid", "guid"}
-_CATEGORIES, _SHARED = (frozenset(_WORDS[meaning]["words"].split()) for meaning in ("categories", "shared"))
+_NAMES, _TELEPHONES, _NAMES_ALONE = (
+    frozenset(_WORDS["shared"][meaning].split()) for meaning in ("names", "telephones", "alone")
+)
+_SHARED = _NAMES.union(_TELEPHONES, _NAMES_ALONE, _WORDS["shared"]["words"].split())
+_LISTS = frozenset(_WORDS["categories"]["lists"].split())
+_CATEGORIES = _LISTS.union(_WORDS["categories"]["words"].split())
 _ORDINARY = frozenset(_WORDS["keys"]["ordinary"].split())
 _COUNTS = frozenset(_WORDS["categories"]["counts"].split())
 # the most values that are codes of no answer, beyond all others of their column
@@ -83,8 +89,12 @@ _FOUR_WORDS = r"(?:\S+ +){3}\S"
 _SPEAKS = rf"(?i)^(?:\S+ +)*(?:{_WORDS['prose']['words'].replace(' ', '|')})(?: +\S+)+$"
 # the least number that can be one to call somebody by, and no count
 _LEAST_CALL = 1e6
+# a telephone number in a column that is called so
+_LEAST_EXTENSION, _DIALLED = 100, r"^\W*\d(\W*\d){2,}\W*$"
 # a longer cell is prose, which names people and cannot be recoded
 LONG = 200
+# the mean of weights that were normed to 1
+_NORMED = (0.8, 1.25)
 # a weight has few values if so many records have each of them, on average
 _WEIGHT_SHARED = 10
 # a weight discloses a column if it determines the value in at least this share of the records
@@ -165,8 +175,7 @@ def proposal(table: Table, profiles: Sequence[ColumnProfile]) -> Schema:
     keys = [p.name for p in profiles if p.role == "identifier"]
     shares = {name: table.distinct_share(name) for name in keys}
     households = [n for n in keys if tokens(n) & HOMES and shares[n] < _REPEATS]
-    others = [p.name for p in profiles if p.role == "other"]
-    called_weights = [n for n in others if _weighs(tokens(n)) or _weighs(tokens(table.layout.labels.label(n)))]
+    called_weights = _called_weights(table, profiles)
     weights = [name for name in called_weights if _holds_weights(table, name)]
     # exact weights can identify people, so other columns that are named like weights are left out
     roles = {p.name: p.role for p in profiles if p.name not in called_weights}
@@ -255,12 +264,12 @@ def repeated(table: Table, shares: Mapping[str, float]) -> list[str]:
     if 1.0 in shares.values():
         return []
     repeating = [name for name, share in shares.items() if share < _REPEATS and not _is_shared(table, name)]
-    return sorted(repeating, key=lambda name: not _names_people(name))
+    return sorted(repeating, key=lambda name: (not _keys_people(table, name), not _names_people(name)))
 
 
 def _people_with_records(table: Table, shares: Mapping[str, float]) -> list[str]:
     """Return the identifiers as `repeated` does; beside a unique number, such as a case's, only keys of people."""
-    persons = [name for name in shares if words_of(table, name) & PERSONS]
+    persons = [name for name in shares if _keys_people(table, name)]
     if 1.0 not in shares.values() or any(shares[name] == 1.0 for name in persons):
         return repeated(table, shares)
     return [name for name in persons if shares[name] < _REPEATS]
@@ -268,6 +277,8 @@ def _people_with_records(table: Table, shares: Mapping[str, float]) -> list[str]
 
 def _is_shared(table: Table, name: str) -> bool:
     """Return whether people have a column's values in common: names, telephone numbers and free text."""
+    if _keys_people(table, name):
+        return False
     if words_of(table, name) & (_SHARED | FREE):
         return True
     column = table.column(name, kind="categorical")
@@ -300,6 +311,11 @@ def is_prose(column: Column) -> bool:
 def _sampled(column: Column) -> pa.Array:
     """Return at most some thousand of a column's texts, evenly spaced."""
     return pa.array(column.values[:: max(1, column.n_values // _SAMPLED)], pa.string())
+
+
+def _keys_people(table: Table, name: str) -> bool:
+    """Return whether a column's name or label is that of a key of people."""
+    return any(map(names_person_key, (tokens(name), tokens(table.layout.labels.label(name)))))
 
 
 def _names_people(name: str) -> bool:
@@ -355,6 +371,8 @@ def _why_codes(table: Table, column: Column) -> str:
         if 2 * counts[[value in labelled for value in values]].sum() >= counts.sum():
             return "for most records have a label"
     whole = not column.exact and not column.infinite and bool(np.all(np.mod(values, 1) == 0))
+    if whole and column.n_values > 1 and names_codes(words):
+        return "by what it is called"
     few = 1 < column.n_values <= _FEW and counts.sum() >= _CODE_SHARED * column.n_values
     if not (whole and few) or words & _COUNTS:
         return ""
@@ -389,16 +407,34 @@ def _shape(column: Column) -> tuple[int, ...]:
         return tuple(np.sort(counts)[::-1][:_PARTS].tolist())
     if len(counts) <= MOST_CODES or column.infinite:
         return tuple(counts[:MOST_CODES].tolist())
-    values = column.doubles if column.is_number else np.arange(len(counts), dtype=float)
+    values = column.deviations if column.is_number else np.arange(len(counts), dtype=float)
     low, high = values[np.searchsorted(np.cumsum(counts), np.array([0.01, 0.99]) * counts.sum())]
     return tuple(np.histogram(np.clip(values, low, high), _PARTS, weights=counts)[0].astype(int).tolist())
 
 
-def _weighs(words: set[str]) -> bool:
-    """Return whether the words of a column name refer to a sampling weight, and not to a person's body weight."""
-    return bool(words & WEIGHTS) or bool(
-        words & {"weight", "weights"} and words & {"sampling", "design", "survey", "household"}
-    )
+def _weighs(words: set[str], column: Column | None) -> bool:
+    """Return whether the words of a column name refer to a sampling weight, and not to a person's body weight.
+
+    Of a weight that may be either, the numbers tell: survey weights are often normed to a mean of 1.
+    """
+    if words & WEIGHTS or (words & {"weight", "weights"} and words & {"sampling", "design", "survey", "household"}):
+        return True
+    if column is None or not (_may_weigh(words) and column.n_values) or column.infinite or column.exact:
+        return False
+    values = column.doubles
+    is_normed = _NORMED[0] <= np.average(values, weights=column.counts()[:-1]) <= _NORMED[1]
+    return bool(is_normed and 0 <= values[0] < 1 and np.mod(values, 1).any())
+
+
+def _may_weigh(words: set[str]) -> bool:
+    """Return whether the words of a column name may refer to a sampling weight: no body and no kilograms are named."""
+    return bool(words & _ASKED["weights"]) and not words & _ASKED["bodies"]
+
+
+def _called_weights(table: Table, profiles: Sequence[ColumnProfile]) -> list[str]:
+    """Return the columns that are proposed as other for their names: all that are neither empty nor constant."""
+    others = [p for p in profiles if p.role == "other"]
+    return [p.name for p in others if p.n_distinct > 1 or _weighs(words_of(table, p.name), None)]
 
 
 def _holds_weights(table: Table, name: str) -> bool:
@@ -420,7 +456,7 @@ def questions(table: Table, profiles: Sequence[ColumnProfile], schema: Schema) -
     for column in profiles:
         name = column.name
         words = words_of(table, name)
-        if schema.weight is None and words & _ASKED["weights"] and _holds_weights(table, name):
+        if schema.weight is None and _may_weigh(words) and _holds_weights(table, name):
             yield "ask_weight", name, ""
         # a small number is the size of a household, and one that never repeats is no household's
         is_key = schema.household is None and words & _ASKED["homes"] and column.n_distinct > MOST_CODES
@@ -430,9 +466,8 @@ def questions(table: Table, profiles: Sequence[ColumnProfile], schema: Schema) -
     for name, leader in followers.items():
         if name in schema.follows:
             yield "follows", name, leader
-    for name in table.names:
-        words = words_of(table, name)
-        if schema.role(name) == "undeclared" and name not in followers and _weighs(words):
+    for name in _called_weights(table, profiles):
+        if schema.role(name) == "undeclared" and name not in followers:
             yield "second_weight" if _holds_weights(table, name) else "no_weight", name, ""
 
 
@@ -528,7 +563,7 @@ def _are_dates(table: Table, name: str) -> bool:
 def _are_numbers(table: Table, name: str) -> bool:
     """Return whether a column's texts are numbers, each spelled one way, and its name is not that of a code."""
     entries = _texts(table, name)
-    if not len(entries) or tokens(name) & CODES:
+    if not len(entries) or names_codes(words_of(table, name)):
         return False
     if not _reads_as_numbers(entries):
         return False
@@ -560,26 +595,37 @@ def _role(table_kind: str, column: Column, n_present: int, label: set[str]) -> t
     # surnames have a small share of distinct values in a large table; types of telephone identify nobody
     is_many = share > 0.05 or (is_text and n > _FEW) or (is_whole and n and column.values[0] >= _LEAST_CALL)
     prose = length > LONG or is_prose(column) or (words & FREE and share > _REPEATED and is_text)
+    numbers = column if is_number else None
+    ticked = n == 1 < n_present and column.has_missing
     # codes have parents that many people share
     is_rare = is_text and n > _FEW and column.counts()[:-1].max() < _FEWEST
-    is_lost = is_rare and not (words | label) & CODES and not looks_like_codes(column.values)
-    rules: list[tuple[Any, Role, str]] = [
-        (n == 0, "other", "all its values are missing"),
-        (n == 1 and n_present > 1, "other", "all its values are the same"),
-        (_weighs(words), "other", "by its name, a sampling weight"),
-        (_weighs(label), "other", "by its label, a sampling weight"),
+    is_code = is_whole or (is_text and (n <= _FEW or is_rare) and looks_like_codes(column.values))
+    is_lost = is_rare and not (words | label) & CODES and not is_code
+    by = (("by its name", words), ("by its label", label))
+    rules: list[tuple[Any, Role, str]] = [(n == 0, "other", "all its values are missing")]
+    for why, terms in by:
+        rules += [
+            (is_text and _names_somebody(terms), "identifier", f"{why}, it holds people's names"),
+            (terms & _TELEPHONES and _holds_telephones(column), "identifier", f"{why}, it identifies a person"),
+        ]
+    rules += [
+        (n == 1 < n_present and not ticked, "other", "all its values are the same"),
+        (_weighs(words, numbers), "other", "by its name, a sampling weight"),
+        (_weighs(words | label, numbers), "other", "by its label, a sampling weight"),
         (prose, "identifier", f"free text of up to {length:,} characters can name people"),
         (pattern, "identifier", f"its values look like {pattern}"),
     ]
-    by = (("by its name", words), ("by its label", label))
     for why, terms in by:
-        named = terms == {"name"} or ("name" in terms and terms & NAMES)
         is_key = terms & KEYS and differs and (is_text or is_whole)
         ends_in_id = any(t == "id" or (len(t) > 3 and t.endswith("id")) for t in terms - _ORDINARY)
         rules += [
             (terms & DIRECT and is_many, "identifier", f"{why}, it identifies a person"),
-            (is_text and named and is_many, "identifier", f"{why}, it holds people's names"),
-            (terms & PERSONS and n > MOST_CODES, "identifier", f"{why}, a key of people"),
+            (is_text and terms == {"name"} and is_many, "identifier", f"{why}, it holds people's names"),
+            (
+                names_person_key(terms) and n > (MOST_CODES if terms & PERSONS or is_code else _FEW),
+                "identifier",
+                f"{why}, a key of people",
+            ),
             (terms & HOMES and n > MOST_CODES, "identifier", f"{why}, a key of households"),
             (is_key, "identifier", f"{why}, a key; {percent(share, 0)} of it differs"),
             (n > _FEW and ends_in_id, "identifier", f"{why}, a key of people or groups"),
@@ -593,6 +639,7 @@ def _role(table_kind: str, column: Column, n_present: int, label: set[str]) -> t
             (names_sensitive(terms) and not (is_text and differs), "sensitive", why),
         ]
     rules += [
+        (ticked, "sensitive", "one value or none: a fact about a person"),
         (numbers_rows, "identifier", "it numbers the rows"),
         (measured and n > _FEW, "sensitive", "a measurement with many distinct values"),
         (column.kind == "date", "quasi", "dates are often known to others"),
@@ -601,6 +648,19 @@ def _role(table_kind: str, column: Column, n_present: int, label: set[str]) -> t
         (True, "quasi", "many values: they can single people out"),
     ]
     return next((role, reason) for applies, role, reason in rules if applies)
+
+
+def _names_somebody(words: set[str]) -> bool:
+    """Return whether the words of a column name say that it holds names of people, and of nothing else."""
+    alone = len(words) == 1 and words <= _NAMES_ALONE
+    return alone or bool(words & _NAMES or ("name" in words and words & NAMES))
+
+
+def _holds_telephones(column: Column) -> bool:
+    """Return whether a column may hold telephone numbers, of three digits or more, and not types of telephone."""
+    if column.kind == "categorical":
+        return bool(pc.any(pc.match_substring_regex(_sampled(column), _DIALLED)).as_py())
+    return column.kind == "numeric" and bool(column.n_values) and bool(column.values[0] >= _LEAST_EXTENSION)
 
 
 def _pattern(column: Column) -> str:
@@ -644,6 +704,16 @@ def names_sensitive(words: set[str]) -> bool:
     return bool(words & SENSITIVE) or any(
         any(stem in word for stem in _SENSITIVE_STEMS) or word.endswith(_SENSITIVE_ENDS) for word in words
     )
+
+
+def names_person_key(words: set[str]) -> bool:
+    """Return whether the words of a column name suggest a key of people: patient number, MRN, or patient alone."""
+    return bool(words & PERSONS or (words & _WHOM and words & _BEFORE) or (len(words) == 1 and words <= _ALONE))
+
+
+def names_codes(words: set[str]) -> bool:
+    """Return whether the words of a column's name or label suggest codes, and no count or amount beside them."""
+    return bool(words & CODES) or bool(words & _LISTS and not words & _COUNTS and not names_sensitive(words))
 
 
 def names_quasi(words: set[str]) -> bool:

@@ -18,7 +18,7 @@ from ..backends.partitions import route
 from ..columns.arrays import is_number, is_text, value_type
 from ..columns.column import Column
 from ..columns.cover import Cover
-from ..columns.roles import describe_strata, reads_as
+from ..columns.roles import describe_strata, names_codes, reads_as, words_of
 from ..columns.table import Table
 from ..hierarchy import TOP
 from ..io.text_cells import ISO_DATE, LOOKS_LIKE_DATE, all_match, are_dates
@@ -95,7 +95,8 @@ def of_release(
     declared = {*schema.kinds, *schema.categories}
     for role, check, stated in (("sensitive", _texts, declared), ("quasi", _dates, declared | {*schema.hierarchies})):
         for name in plan.names(role):
-            if original.kind(name) == "categorical" and name not in stated:
+            is_stated = name in stated or names_codes(words_of(original, name))
+            if original.kind(name) == "categorical" and not is_stated:
                 yield from check(original.column(name, kind="categorical"))
     yield from _other_types(plan, original)
     for column in judged.sensitive.values():
