@@ -165,3 +165,14 @@ def test_firsts_of_months_are_not_written_so_that_nobody_can_tell_months_from_da
     hr.protect(tmp_path / "people.csv", schema, random_state=1).write(tmp_path / "out")
     assert pd.read_csv(tmp_path / "out" / "release.csv")["day"].str.fullmatch(r"\d{4}-\d\d-01").all()
     hr.audit(tmp_path / "people.csv", tmp_path / "out", attacks=False, learning=False, inference=False)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_only_a_release_that_writes_other_dates_warns_of_them(people: Path) -> None:
+    """Every date that `kinds` declared was warned of, though drawn rows wrote it as its column does."""
+    schema = hr.Schema(quasi=["age", "american", "compact"], sensitive=["british", "iso"], kinds=KINDS)
+    drawn = hr.protect(people, schema, hr.Hedge(k=5, max_disclosure=1), random_state=1)
+    assert "2020-12-31" not in str(drawn.cautions)
+    groups = hr.protect(people, schema, hr.Mondrian(k=50, max_disclosure=1), guard=None)
+    (warning,) = [each for each in groups.cautions if "2020-12-31" in each]
+    assert warning.startswith("american, compact: people.csv does not write its dates as 2020-12-31")
