@@ -16,6 +16,7 @@ import hedgerow as hr
 from hedgerow.errors import SchemaError, UnsupportedError
 from hedgerow.guard.code import coded
 from hedgerow.guard.draw import _together
+from hedgerow.guard.rare import parents_of
 from hedgerow.hierarchy import Hierarchy
 from hedgerow.io.read import read
 from hedgerow.plan import GuardedColumn, Vector
@@ -218,3 +219,14 @@ def test_values_that_come_together_are_as_many_as_before() -> None:
     assert abs(present.mean() - 1) < 4 * np.sqrt(5 / n)
     shares = np.bincount(out[out < 3]) / (out < 3).sum()
     np.testing.assert_allclose(shares, [0.5, 0.3, 0.2], atol=0.02)
+
+
+@pytest.mark.parametrize(
+    ("form", "are_codes"),
+    [("%d.%m.%Y", False), ("%m/%d/%Y", False), ("%Y-%m-%d", True), ("%Y%m%d", True), ("99.%m.%Y", True)],
+)
+def test_days_are_no_codes_whose_beginnings_name_groups(form: str, are_codes: bool) -> None:
+    """31.12.2020 was released as 3*********, which is no period."""
+    days = pd.Series(pd.date_range("2020-01-01", periods=400)).dt.strftime(form)
+    column = read(pd.DataFrame({"day": days})).column("day", kind="categorical")
+    assert bool(parents_of(column, np.ones(column.n_values, np.int64), None, 10.0)) == are_codes
