@@ -21,6 +21,8 @@ from ..columns.cover import Cover
 from ..columns.roles import describe_strata, reads_as
 from ..columns.table import Table
 from ..hierarchy import TOP
+from ..io.file_format import FileFormat
+from ..io.read import with_currencies
 from ..io.text_cells import LOOKS_LIKE_DATE, are_dates, date_style
 from ..json_types import Count
 from ..kernels import Ints
@@ -74,8 +76,7 @@ def of_release(
     """
     recoding = plan.recoding
     yield from _by_chance(plan)
-    if original.suffix == ".csv":
-        yield from original.layout.dialect.doubts()
+    yield from format_of(plan, original).dialect.doubts()
     yield from _written_otherwise(plan, original, released)
     persons = Persons.from_table(original, schema.person, schema.household)
     if persons is not None:
@@ -237,6 +238,12 @@ def _written_otherwise(plan: Plan, original: Table, released: Table) -> Iterator
     )
     if names and original.path is not None:
         yield _say("dates_written_otherwise", names=", ".join(names), file=original.path.name)
+
+
+def format_of(plan: Plan, original: Table) -> FileFormat:
+    """Return the original's format, with the currencies of all columns of text that are released as numbers."""
+    numeric = [name for name, how in plan.relations().items() if how != UNCHANGED and name in original.names]
+    return with_currencies(original, [c.name for c in plan.columns if c.name in numeric and c.kind == "numeric"])
 
 
 def _text_style(original: Table, name: str) -> str:
