@@ -16,6 +16,7 @@ import hedgerow as hr
 from hedgerow.errors import SchemaError, UnsupportedError
 from hedgerow.guard.code import coded
 from hedgerow.guard.draw import _together
+from hedgerow.guard.rare import parents_of
 from hedgerow.hierarchy import Hierarchy
 from hedgerow.io.read import read
 from hedgerow.plan import GuardedColumn, Vector
@@ -246,3 +247,14 @@ def test_one_person_does_not_dissolve_a_parent() -> None:
     counts = hr.protect(table, known, random_state=1).table["job"].value_counts()
     assert {*counts.index} == {"crafts", "sales"}
     assert abs(counts["crafts"] - 700) <= 1
+
+
+@pytest.mark.parametrize(
+    ("form", "are_codes"),
+    [("%d.%m.%Y", False), ("%m/%d/%Y", False), ("%Y-%m-%d", True), ("%Y%m%d", True), ("99.%m.%Y", True)],
+)
+def test_days_are_no_codes_whose_beginnings_name_groups(form: str, are_codes: bool) -> None:
+    """31.12.2020 was released as 3*********, which is no period."""
+    days = pd.Series(pd.date_range("2020-01-01", periods=400)).dt.strftime(form)
+    column = read(pd.DataFrame({"day": days})).column("day", kind="categorical")
+    assert bool(parents_of(column, np.ones(column.n_values, np.int64), None, 10.0)) == are_codes

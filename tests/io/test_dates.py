@@ -14,7 +14,7 @@ import pytest
 import hedgerow as hr
 from hedgerow.errors import SchemaError
 from hedgerow.io.read import read
-from hedgerow.io.text_cells import date_style, parse_dates
+from hedgerow.io.text_cells import date_style, parse_dates, styled
 from hedgerow.io.write import write_table
 
 N = 600
@@ -29,6 +29,7 @@ STYLES: dict[str, tuple[Written, str]] = {
     "minutes": (lambda d: f"{d:%Y-%m-%d %H:%M}", r"\d{4}-\d\d-\d\d \d\d:(00|15|30|45)"),
     "tee": (lambda d: f"{d:%Y-%m-%dT%H:%M:%S}", r"\d{4}-\d\d-\d\dT\d\d:(00|15|30|45):00"),
     "offset": (lambda d: f"{d:%Y-%m-%dT%H:%M}+01:00", r"\d{4}-\d\d-\d\dT\d\d:(00|15|30|45)\+01:00"),
+    "dotted times": (lambda d: f"{d:%d.%m.%Y %H:%M}", r"\d\d\.\d\d\.\d{4} \d\d:(00|15|30|45)"),
     "millis": (lambda d: f"{d:%Y-%m-%d %H:%M:%S}.000Z", r"\d{4}-\d\d-\d\d \d\d:(00|15|30|45):00\.000Z"),
 }
 KINDS = dict.fromkeys(("american", "british", "compact"), "date")
@@ -121,6 +122,11 @@ def test_numbers_that_are_no_days_are_refused_without_a_value(values: list[float
         (["01/02/2020", "31.12.1998"], None),  # whether the first of February, nobody knows
         (["12/31/1999", "31/12/1999"], None),
         (["31.12.1998", "2020-05-04 14:15Z"], None),
+        (["22.08.2023 10:15", "1.2.2023 9:05:07"], ["2023-08-22 10:15:00", "2023-02-01 09:05:07"]),
+        (["08/22/2023 12:15 AM", "8/2/2023 1:15pm", None], ["2023-08-22 00:15:00", "2023-08-02 13:15:00", None]),
+        (["2023/08/22 10:15", "31.12.1998"], ["2023-08-22 10:15:00", "1998-12-31 00:00:00"]),
+        (["2023/08/22 24:15"], None),
+        (["08/02/2023 10:15"], None),
     ],
 )
 def test_several_forms_in_one_column_are_each_read_in_their_own(
@@ -140,6 +146,9 @@ def test_several_forms_in_one_column_are_each_read_in_their_own(
         (["2020-01-01 10:00:00", "2020-01-01 10:05:07"], ""),
         (["2020-01-01T10:00:00.5"], "%Y-%m-%dT%H:%M:%S.0"),
         (["2020-01-01 10:00+01:00", "2020-06-01 10:00+02:00"], "%Y-%m-%d %H:%M+01:00"),
+        (["22.08.2023 10:15", "1.2.2023 10:15:30", "2.2.2023 9:05"], "%-d.%-m.%Y %-H:%M"),
+        (["08/22/2023 01:15 PM", "08/02/2023 11:15 AM"], "%m/%d/%Y %I:%M %p"),
+        (["2023/08/22 9:15:00am"], "%Y/%m/%d %-I:%M:%S%p"),
         ([], ""),
     ],
 )
@@ -165,3 +174,45 @@ def test_firsts_of_months_are_not_written_so_that_nobody_can_tell_months_from_da
     hr.protect(tmp_path / "people.csv", schema, random_state=1).write(tmp_path / "out")
     assert pd.read_csv(tmp_path / "out" / "release.csv")["day"].str.fullmatch(r"\d{4}-\d\d-01").all()
     hr.audit(tmp_path / "people.csv", tmp_path / "out", attacks=False, learning=False, inference=False)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_only_a_release_that_writes_other_dates_warns_of_them(people: Path) -> None:
+    """Every date that `kinds` declared was warned of, though drawn rows wrote it as its column does."""
+    schema = hr.Schema(quasi=["age", "american", "compact"], sensitive=["british", "iso"], kinds=KINDS)
+    drawn = hr.protect(people, schema, hr.Hedge(k=5, max_disclosure=1), random_state=1)
+    assert "2020-12-31" not in str(drawn.cautions)
+    groups = hr.protect(people, schema, hr.Mondrian(k=50, max_disclosure=1), guard=None)
+    (warning,) = [each for each in groups.cautions if "2020-12-31" in each]
+    assert warning.startswith("american, compact: people.csv does not write its dates as 2020-12-31")
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ["08/22/2023 01:15 PM", "08/02/2023 12:05 AM"],
+        ["8/22/2023 9:05", "8/2/2023 10:15"],
+        ["2023/08/22 10:15:07", "2023/08/02 00:00:00"],
+        ["22.08.2023 10:15", "02.08.2023 10:15:07", "03.08.2023 10:15"],
+    ],
+)
+def test_local_times_are_written_as_they_were_read(texts: list[str]) -> None:
+    """Times such as 22.08.2023 10:15 were identifiers, and refused as dates."""
+    written = pa.array(texts)
+    assert styled(parse_dates(written), date_style(written)).to_pylist() == texts
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_declared_local_times_are_drawn_in_their_style(tmp_path: Path) -> None:
+    draws = np.random.default_rng(7)
+    minutes = 15 * draws.integers(0, 4 * 24 * 300, N)
+    times = [f"{dt.datetime(2023, 1, 1) + dt.timedelta(minutes=int(m)):%m/%d/%Y %H:%M}" for m in minutes]
+    table = pd.DataFrame({"age": draws.integers(18, 80, N), "came": times})
+    table.to_csv(tmp_path / "p.csv", index=False)
+    assert hr.inspect(tmp_path / "p.csv").schema.kinds == {"came": "date"}
+    schema = hr.Schema(quasi=["age"], sensitive=["came"], kinds={"came": "date"})
+    for source in (tmp_path / "p.csv", table):
+        release = hr.protect(source, schema, random_state=1)
+        cells = pd.Series(list(map(str, release.table["came"])))
+        assert cells.str.fullmatch(r"(0\d|1[0-2])/\d\d/2023 \d\d:(00|15|30|45)").all()
+        assert "does not write" not in str(release.cautions)

@@ -125,7 +125,7 @@ def _unread(name: str, declared: str, what: str, bad: Bools, of_records: bool) -
         fault = f"there is no {what} in {len(at):,} of its {where}"
     return SchemaError(
         f"column {name!r} is declared {declared}, but {fault}",
-        hint="repair or empty these cells, write dates as YYYY-MM-DD, or declare the column categorical",
+        hint="repair or empty these cells, write days as YYYY-MM-DD (hh:mm), or declare the column categorical",
     )
 
 

@@ -77,7 +77,7 @@ def coded(
         if key is not None and len(runs.values):
             pieces = pieces_of(counts, runs, people, steps, previous, key)
         codes = runs.of_code[codes] if len(runs.values) else np.zeros_like(codes)
-        style = _style_of_days(table, name, float(steps.sizes[steps.unit])) if column.unit == "day" else ""
+        style = _style_of_days(table, name, float(steps.sizes[steps.unit])) if column.unit and not column.zone else ""
         record = replace(record, values=tuple(runs.values.tolist()), cuts=Vector("d", runs.cuts), style=style)
     else:
         record = _with_categories(record, table, schema, column, people, person, key)
@@ -98,7 +98,7 @@ def coded(
 
 
 def _style_of_days(table: Table, name: str, unit: float) -> str:
-    """Return how most different days of a column of text or whole numbers are written, if a reader can tell."""
+    """Return how most days or times of a column of text or whole numbers are written, if a reader can tell."""
     entries = table.entries(name)
     if is_moment(entries.type) or not len(entries):
         return ""

@@ -7,9 +7,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from ..columns.column import Column
 from ..hierarchy import Hierarchy, looks_like_codes, shape_of
+from ..io.text_cells import are_dates
 from ..measures import Ints
 from ..notation import REST
 from ..plan import GuardedColumn
@@ -86,7 +89,7 @@ def parents_of(column: Column, people: Ints, hierarchy: Hierarchy | None, few: f
     """Return the parents of categories, from the nearest to those below the top.
 
     Without a hierarchy these are the beginnings of codes, if all categories but those of fewer than `few` people are
-    codes of one shape; others have no parent.
+    codes of one shape; others have no parent. Days such as 31.12.2020 are no codes: their beginnings name no period.
     """
     names = list(column.values)
     if hierarchy is None:
@@ -95,7 +98,13 @@ def parents_of(column: Column, people: Ints, hierarchy: Hierarchy | None, few: f
             shapes[shape_of(name)] += n
         commonest = max(sorted(shapes), key=shapes.__getitem__, default="")
         names = [name for name in names if shape_of(name) == commonest]
-        if shapes.total() - shapes[commonest] >= few or not looks_like_codes(names):
+        if shapes.total() - shapes[commonest] >= few or not looks_like_codes(names) or _begin_with_days(names):
             return {}
     paths = (Hierarchy.from_prefixes(names) if hierarchy is None else hierarchy.topped()).paths
     return {name: paths[name][1:-1] for name in names if name in paths}
+
+
+def _begin_with_days(names: Sequence[str]) -> bool:
+    """Return whether most texts are dates that begin with a day or month."""
+    are = pc.and_(are_dates(pa.array(names)), pc.match_substring_regex(pa.array(names), r"^\d{1,2}\D"))
+    return 2 * pc.sum(are).as_py() > len(names)

@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 
 from ..backends.randomize import hashes
 from ..backends.release_order import ReleasedCodes
-from ..columns.arrays import WINDOW, decoded, slices, value_type
+from ..columns.arrays import WINDOW, decoded, is_text, slices, value_type
 from ..columns.column import smallest
 from ..columns.order import ranks_of
 from ..columns.table import Table
 from ..io.file_format import FileFormat
-from ..io.text_cells import styled_days
+from ..io.text_cells import cell_text, styled
 from ..key import Key
 from ..measures import Groups, Ints, group
 from ..notation import decimals_of, moment
@@ -132,7 +132,9 @@ def released_values(column: GuardedColumn, wanted: pa.DataType) -> pa.Array:
         values = [None if v is None else moment(float(v), column.unit) for v in values]
     entries = pa.array(values, pa.float64() if column.kind == "numeric" else pa.string())
     if column.style:
-        entries = styled_days(entries.cast(pa.date32()), column.style)
+        entries = styled(entries.cast(pa.date32() if column.unit == "day" else pa.timestamp("us")), column.style)
+    if column.kind == "numeric" and is_text(wanted):
+        entries = cell_text(entries, places=decimals_of(column.steps[0]) if len(column.steps) else 0)
     if pa.types.is_time(wanted):  # which text becomes as part of a time stamp alone
         entries = pc.binary_join_element_wise("1970-01-01", entries, " ").cast(pa.timestamp(wanted.unit))
     try:

@@ -7,7 +7,7 @@ labelled and declared numeric are read as their codes.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -239,6 +239,16 @@ def _refuse_words(table: Table, missing: Collection[str]) -> None:
             f"missing= names words that stand in {', '.join(map(repr, affected))} of a table that is not a text file",
             hint="make those cells missing (null) in the table itself; missing= is for CSV files and workbooks",
         )
+
+
+def with_currencies(table: Table, numeric: Iterable[str]) -> FileFormat:
+    """Return the table's format with the currencies of those columns of text that are read as numbers."""
+    dialect = table.layout.dialect
+    names = [name for name in numeric if is_text(value_type(table.types.field(name).type))]
+    entries = {name: as_text(table.entries(name)).cast(pa.string()) for name in names}
+    units = {name: infer_type(pa.chunked_array([each]))[1].get("currency", "") for name, each in entries.items()}
+    currencies = (*dialect.currencies, *(pair for pair in units.items() if pair[1]))
+    return replace(table.layout, dialect=replace(dialect, currencies=currencies))
 
 
 def changed(name: str) -> InputError:

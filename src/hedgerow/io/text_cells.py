@@ -33,12 +33,14 @@ from .file_format import Dialect
 ISO_DATE = r"^\d{4}-\d{2}-\d{2}$"
 ISO_TIME = r"^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:?\d{2})?$"
 _ZONE = r"(Z|[+-]\d{2}:?\d{2})$"
-_DOTTED, _COMPACT = r"^\d{1,2}\.\d{1,2}\.\d{4}$", r"^(1[6-9]|2[01])\d{6}$"
+# The time of day behind a local date, and what says of 10:15 that it is in the morning.
+_CLOCK, _HALF = r"( \d{1,2}:\d{2}(:\d{2})?( ?[AaPp][Mm])?)?$", r"[AaPp][Mm]$"
+_DOTTED, _COMPACT = rf"^\d{{1,2}}\.\d{{1,2}}\.\d{{4}}{_CLOCK}", r"^(1[6-9]|2[01])\d{6}$"
 _LOCAL = {
     _DOTTED: ("%d.%m.%Y",),
-    r"^\d{1,2}/\d{1,2}/\d{4}$": ("%d/%m/%Y", "%m/%d/%Y"),
-    r"^\d{1,2}-\d{1,2}-\d{4}$": ("%d-%m-%Y", "%m-%d-%Y"),
-    r"^\d{4}/\d{1,2}/\d{1,2}$": ("%Y/%m/%d",),
+    rf"^\d{{1,2}}/\d{{1,2}}/\d{{4}}{_CLOCK}": ("%d/%m/%Y", "%m/%d/%Y"),
+    rf"^\d{{1,2}}-\d{{1,2}}-\d{{4}}{_CLOCK}": ("%d-%m-%Y", "%m-%d-%Y"),
+    rf"^\d{{4}}/\d{{1,2}}/\d{{1,2}}{_CLOCK}": ("%Y/%m/%d",),
     _COMPACT: ("%Y%m%d",),
 }
 LOOKS_LIKE_DATE = "|".join((ISO_DATE, ISO_TIME, *_LOCAL))
@@ -158,11 +160,13 @@ def parse_dates(texts: pa.Array) -> pa.Array | None:
             read = [days for form in formats if (days := days_of(some, form)) is not None]
             if len(read) != 1:
                 return None
-            local, rest = pc.coalesce(local, read[0]), pc.if_else(fits, None, rest)
+            kind = read[0].type if pa.types.is_timestamp(read[0].type) else local.type
+            local, rest = pc.coalesce(local.cast(kind), read[0].cast(kind)), pc.if_else(fits, None, rest)
     parsed = parse_iso(rest)
     if parsed is None or getattr(parsed.type, "tz", None):
         return None
-    return pc.coalesce(local.cast(parsed.type), parsed)
+    kind = parsed.type if pa.types.is_timestamp(parsed.type) else local.type
+    return pc.coalesce(local.cast(kind), parsed.cast(kind))
 
 
 def parse_integers(numbers: pa.Array) -> pa.Array | None:
@@ -194,9 +198,20 @@ def date_style(texts: pa.Array) -> str:
         some = _matching(bare, pattern)
         if len(some) > n_most:
             n_most, style = len(some), next((form for form in formats if days_of(some, form) is not None), "")
-            if len(_matching(some, r"\b\d\b")) > len(_matching(some, r"\b0\d\b")):
+            if len(_matching(some, r"^\S*\b\d\b")) > len(_matching(some, r"^\S*\b0\d\b")):
                 style = style.replace("%d", "%-d").replace("%m", "%-m")
+            style += _clock_style(_matching(some, ":")) if style else ""
     return style
+
+
+def _clock_style(times: pa.Array) -> str:
+    """Return how most of some different local times write the time of day, with a blank before it; empty for none."""
+    n_half, half = len(_matching(times, _HALF)), len(times) / 2
+    hour = "I" if n_half > half else "H"
+    hour = f"-{hour}" if len(_matching(times, r" \d:")) > len(_matching(times, r" 0\d:")) else hour
+    seconds = ":%S" if len(_matching(times, r":\d\d:")) > half else ""
+    which = (" %p" if len(_matching(times, rf" {_HALF}")) > half else "%p") if n_half > half else ""
+    return f" %{hour}:%M{seconds}{which}" if len(times) else ""
 
 
 def _time_style(times: pa.Array) -> str:
@@ -216,10 +231,29 @@ def _matching(texts: pa.Array, pattern: str) -> pa.Array:
     return texts.filter(pc.match_substring_regex(texts, pattern))
 
 
-def styled_days(days: pa.Array, style: str) -> pa.Array:
-    """Return days as text in the style that `date_style` returns."""
-    texts = pc.strftime(days.cast(pa.timestamp("s")), format=style.replace("%-", "%"))
-    return pc.replace_substring_regex(texts, r"\b0(\d)\b", r"\1") if "%-" in style else texts
+def styled(moments: pa.Array, style: str) -> pa.Array:
+    """Return days or times as text in the style that `date_style` returns.
+
+    Raises
+    ------
+    pyarrow.ArrowInvalid
+        A local style has no place for parts of seconds.
+    """
+    day, _, clock = style.partition(" ")
+    if ":" in style and day.startswith("%Y-%m-%d"):
+        return _styled_times(moments, style)
+    seconds = moments.cast(pa.timestamp("s"))
+    texts = pc.strftime(seconds, format=day.replace("%-", "%"))
+    texts = pc.replace_substring_regex(texts, r"\b0(\d)\b", r"\1") if "%-" in day else texts
+    if not clock:
+        return texts
+    form = clock.replace("%-", "%")
+    clocks = pc.strftime(seconds, format=form)
+    if "%S" not in form:
+        longer = pc.strftime(seconds, format=form.replace("%M", "%M:%S"))
+        clocks = pc.if_else(pc.equal(pc.second(seconds), 0), clocks, longer)
+    clocks = pc.replace_substring_regex(clocks, r"^0", "") if "%-" in clock else clocks
+    return concat(texts, " ", clocks)
 
 
 def _styled_times(times: pa.Array, style: str) -> pa.Array:
@@ -239,25 +273,41 @@ def _styled_times(times: pa.Array, style: str) -> pa.Array:
 
 
 def days_of(texts: pa.Array, form: str) -> pa.Array | None:
-    """Parse texts such as 31.12.2020 as dates; None if any of them is not a real date, such as 31.02.2020."""
+    """Parse texts as dates, or as times if any has one; None if any of them is not a real date, such as 31.02.2020.
+
+    `form` is that of the day, as in 31.12.2020 10:15.
+    """
     read, same = _days(texts, form)
     if read.null_count > texts.null_count or not pc.all(same, min_count=0).as_py():
         return None
-    return read.cast(pa.date32())
+    return read.cast(pa.timestamp("us") if _some_match(texts, ":") else pa.date32())
 
 
 def _days(texts: pa.Array, form: str) -> tuple[pa.Array, pa.Array]:
-    """Return texts as times, and which of them are real dates."""
-    read = pc.strptime(texts, format=form, unit="s", error_is_null=True)
+    """Return texts as times, and which of them are real dates, perhaps with a time of day."""
     # some systems take 31 February for a day of March
     padded = pc.replace_substring_regex(texts, r"\b(\d)\b", r"0\1")
-    return read, pc.equal(pc.strftime(read, format=form), padded)
+    if not _some_match(texts, ":"):
+        read = pc.strptime(padded, format=form, unit="s", error_is_null=True)
+        return read, pc.equal(pc.strftime(read, format=form), padded)
+    padded = pc.replace_substring_regex(padded, r"^(\S+)$", r"\1 00:00:00")
+    padded = pc.replace_substring_regex(padded, rf"^(\S+ \d+:\d+)( ?{_HALF[:-1]})?$", r"\1:00\2")
+    padded = pc.utf8_upper(pc.replace_substring_regex(padded, rf" ?({_HALF})", r" \1"))
+    halves = pc.match_substring_regex(padded, _HALF)
+    reals = []
+    for which, clock in ((pc.invert(halves), "%H:%M:%S"), (halves, "%I:%M:%S %p")):
+        read = pc.strptime(pc.if_else(which, padded, None), format=f"{form} {clock}", unit="s", error_is_null=True)
+        reals.append((read, pc.equal(pc.strftime(read, format=f"{form} {clock}"), padded)))
+    return pc.coalesce(reals[0][0], reals[1][0]), pc.coalesce(reals[0][1], reals[1][1])
 
 
 def are_dates(texts: pa.Array) -> pa.Array:
     """Return which texts are real dates, each form with day and month in the order in which most of its texts are."""
     bare = pc.utf8_trim_whitespace(texts.cast(pa.string()))
-    are = pc.or_(pc.fill_null(_days(bare, "%Y-%m-%d")[1], False), pc.match_substring_regex(bare, ISO_TIME))
+    are = pc.match_substring_regex(bare, ISO_TIME)
+    are = pc.or_(
+        are, pc.fill_null(_days(pc.if_else(pc.match_substring_regex(bare, ISO_DATE), bare, None), "%Y-%m-%d")[1], False)
+    )
     for pattern, formats in _LOCAL.items():
         fits = pc.match_substring_regex(bare, pattern)
         each = [pc.and_(fits, pc.fill_null(_days(bare, form)[1], False)) for form in formats]
@@ -501,10 +551,8 @@ def cell_text(array: pa.Array, dialect: Dialect | None = None, places: int = 0, 
         cells = pc.if_else(array, true, false)
     elif pa.types.is_floating(kind):
         cells = _padded(pc.if_else(pc.is_nan(array), None, array).cast(pa.large_string()), places)
-    elif pa.types.is_date(kind) and style and "%H" not in style:
-        cells = styled_days(array, style)
-    elif pa.types.is_timestamp(kind) and "%H" in style:
-        cells = _styled_times(array, style)
+    elif style and ((pa.types.is_date(kind) and ":" not in style) or (pa.types.is_timestamp(kind) and ":" in style)):
+        cells = styled(array, style)
     elif value_class(kind) in ("bytes", "other") or isinstance(kind, pa.BaseExtensionType):
         cells = pa.array(python_texts(array), pa.large_string())
     else:

@@ -173,7 +173,7 @@ class _Cells:
             if wanted == "date":
                 parsed = parse_iso(texts)
                 if parsed is None and (style := dict(self.dialect.styles).get(name, "")):
-                    parsed = days_of(texts, style.replace("%-", "%"))
+                    parsed = days_of(texts, style.replace("%-", "%").partition(" ")[0])
                 return texts if parsed is None else parsed
             false, true = self.dialect.booleans
             if wanted == "boolean" and pc.all(pc.is_in(texts, pa.array([false, true]))).as_py():

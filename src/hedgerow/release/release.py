@@ -45,7 +45,7 @@ from .recipient import apostrophes, recipient
 from .records import RowMap, evidence, fingerprint, record
 from .signing import with_signature
 from .verify import Verified, classes, require, same_columns, verify, verify_file
-from .warnings import extremes, extremes_in_words, not_bounded, of_release, one_pseudonym, shares_alone
+from .warnings import extremes, extremes_in_words, format_of, not_bounded, of_release, one_pseudonym, shares_alone
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -541,7 +541,7 @@ class Release:
         notes = recipient(
             plan, reached, file.name, self.method.recipient_notes(file.name), self.pseudonyms,
             any(self.released.has_missing(column.name) for column in plan.recoding.recoded()),
-            one_pseudonym(plan, self.released) if self.pseudonyms else (), self.original.layout,
+            one_pseudonym(plan, self.released) if self.pseudonyms else (), format_of(plan, self.original),
         )  # fmt: skip
         if escape and file.suffix == ".csv":
             tables = [self.released] if second is None else [self.released, second]

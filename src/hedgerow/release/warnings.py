@@ -15,13 +15,15 @@ import pyarrow.compute as pc
 
 from ..backends import engine
 from ..backends.partitions import route
-from ..columns.arrays import is_number, is_text, value_type
+from ..columns.arrays import as_text, is_number, is_text, value_type
 from ..columns.column import Column
 from ..columns.cover import Cover
 from ..columns.roles import describe_strata, names_codes, reads_as, words_of
 from ..columns.table import Table
 from ..hierarchy import TOP
-from ..io.text_cells import ISO_DATE, LOOKS_LIKE_DATE, all_match, are_dates
+from ..io.file_format import FileFormat
+from ..io.read import with_currencies
+from ..io.text_cells import LOOKS_LIKE_DATE, are_dates, date_style
 from ..json_types import Count
 from ..kernels import Ints
 from ..measures import Classes, Counts, Persons, disclosure, group
@@ -74,9 +76,8 @@ def of_release(
     """
     recoding = plan.recoding
     yield from _by_chance(plan)
-    if original.suffix == ".csv":
-        yield from original.layout.dialect.doubts()
-    yield from _written_otherwise(plan, original)
+    yield from format_of(plan, original).dialect.doubts()
+    yield from _written_otherwise(plan, original, released)
     persons = Persons.from_table(original, schema.person, schema.household)
     if persons is not None:
         yield from _people(persons, plan)
@@ -223,24 +224,35 @@ def _reading(column: Column, reads_as: Callable[[pa.Array], pa.Array]) -> tuple[
     return int(counts.sum()), int(counts[reads].sum())
 
 
-def _written_otherwise(plan: Plan, original: Table) -> Iterator[str]:
-    """Warn that the release writes the dates of groups in ISO if the input file writes them differently."""
-    # drawn values are written as the file writes its own
-    styles = {} if plan.in_rows else dict(original.layout.dialect.styles)
-    names = [
+def _written_otherwise(plan: Plan, original: Table, released: Table) -> Iterator[str]:
+    """Warn of released texts with ISO dates if the cells of the input file are mostly written in another style."""
+    styles = dict(original.layout.dialect.styles)
+    guarded = plan.guard.columns if plan.guard is not None else ()
+    # values of a type for dates are written as the file writes its own
+    names = dict.fromkeys(
         column.name
-        for column in plan.recoding.recoded()
-        if column.kind == "date"
-        and ("%H" not in styles.get(column.name, "%H") or _as_other_text(original, column.name))
-    ]
+        for column in (*plan.recoding.recoded(), *guarded)
+        if column.kind == "date" and column.name in released.names
+        if is_text(value_type(released.types.field(column.name).type))
+        and not (styles.get(column.name) or _text_style(original, column.name) or "%Y-%m-%d").startswith("%Y-%m-%d")
+        and pc.any(pc.match_substring_regex(as_text(released.entries(column.name)), r"\d{4}-\d{2}-\d{2}")).as_py()
+    )
     if names and original.path is not None:
         yield _say("dates_written_otherwise", names=", ".join(names), file=original.path.name)
 
 
-def _as_other_text(original: Table, name: str) -> bool:
-    """Return whether a column holds whole numbers, or text that is not always an ISO date."""
-    kind = original.types.field(name).type
-    return is_number(kind) or (is_text(kind) and not all_match(original.entries(name).drop_null(), ISO_DATE))
+def format_of(plan: Plan, original: Table) -> FileFormat:
+    """Return the original's format, with the currencies of all columns of text that are released as numbers."""
+    numeric = [name for name, how in plan.relations().items() if how != UNCHANGED and name in original.names]
+    return with_currencies(original, [c.name for c in plan.columns if c.name in numeric and c.kind == "numeric"])
+
+
+def _text_style(original: Table, name: str) -> str:
+    """Return how most dates of a column of text or whole numbers are written; empty for 2020-12-31 and other types."""
+    kind = value_type(original.types.field(name).type)
+    if is_number(kind):
+        return "%Y%m%d"
+    return date_style(as_text(original.entries(name))) if is_text(kind) else ""
 
 
 def _dates(column: Column) -> Iterator[str]:

@@ -29,6 +29,7 @@ from ..columns.roles import (
 from ..columns.table import Table
 from ..display import fitted, notebook_html, sparkline, wrapped
 from ..errors import ParameterError, singular
+from ..io.read import with_currencies
 from ..notation import moment, words
 from ..schema import Points, Schema
 from ..texts import quoted, text
@@ -218,12 +219,11 @@ def _round_bounds(column: Column) -> tuple[Any, Any]:
 
 
 def _of_text(table: Table, columns: Sequence[ColumnProfile]) -> Iterator[str]:
-    """Yield warnings about a text file: guesses at its encoding and numbers, and words that may mean missing."""
-    if table.suffix not in (".csv", ".xlsx"):
-        return
-    dialect = table.layout.dialect  # an encoding that was guessed has been named
+    """Yield warnings about texts: guesses at a file's encoding and numbers, and words that may mean missing."""
+    dialect = with_currencies(table, [column.name for column in columns if column.kind == "numeric"]).dialect
+    # an encoding that was guessed has been named
     yield from (replace(dialect, encoding="utf-8") if dialect.not_utf8 else dialect).doubts()
-    if marked := [column for column in columns if column.markers]:
+    if table.suffix in (".csv", ".xlsx") and (marked := [column for column in columns if column.markers]):
         words = list(dict.fromkeys(word for column in marked for word in column.markers))
         names = ", ".join(column.name for column in marked)
         flag = shlex.quote(",".join(map(quoted, words)))
