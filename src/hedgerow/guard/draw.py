@@ -145,8 +145,8 @@ class Draws:
 def _together(column: GuardedColumn, again: Ints, sizes: Ints, uniform: Floats, out: Ints) -> None:
     """Give several items of a group that is drawn again a value of the whole table, or none, where few would have one.
 
-    One known value alone tells itself. The more values a group has together, the more seldom it has some, so that as many
-    of the table have one as before: drawing until a group has more by chance would raise their number.
+    One known value alone tells itself. The more values a group has together, the more seldom it has some, so that as
+    many of the table have one as before: drawing until a group has more by chance would raise their number.
     """
     starts, people = np.cumsum(sizes) - sizes, np.cumsum(np.asarray(column.people, np.int64)[: column.n_values])
     present = np.add.reduceat(out < column.n_values, starts) if len(starts) else starts
