@@ -263,8 +263,10 @@ def repeated(table: Table, shares: Mapping[str, float]) -> list[str]:
     """Return the identifiers that repeat and may tell people apart, keys of people first; [] if one is unique."""
     if 1.0 in shares.values():
         return []
-    repeating = [name for name, share in shares.items() if share < _REPEATS and not _is_shared(table, name)]
-    return sorted(repeating, key=lambda name: (not _keys_people(table, name), not _names_people(name)))
+    repeating = [name for name, share in shares.items() if share < _REPEATS]
+    keys = [name for name in repeating if _keys_people(table, name)]
+    others = [name for name in repeating if name not in keys and not _is_shared(table, name)]
+    return keys + sorted(others, key=lambda name: not _names_people(name))
 
 
 def _people_with_records(table: Table, shares: Mapping[str, float]) -> list[str]:
@@ -277,8 +279,6 @@ def _people_with_records(table: Table, shares: Mapping[str, float]) -> list[str]
 
 def _is_shared(table: Table, name: str) -> bool:
     """Return whether people have a column's values in common: names, telephone numbers and free text."""
-    if _keys_people(table, name):
-        return False
     if words_of(table, name) & (_SHARED | FREE):
         return True
     column = table.column(name, kind="categorical")
@@ -419,11 +419,12 @@ def _weighs(words: set[str], column: Column | None) -> bool:
     """
     if words & WEIGHTS or (words & {"weight", "weights"} and words & {"sampling", "design", "survey", "household"}):
         return True
-    if column is None or not (_may_weigh(words) and column.n_values) or column.infinite or column.exact:
+    if column is None or column.kind != "numeric" or not (_may_weigh(words) and column.n_values) or column.exact:
         return False
     values = column.doubles
-    is_normed = _NORMED[0] <= np.average(values, weights=column.counts()[:-1]) <= _NORMED[1]
-    return bool(is_normed and 0 <= values[0] < 1 and np.mod(values, 1).any())
+    if column.infinite or not 0 <= values[0] < 1 or not np.mod(values, 1).any():
+        return False
+    return bool(_NORMED[0] <= np.average(values, weights=column.counts()[:-1]) <= _NORMED[1])
 
 
 def _may_weigh(words: set[str]) -> bool:
@@ -595,7 +596,6 @@ def _role(table_kind: str, column: Column, n_present: int, label: set[str]) -> t
     # surnames have a small share of distinct values in a large table; types of telephone identify nobody
     is_many = share > 0.05 or (is_text and n > _FEW) or (is_whole and n and column.values[0] >= _LEAST_CALL)
     prose = length > LONG or is_prose(column) or (words & FREE and share > _REPEATED and is_text)
-    numbers = column if is_number else None
     ticked = n == 1 < n_present and column.has_missing
     # codes have parents that many people share
     is_rare = is_text and n > _FEW and column.counts()[:-1].max() < _FEWEST
@@ -610,22 +610,19 @@ def _role(table_kind: str, column: Column, n_present: int, label: set[str]) -> t
         ]
     rules += [
         (n == 1 < n_present and not ticked, "other", "all its values are the same"),
-        (_weighs(words, numbers), "other", "by its name, a sampling weight"),
-        (_weighs(words | label, numbers), "other", "by its label, a sampling weight"),
+        (_weighs(words, column), "other", "by its name, a sampling weight"),
+        (_weighs(words | label, column), "other", "by its label, a sampling weight"),
         (prose, "identifier", f"free text of up to {length:,} characters can name people"),
         (pattern, "identifier", f"its values look like {pattern}"),
     ]
     for why, terms in by:
+        least = MOST_CODES if terms & PERSONS or is_code else _FEW
         is_key = terms & KEYS and differs and (is_text or is_whole)
         ends_in_id = any(t == "id" or (len(t) > 3 and t.endswith("id")) for t in terms - _ORDINARY)
         rules += [
             (terms & DIRECT and is_many, "identifier", f"{why}, it identifies a person"),
             (is_text and terms == {"name"} and is_many, "identifier", f"{why}, it holds people's names"),
-            (
-                names_person_key(terms) and n > (MOST_CODES if terms & PERSONS or is_code else _FEW),
-                "identifier",
-                f"{why}, a key of people",
-            ),
+            (names_person_key(terms) and n > least, "identifier", f"{why}, a key of people"),
             (terms & HOMES and n > MOST_CODES, "identifier", f"{why}, a key of households"),
             (is_key, "identifier", f"{why}, a key; {percent(share, 0)} of it differs"),
             (n > _FEW and ends_in_id, "identifier", f"{why}, a key of people or groups"),
