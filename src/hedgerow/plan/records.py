@@ -334,7 +334,7 @@ class GuardedColumn(PlanColumn):
     stepped : Vector of int
         How many records of the table have numbers of each step, and of no coarser one.
     style : str
-        How days are written that the table has as text or whole numbers, as %d.%m.%Y; empty for 2020-12-31.
+        How days or times are written that the table has as text or whole numbers, as %d.%m.%Y %H:%M; empty for ISO.
     """
 
     relation: ClassVar[str] = RANDOM
