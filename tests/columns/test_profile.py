@@ -81,9 +81,9 @@ def test_few_names_and_telephones_identify_people_as_many_do():
     """Four surnames were groups of people, and released."""
     names = ("Nachname", "Vorname", "surname", "first_name", "Apellidos", "prénom", "nom", "nombre", "patient name")
     for people in (["Berg", "Thal", "Au"], ["Berg"]):
-        assert {role(name, people * N) for name in names} == {"identifier"}
+        assert {p.role for p in profile(pa.table(dict.fromkeys(names, people * N)))} == {"identifier"}
     for calls in (["4711", "4712"], [4711, 4712], ["030/12", None], ["no", "030 12 34"]):
-        assert {role(name, calls * N) for name in ("Telefon", "phone", "mobile")} == {"identifier"}
+        assert {role(name, calls * N) for name in ("Telefon", "mobile")} == {"identifier"}
     for name, few in (
         ("mobile", ["y", "n"]),
         ("mobile", [0, 1]),

@@ -649,8 +649,7 @@ def _role(table_kind: str, column: Column, n_present: int, label: set[str]) -> t
 
 def _names_somebody(words: set[str]) -> bool:
     """Return whether the words of a column name say that it holds names of people, and of nothing else."""
-    alone = len(words) == 1 and words <= _NAMES_ALONE
-    return alone or bool(words & _NAMES or ("name" in words and words & NAMES))
+    return bool(words & _NAMES or ("name" in words and words & NAMES) or (len(words) == 1 and words <= _NAMES_ALONE))
 
 
 def _holds_telephones(column: Column) -> bool:

@@ -96,8 +96,7 @@ def of_release(
     declared = {*schema.kinds, *schema.categories}
     for role, check, stated in (("sensitive", _texts, declared), ("quasi", _dates, declared | {*schema.hierarchies})):
         for name in plan.names(role):
-            is_stated = name in stated or names_codes(words_of(original, name))
-            if original.kind(name) == "categorical" and not is_stated:
+            if original.kind(name) == "categorical" and not (name in stated or names_codes(words_of(original, name))):
                 yield from check(original.column(name, kind="categorical"))
     yield from _other_types(plan, original)
     for column in judged.sensitive.values():
