@@ -99,6 +99,8 @@ class MART(PartitionMethod):
 
     def with_kinds(self, table: Table, schema: Schema) -> Schema:
         """Return the schema with quasi-identifiers of 0 and 1 as categories, whose groups tell how many have each."""
+        if self.numeric != "range":  # a mean of them tells it as well
+            return schema
         declared = (schema.kinds, schema.grid, schema.hierarchies)
         numbers = [n for n in schema.quasi if table.kind(n) == "numeric" and not any(n in each for each in declared)]
         flags = [n for n in numbers if table.column(n).values.tolist() == [0, 1] and not table.column(n).exact]
