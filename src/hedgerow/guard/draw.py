@@ -267,6 +267,7 @@ def counted_again(guard: Guard, bad: Mapping[int, Ints]) -> Guard:
         if guard.cap_on == FILE:
             message = f"combinations of quasi-identifiers in the file still break a promise about {about}"
             # they were drawn until they kept it
-            hint += ', or for one on groups alone, which these keep: cap_on="groups" (--cap-on groups); another key may succeed'
+            hint += ', or for one on groups alone, which these keep: cap_on="groups" (--cap-on groups)'
+            hint += "; another key may succeed"
         raise InfeasibleError(message, hint=hint)
     return replace(guard, again=as_vector(again))
