@@ -50,7 +50,7 @@ class TableData(TypedDict):
     planned_groups: Positive | None
     altered: NotRequired[Sequence[str]]
     epsilon: NotRequired[Annotated[float, Range(0, above=True)] | None]
-    counted: NotRequired[Literal["people", "records"]]
+    counted: Literal["people", "records"]
     original_rows: Count | None
     strangers: Count
     paired: bool
