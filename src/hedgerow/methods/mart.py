@@ -17,6 +17,10 @@ from .partition import PartitionMethod
 from .refusals import Refused
 
 
+# how 0 and 1 are written as numbers
+_FLAGS = ({"0", "1"}, {"0.0", "1.0"})
+
+
 @dataclass(eq=False, repr=False)
 class MART(PartitionMethod):
     """Group people by the tree that an intruder would grow, stopped before its leaves reveal too much.
@@ -103,7 +107,9 @@ class MART(PartitionMethod):
             return schema
         declared = (schema.kinds, schema.grid, schema.hierarchies)
         numbers = [n for n in schema.quasi if table.kind(n) == "numeric" and not any(n in each for each in declared)]
-        flags = [n for n in numbers if table.column(n).values.tolist() == [0, 1] and not table.column(n).exact]
+        two = [n for n in numbers if table.column(n).n_values == 2]
+        # a zero with a sign is another text than one without
+        flags = [n for n in two if {str(value) for value in table.entries(n).drop_null().to_pylist()} in _FLAGS]
         return schema.replace(kinds={**schema.kinds, **dict.fromkeys(flags, "categorical")}) if flags else schema
 
     def _check(self, table: Table, schema: Schema) -> Persons | None:
