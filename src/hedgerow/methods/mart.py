@@ -16,7 +16,6 @@ from ..validation import Kind, check, check_whole, is_number
 from .partition import PartitionMethod
 from .refusals import Refused
 
-
 # how 0 and 1 are written as numbers
 _FLAGS = ({"0", "1"}, {"0.0", "1.0"})
 
