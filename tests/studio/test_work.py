@@ -123,7 +123,7 @@ def test_a_private_tree_is_proposed_released_and_repeated(people: Path, tmp_path
         ({"roles": {**ROLES, "assets": "sensitive"}}, {"anatomy", "porop", "pram", "top-bottom"}),
         ({"roles": {"age": "quasi", "hours_per_week": "quasi"}}, {"mart", "rr", "anatomy", "private-tree", "pram"}),
         ({"roles": {"education": "quasi", "income": "sensitive"}}, {"noise", "rank-swapping"}),
-        ({"grid": {"age": [20, 80, 5]}}, {"rr", "datafly", "microaggregation", "local-suppression", "tpp"}),
+        ({"grid": {"age": [20, 80, 5]}}, {"rr", "microaggregation", "local-suppression", "tpp"}),
         ({"household": "person_id"}, {"private-tree", "rr", "anatomy", "noise"}),
         ({"roles": {**ROLES, "assets": "sensitive"}, "follows": {"assets": "income"}}, {"rr", "noise", "tpp"}),
     ],
