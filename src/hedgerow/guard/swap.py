@@ -94,18 +94,19 @@ def rare_pairs(guard: Guard, codes: Mapping[str, Ints]) -> RarePairs:
     unit, n_bins = _bundles(guard), {name: int(of_code.max(initial=0)) + 1 for name, of_code in bins.items()}
     most = {name: int(np.bincount(row.of_row[row.is_visible]).max(initial=0)) for name, row in rows.items()}
     n_withheld = {name: int(np.count_nonzero(~row.is_visible)) for name, row in rows.items()}
+    wanted = EXPECTED[guard.version]
     for i, a in enumerate(guard.columns):
         for j, b in enumerate(guard.columns[:i]):
             if unit[i] == unit[j]:  # they move together, so no swap parts them
                 continue
             n_rows = len(codes[a.name]) - n_withheld[a.name] - n_withheld[b.name]
             # not even the two commonest bins would have enough people together: most pairs of hundreds of numbers
-            if most[a.name] * most[b.name] < EXPECTED[guard.version] * n_rows:
+            if most[a.name] * most[b.name] < wanted * n_rows:
                 continue
             n_a, n_b = n_bins[a.name], n_bins[b.name]
             counted = _pair_counts(rows[a.name], rows[b.name], n_a * n_b, n_b).reshape(n_a, n_b)
             expected = np.outer(counted.sum(axis=1), counted.sum(axis=0)) / max(int(counted.sum()), 1)
-            few = (counted < guard.people) & (expected >= EXPECTED[guard.version]) & (10 * counted <= expected)
+            few = (counted < guard.people) & (expected >= wanted) & (10 * counted <= expected)
             if few.any():
                 rarity[a.name, b.name] = (few * np.where(counted, HARDLY_ANYBODY, NOBODY)).astype(np.uint8)
     return RarePairs(bins, rarity)
