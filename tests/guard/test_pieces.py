@@ -427,3 +427,20 @@ def test_people_with_many_records_have_pieces(rows: int, persons: int, k: int) -
     schema = hr.Schema(quasi=["age"], sensitive=["cost"], identifiers=["id"], unit="id")
     release = hr.protect(pa.table(columns), schema, hr.Hedge(k), random_state=1)
     assert release.table.num_rows == rows
+
+
+@pytest.mark.parametrize(("step", "off"), [(15.0, 0.004), (5.0, 0.03)])
+def test_a_step_in_between_is_kept_by_most_where_too_many_are_off_it(step: float, off: float) -> None:
+    """Of 10,000 times of which 40 were off the quarter of an hour, 29% were drawn on it."""
+    draws = np.random.default_rng(1)
+    n = 4_000
+    minutes = draws.integers(0, 3_000, n) * step
+    minutes[: int(off * n)] += 1
+    columns = {"age": draws.integers(18, 90, n), "at": minutes}
+    if step == 15:
+        columns["at"] = (np.datetime64("2024-01-01", "us") + (60_000_000 * minutes).astype("m8[us]")).astype("M8[us]")
+    schema = hr.Schema(quasi=["age"], sensitive=["at"], unit=None)
+    for seed in range(2):
+        cells = hr.protect(pa.table(columns), schema, random_state=seed).table["at"].to_numpy()
+        drawn = cells.astype("M8[s]").astype(np.int64) / 60 if step == 15 else cells
+        assert (drawn % step == 0).mean() > 1 - 2.5 * off - 0.002

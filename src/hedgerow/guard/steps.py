@@ -25,6 +25,8 @@ _OF_DAYS = {MONTHS: 12 / 365.25, YEARS: 1 / 365.25}
 _EXACT = 2.0**52
 # a step is the column's own if so many times as many people as are off it would be off it by chance, or on it
 _OFF, _ON = 5, 3
+# the share of people on a step in between from which on numbers are drawn on it, though too many are off it
+_MOSTLY = 0.9
 # days from Monday to that from which days are counted, a Thursday
 _THURSDAY = 3
 
@@ -85,18 +87,21 @@ class Steps:
         powers = range(-6, int(np.log10(np.clip(np.abs(values).max(initial=0), 1, _EXACT))) + 1)
         of_numbers = (1.0,) if column.unit == "day" else _OF_TIME if column.unit else [float(f"1e{p}") for p in powers]
         sizes = [0.0, *of_numbers]
-        number = np.arange(len(sizes) + 2, dtype=np.uint64)
+        number = np.arange(len(sizes) + 5, dtype=np.uint64)
         more = np.zeros(len(number)) if key is None else uniforms(words_of(number, key, "guard step of a column"))
         of_value = _places(values, sizes)
         unit = max(i for i in range(len(sizes)) if i == 0 or people(of_value < i) < least * (1 + more[i]))
         total, few = people(np.ones(len(values), np.bool_)), least * (1 + more[unit + 1])
-        size = sizes[unit]
+        size, between = sizes[unit], list[float]()
         for finer, part in _between(size, column.unit, values, people):
             # fewer would be off it by chance in a small table
             is_off = people(multiple(values, finer) != values)
             if is_off < few and _OFF * (is_off + 2) < (1 - part) * total:
-                size = finer
-        coarser = [c for c in sizes[unit + 1 :] if size == 0 or (c / size).is_integer()]
+                size, between = finer, []
+            elif column.unit != "day" and is_off <= (1 - _MOSTLY) * total:
+                between.append(finer)
+        last = [size, *between][-1]
+        coarser = [*between, *(c for c in sizes[unit + 1 :] if size == 0 or (c / last).is_integer())]
         if column.unit == "day":
             coarser, base, share = [], {1.0: 1.0, **_OF_DAYS}.get(size, 0.0), 1.0
             for step, part in _OF_DAYS.items():
