@@ -23,6 +23,7 @@ from .errors import ParameterError, SchemaError, did_you_mean
 from .files import read_text
 from .hierarchy import Hierarchy
 from .notation import number
+from .rules import Rule, parse_rules
 from .texts import parsed_toml, refusal
 from .validation import LIST, MAPPING, NAMES, PATH, one_of, takes
 
@@ -171,7 +172,9 @@ SURVEY = ("household", "weight")
 # Fields that say how a text file is read.
 READING = ("missing", "decimal", "encoding")
 # What a schema says column by column, in TOML as tables.
-TABLES = ("kinds", "categories", "grid", "bounds", "events", "follows", "rare")
+TABLES = ("kinds", "categories", "grid", "bounds", "events", "follows", "rare", "determines")
+# Conditions of several columns.
+CONDITIONS = ("rules", "tolerated")
 # how pandas prints a column's name of several levels, in quotes
 _LEVELS = "\"('"
 
@@ -293,6 +296,14 @@ class Schema:
     rare : mapping of str to str
         What categories are released as that too few people have, such as ``{"industry": "99"}``; by default the
         beginning that codes share (``011**``), else ``(other)``, and in columns of whole numbers missing.
+    rules : sequence of str
+        Conditions of columns that hold in every record, in SQL's words, such as ``"discharge >= admit"``,
+        ``"total = rent + food"`` or ``"age >= 15 OR job = 'none'"``. Drawn rows keep them; other releases say how many
+        rows break them. A missing value breaks no rule, and numbers count to the last decimal of their column.
+    tolerated : sequence of str
+        Conditions that some records break: no more rows of a release do.
+    determines : mapping of str to str, or sequence of str
+        Columns whose value decides that of others, such as ``{"city": "land"}``.
     rest : {"drop", "release"}
         Treatment of undeclared columns. "release" treats them as `other`, but refuses those that
         look like identifiers.
@@ -336,6 +347,9 @@ class Schema:
     events: Mapping[str, Sequence[str]] = field(default_factory=dict)
     follows: Mapping[str, str] = field(default_factory=dict)
     rare: Mapping[str, str] = field(default_factory=dict)
+    rules: Sequence[str] = ()
+    tolerated: Sequence[str] = ()
+    determines: Mapping[str, Sequence[str] | str] = field(default_factory=dict)
     rest: str = "drop"
     missing: Sequence[str] = ()
     decimal: str = ""
@@ -362,6 +376,7 @@ class Schema:
             "grid": points_of,
             "bounds": _bounds,
             "events": _events,
+            "determines": lambda name, others: _names(others, "determines"),
             "rare": lambda name, text: _labels([None if isinstance(text, str) and not text else text], "rare", name)[0],
         }
         for part in (*TABLES, "hierarchies"):
@@ -375,6 +390,9 @@ class Schema:
             if (kind := _word(kind)) not in KINDS:
                 fault("kind", name=name, kind=kind, similar=did_you_mean(kind, KINDS), kinds=", ".join(KINDS))
         clean["missing"] = _names(self.missing, "missing", "words")
+        for part in CONDITIONS:
+            texts = _names(getattr(self, part), part, "conditions")
+            clean[part] = tuple(dict.fromkeys(map(str, parse_rules(texts))))
         for name in self.events:
             if name not in clean["sensitive"]:
                 fault("events", name=name)
@@ -433,6 +451,12 @@ class Schema:
         # a sensitive weight would be drawn anew, or tell what it must not
         if self.weight is not None and (role := roles.get(self.weight, "")) in ("identifier", "sensitive"):
             yield "weight", {"name": self.weight, "role": role}
+
+    def all_rules(self) -> list[Rule]:
+        """Return the conditions and the columns that determine others, as rules."""
+        pairs = [(name, other) for name, others in self.determines.items() for other in others]
+        rules = [*parse_rules(self.rules), *parse_rules(self.tolerated, tolerated=True)]
+        return [*rules, *(Rule(determines=pair) for pair in pairs)]
 
     def leaders(self, name: str) -> list[str]:
         """Return the columns that a column follows, the next one first."""
@@ -512,6 +536,7 @@ class Schema:
         optional = {*self.quasi, *self.sensitive}
         parts = (*TABLES, "hierarchies")
         wanted += [n for part in parts for n in getattr(self, part) if n not in optional and n not in wanted]
+        wanted += [name for rule in self.all_rules() for name in rule.names]
         faults = [
             f"no column {name!r}{did_you_mean(name, columns)}" for name in dict.fromkeys(wanted) if name not in columns
         ]
@@ -534,7 +559,7 @@ class Schema:
 
     def to_toml(self) -> str:
         """Return the schema as TOML, with one key per field and hierarchies as paths."""
-        keys = (*ROLE_FIELDS, "unit", *SURVEY, "together", "rest", *READING)
+        keys = (*ROLE_FIELDS, "unit", *SURVEY, "together", *CONDITIONS, "rest", *READING)
         values = {key: getattr(self, key) for key in keys}
         values["unit"] = None if self.unit is UNSAID else self.unit or EVERY_ROW
         values["rest"] = None if self.rest == "drop" else self.rest
@@ -550,7 +575,7 @@ class Schema:
     @takes(data=MAPPING)
     def from_mapping(cls, data: Mapping[str, Any], folder: Path | None = None) -> Schema:
         """Build a schema from the keys of a TOML file; hierarchies may be paths of CSV files."""
-        single = ("hierarchies", "unit", *SURVEY, "together", "rest", *READING)
+        single = ("hierarchies", "unit", *SURVEY, "together", *CONDITIONS, "rest", *READING)
         keys = {*ROLE_FIELDS, *TABLES, *single}
         unknown = [key for key in data if key not in keys]
         if unknown:

@@ -1,0 +1,466 @@
+"""Rules between columns: conditions in SQL's words that hold in every record, and columns that determine others.
+
+Numbers are whole numbers of their column's last decimal, so that .1 + .2 is .3; dates are days. A missing value breaks
+no rule.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+import operator
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal, InvalidOperation
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .errors import SchemaError
+from .kernels import Bools, Ints
+from .notation import DAY
+
+_COMPARED = {"=": operator.eq, "<>": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
+_NUMBERS = ("+", "-", "*")
+# the names that sqlglot's nodes have for what a rule may say
+_NODES = {
+    "EQ": "=", "NEQ": "<>", "LT": "<", "LTE": "<=", "GT": ">", "GTE": ">=", "And": "and", "Or": "or", "Not": "not",
+    "Add": "+", "Sub": "-", "Mul": "*",
+}  # fmt: skip
+_PLAIN = re.compile(r"[a-z_][a-z0-9_]*")
+# names that SQL reads as something else
+_WORDS = frozenset(
+    "all and any as asc between both by case cast column current_date current_time default desc distinct else end "
+    "except exists false from full group having in inner interval intersect into is join left like limit natural not "
+    "null on or order right select some table then true union unique using values when where window with".split()
+)
+LONGEST, DEEPEST, MOST_DECIMALS = 2_000, 40, 9
+_HINT = (
+    "write a condition of columns, numbers, texts and dates with + - * = <> < <= > >=, AND, OR, NOT, IN, BETWEEN and "
+    "IS NULL, such as \"discharge >= admit\" or \"age >= 15 OR job = 'none'\"; a name with blanks stands in double quotes"
+)
+# a row's condition may be true, false or, where a value is missing, neither
+Truth = tuple[Bools, Bools]
+
+
+class Readable(Protocol):
+    """What a rule reads of a column (`columns.column.Column`)."""
+
+    kind: Any
+    unit: str
+    codes: NDArray[Any]
+    values: Any
+    exact: Any
+
+
+@dataclass(frozen=True)
+class Node:
+    """A part of a condition.
+
+    Parameters
+    ----------
+    op : str
+        "column", "number", "text", "date"; "+", "-", "*"; a comparison; "and", "or", "not", "in", "is null".
+    parts : tuple of Node
+    text : str
+        The name of a column, or a literal.
+    """
+
+    op: str
+    parts: tuple[Node, ...] = ()
+    text: str = ""
+
+    @property
+    def names(self) -> list[str]:
+        """Return the columns that it reads, in their order."""
+        inside = [name for part in self.parts for name in part.names]
+        return list(dict.fromkeys([self.text] if self.op == "column" else inside))
+
+    @property
+    def sql(self) -> str:
+        """Return the part as SQL, with parentheses where they are needed."""
+        if self.op == "column":
+            return quoted_name(self.text)
+        if self.op in ("text", "date"):
+            literal = "'" + self.text.replace("'", "''") + "'"
+            return literal if self.op == "text" else f"DATE {literal}"
+        if self.op == "number":
+            return self.text
+        inside = [f"({part.sql})" if part.parts and _binds(part.op) <= _binds(self.op) else part.sql for part in self.parts]
+        if self.op == "in":
+            return f"{inside[0]} IN ({', '.join(inside[1:])})"
+        if self.op == "is null":
+            return f"{inside[0]} IS NULL"
+        if len(inside) == 1:
+            return f"NOT {inside[0]}" if self.op == "not" else f"-{inside[0]}"
+        # a - b - c is (a - b) - c, and sums and chains of AND need no parentheses on their left
+        left = self.parts[0]
+        if left.parts and _binds(left.op) == _binds(self.op) and self.op not in _COMPARED:
+            inside[0] = left.sql
+        return f" {self.op.upper()} ".join(inside)
+
+
+def _binds(op: str) -> int:
+    order = (("or",), ("and",), ("not",), (*_COMPARED, "in", "is null"), ("+", "-"), ("*",))
+    return next(i for i, ops in enumerate(order) if op in ops)
+
+
+def quoted_name(name: str) -> str:
+    """Return a column's name as SQL reads it, in double quotes where it needs them.
+
+    Examples
+    --------
+    >>> quoted_name("admit"), quoted_name("length of stay")
+    ('admit', '"length of stay"')
+    """
+    if _PLAIN.fullmatch(name) and name not in _WORDS:
+        return name
+    return '"' + name.replace('"', '""') + '"'
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A condition that every record keeps, or a column that determines another.
+
+    Parameters
+    ----------
+    node : Node, optional
+        The condition; None for a column that determines another.
+    determines : tuple of str
+        The column, and the one that it determines.
+    tolerated : bool
+        Whether records may break it, as many as in the original.
+    """
+
+    node: Node | None = None
+    determines: tuple[str, ...] = ()
+    tolerated: bool = field(default=False, compare=False)
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """Return the columns that it is about."""
+        return self.determines if self.node is None else tuple(self.node.names)
+
+    def __str__(self) -> str:
+        return " determines ".join(map(quoted_name, self.determines)) if self.node is None else self.node.sql
+
+    def broken(self, columns: Mapping[str, Readable]) -> Bools:
+        """Return which records break it; shape (n_rows,).
+
+        Where a column determines another, these are the records without the value that most records with theirs have.
+        """
+        if self.node is not None:
+            n_rows = len(columns[self.names[0]].codes)
+            return np.broadcast_to(truth(self.node, {n: cells_of(columns[n]) for n in self.names})[1], n_rows)
+        one, two = (columns[name] for name in self.determines)
+        width = len(two.values) + 1
+        pairs, at, counts = np.unique(
+            one.codes.astype(np.int64) * width + two.codes, return_inverse=True, return_counts=True
+        )
+        is_known = (pairs // width < len(one.values)) & (pairs % width < len(two.values))
+        order = np.lexsort((-counts, ~is_known, pairs // width))
+        first = order[np.flatnonzero(np.diff(pairs[order] // width, prepend=-1))]
+        is_common = np.isin(np.arange(len(pairs)), first)
+        return np.asarray((is_known & ~is_common)[at.reshape(-1)])
+
+    def check(self, columns: Mapping[str, Readable]) -> None:
+        """Raise SchemaError if it compares what cannot be compared, such as a number with a text."""
+        if self.node is not None:
+            _kind_of(self.node, {name: columns[name].kind for name in self.names}, str(self))
+
+
+def parse_rules(texts: Sequence[str], tolerated: bool = False) -> list[Rule]:
+    """Return the rules of some conditions; one that joins several by AND, or has BETWEEN, is several.
+
+    Raises
+    ------
+    SchemaError
+        A text is no condition of columns.
+
+    Examples
+    --------
+    >>> [str(rule) for rule in parse_rules(["a <= b AND b <= c", "total = rent + food"])]
+    ['a <= b', 'b <= c', 'total = rent + food']
+    """
+    return [Rule(node, tolerated=tolerated) for text in texts for node in _all_of(parse(text))]
+
+
+def _all_of(node: Node) -> Iterator[Node]:
+    if node.op == "and":
+        for part in node.parts:
+            yield from _all_of(part)
+    else:
+        yield node
+
+
+def parse(text: str) -> Node:
+    """Return a condition as a tree; raise SchemaError if it is none, or says anything that no rule says."""
+
+    def fault(why: str) -> SchemaError:
+        return SchemaError(f"the rule {text[:80]!r} {why}", hint=_HINT)
+
+    if len(text) > LONGEST:
+        raise fault(f"is longer than {LONGEST:,} characters")
+    import sqlglot  # takes long to load
+
+    try:
+        trees = sqlglot.parse(text, read="duckdb")
+    except (sqlglot.errors.SqlglotError, RecursionError):
+        raise fault("cannot be read as SQL") from None
+    if len(trees) != 1 or trees[0] is None:
+        raise fault("is not one condition")
+
+    def read(tree: Any, depth: int = 0) -> Node:
+        if depth > DEEPEST:
+            raise fault("is nested too deeply")
+        name, parts = type(tree).__name__, tree.args
+
+        def below(*keys: str) -> list[Node]:
+            return [read(parts[key], depth + 1) for key in keys]
+
+        if name == "Paren":
+            return below("this")[0]
+        if name == "Column" and not any(parts.get(key) for key in ("table", "db", "catalog")) and tree.name:
+            return Node("column", text=tree.name)
+        if name == "Literal" and tree.is_string:
+            return Node("text", text=tree.this)
+        if name in ("Literal", "Neg"):
+            return _negative(below("this")[0]) if name == "Neg" else Node("number", text=_decimal(tree.this))
+        if name == "Boolean":
+            return Node("text", text="true" if tree.this else "false")
+        if name == "Cast" and str(parts["to"]).upper() == "DATE" and type(tree.this).__name__ == "Literal":
+            return Node("date", text=tree.this.this)
+        if name == "Is" and type(parts["expression"]).__name__ == "Null":
+            return Node("is null", tuple(below("this")))
+        if name == "In" and parts.get("expressions") and not parts.get("query"):
+            return Node("in", (*below("this"), *(read(each, depth + 1) for each in parts["expressions"])))
+        if name == "Between":
+            value, low, high = below("this", "low", "high")
+            return Node("and", (Node(">=", (value, low)), Node("<=", (value, high))))
+        if name == "Not":
+            return Node("not", tuple(below("this")))
+        if name in _NODES:
+            return Node(_NODES[name], tuple(below("this", "expression")))
+        raise fault(f"says {name.upper()}, which no rule says")
+
+    try:
+        node = read(trees[0])
+    except (KeyError, InvalidOperation):
+        raise fault("cannot be read as SQL") from None
+    if node.op not in (*_COMPARED, "and", "or", "not", "in", "is null") or not node.names:
+        raise fault("is no condition of columns")
+    return node
+
+
+def _negative(node: Node) -> Node:
+    if node.op == "number":
+        return Node("number", text=_decimal(f"-{node.text}"))
+    return Node("-", (Node("number", text="0"), node))
+
+
+def _decimal(text: str) -> str:
+    """Return a number as plain decimals."""
+    number = Decimal(text)
+    if not number.is_finite() or abs(number.adjusted()) > 18:
+        raise InvalidOperation
+    return f"{number:f}"
+
+
+def _kind_of(node: Node, kinds: Mapping[str, str], rule: str) -> str:
+    """Return "number", "text", "date" or "condition"; raise SchemaError where parts do not fit each other."""
+
+    def fault(why: str) -> SchemaError:
+        return SchemaError(f"the rule {rule[:80]!r} {why}", hint=_HINT)
+
+    if node.op == "column":
+        return {"numeric": "number", "date": "date"}.get(kinds[node.text], "text")
+    if not node.parts:
+        return node.op
+    of = [_kind_of(part, kinds, rule) for part in node.parts]
+    literal = [not part.names for part in node.parts]
+    if node.op in ("and", "or", "not"):
+        if set(of) != {"condition"}:
+            raise fault(f"joins by {node.op.upper()} what is no condition")
+    elif node.op in _NUMBERS:
+        if of == ["date", "date"] and node.op == "-":
+            return "number"
+        if sorted(of) == ["date", "number"] and node.op != "*" and (node.op, of[1]) != ("-", "date"):
+            return "date"
+        if set(of) != {"number"}:
+            raise fault("computes with what is no number")
+        return "number"
+    elif "condition" in of:
+        raise fault("compares a condition with a value")
+    elif node.op != "is null":
+        # a literal is read as what it is compared with: a day as a date, a number as a category
+        kinds_of_columns = {kind for kind, is_literal in zip(of, literal, strict=True) if not is_literal}
+        if len(kinds_of_columns) != 1:
+            raise fault("compares values of different kinds")
+        (kind,) = kinds_of_columns
+        fits = {"number": {"number"}, "date": {"date", "text"}, "text": {"text", "number"}}[kind]
+        if not fits.issuperset({*of} - {kind}):
+            raise fault("compares values of different kinds")
+        if kind == "text" and node.op in ("<", "<=", ">", ">="):
+            raise fault("orders texts")
+        if kind == "date":
+            for part in node.parts:
+                if part.op in ("text", "date") and _day(part.text) is None:
+                    raise fault("has a date that is not written as 2024-12-31")
+    return "condition"
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Values of rows.
+
+    Parameters
+    ----------
+    values : array of shape (n_rows,) or (1,)
+        Whole numbers, or texts.
+    unit : Fraction, optional
+        What the whole numbers are multiples of; None for texts. Dates count days.
+    missing : bool array of the same shape
+    is_column : bool
+        Whether these are the cells of a column, to whose decimals what is computed is rounded.
+    """
+
+    values: Any
+    unit: Fraction | None
+    missing: Bools
+    is_column: bool = False
+
+    def numbers(self, unit: Fraction) -> Any:
+        """Return the whole numbers of another unit that divides the own one."""
+        assert self.unit is not None
+        return _times(self.values, int(self.unit / unit))
+
+
+def cells_of(column: Readable) -> Cells:
+    """Return the cells of a column as a rule reads them."""
+    codes, n = column.codes, len(column.values)
+    if column.kind not in ("numeric", "date"):
+        texts = np.empty(n + 1, object)
+        texts[:] = [*map(str, column.values), ""]
+        return Cells(texts[codes], None, codes == n, True)
+    values, unit = whole_numbers(column)
+    return Cells(np.append(values, values.dtype.type(0))[codes], unit, codes == n, True)
+
+
+def whole_numbers(column: Readable) -> tuple[NDArray[Any], Fraction]:
+    """Return the distinct values of a column as whole numbers, and their unit: its last decimal, at most the ninth."""
+    values = np.asarray(column.values, np.float64)
+    if column.kind == "date":
+        return np.rint(values).astype(np.int64), Fraction(1, 1 if column.unit == "day" else DAY)
+    if len(column.exact):
+        decimals = max(0, *(-int(Decimal(v).as_tuple().exponent) for v in column.exact))  # type: ignore[arg-type]
+        exact = np.array([int(Decimal(v).scaleb(decimals)) for v in column.exact], object)
+        return exact, Fraction(1, 10**decimals)
+    values = np.where(np.isfinite(values), values, 0.0)
+    most = min(MOST_DECIMALS, 17 - len(str(int(np.abs(values).max(initial=0)))))
+    for decimals in range(max(most, 0) + 1):
+        scaled = np.rint(values * 10.0**decimals)
+        if np.array_equal(scaled / 10.0**decimals, values):
+            break
+    return scaled.astype(np.int64) if np.abs(scaled).max(initial=0) < 2**62 else scaled.astype(object), Fraction(
+        1, 10**decimals
+    )
+
+
+def _times(values: Any, factor: int) -> Any:
+    """Return whole numbers times another, as Python's own where 64 bits do not hold them."""
+    if factor == 1:
+        return values
+    if values.dtype != object and int(np.abs(values).max(initial=0)) * abs(factor) >= 2**62:
+        values = values.astype(object)
+    return values * factor
+
+
+def _day(text: str) -> Fraction | None:
+    """Return a date or time as days since 1970; None if it is none."""
+    try:
+        since = dt.datetime.fromisoformat(text) - dt.datetime(1970, 1, 1)
+    except (ValueError, TypeError):
+        return None
+    return Fraction(since // dt.timedelta(microseconds=1), DAY)
+
+
+def value(node: Node, cells: Mapping[str, Cells]) -> Cells:
+    """Return what a node of columns, literals, + - and * is in each row."""
+    known = np.zeros(1, np.bool_)
+    if node.op == "column":
+        return cells[node.text]
+    if node.op == "number":
+        number = Fraction(node.text)
+        return Cells(np.array([number.numerator]), Fraction(1, number.denominator), known)
+    if not node.parts:
+        return Cells(np.array([node.text], object), None, known)
+    one, two = (value(part, cells) for part in node.parts)
+    assert one.unit is not None and two.unit is not None
+    missing = one.missing | two.missing
+    if node.op == "*":
+        most = int(np.abs(two.values).max(initial=0))
+        a = one.values if int(np.abs(one.values).max(initial=0)) * most < 2**62 else one.values.astype(object)
+        return Cells(a * two.values, one.unit * two.unit, missing)
+    unit = _common(one.unit, two.unit)
+    a, b = one.numbers(unit), two.numbers(unit)
+    if max(int(np.abs(a).max(initial=0)), int(np.abs(b).max(initial=0))) >= 2**61:
+        a = a.astype(object)
+    return Cells(a + b if node.op == "+" else a - b, unit, missing)
+
+
+def _common(one: Fraction, two: Fraction) -> Fraction:
+    """Return the largest unit that divides two."""
+    below = one.denominator * two.denominator
+    return Fraction(math.gcd(one.numerator * two.denominator, two.numerator * one.denominator), below)
+
+
+def truth(node: Node, cells: Mapping[str, Cells]) -> Truth:
+    """Return in which rows a condition is true, and in which it is false; where a value is missing, perhaps neither."""
+    if node.op in ("and", "or", "not"):
+        sides = [truth(part, cells) for part in node.parts]
+        if node.op == "not":
+            return sides[0][1], sides[0][0]
+        (a, not_a), (b, not_b) = sides
+        return (a & b, not_a | not_b) if node.op == "and" else (a | b, not_a & not_b)
+    if node.op == "is null":
+        missing = value(node.parts[0], cells).missing
+        return missing, ~missing
+    if node.op == "in":
+        each = [truth(Node("=", (node.parts[0], part)), cells) for part in node.parts[1:]]
+        return np.any([a for a, _ in each], axis=0), np.all([b for _, b in each], axis=0)
+    one, two = (value(part, cells) for part in node.parts)
+    known = ~(one.missing | two.missing)
+    if one.unit is None and two.unit is None:
+        holds = _COMPARED[node.op](one.values, two.values)
+    else:
+        one, two = (_like(side, other, part) for side, other, part in ((one, two, node.parts[0]), (two, one, node.parts[1])))
+        if one.unit is None or two.unit is None:  # a number that is compared with categories
+            holds = _COMPARED[node.op](one.values.astype(str).astype(object), two.values.astype(str).astype(object))
+        else:
+            holds = _compared(node.op, one, two)
+    return known & holds, known & ~holds
+
+
+def _like(side: Cells, other: Cells, node: Node) -> Cells:
+    """Return a literal as what it is compared with: a text as a date, a number as a text."""
+    if node.names or (side.unit is None) == (other.unit is None):
+        return side
+    if side.unit is None:
+        day = _day(node.text) or Fraction(0)
+        return Cells(np.array([day.numerator]), Fraction(1, day.denominator), side.missing)
+    return Cells(np.array([node.text], object), None, side.missing)
+
+
+def _compared(op: str, one: Cells, two: Cells) -> Any:
+    """Compare numbers; a column equals what is computed at finer decimals if that rounds to it."""
+    assert one.unit is not None and two.unit is not None
+    unit = _common(one.unit, two.unit)
+    slack = max((side.unit for side in (one, two) if side.is_column), default=unit) if op in ("=", "<>") else unit
+    if one.is_column == two.is_column or slack == unit:
+        return _COMPARED[op](one.numbers(unit), two.numbers(unit))
+    near = 2 * np.abs(one.numbers(unit) - two.numbers(unit)) <= int(slack / unit)
+    return near if op == "=" else ~near
