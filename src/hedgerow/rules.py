@@ -7,24 +7,18 @@ no rule.
 from __future__ import annotations
 
 import datetime as dt
-import math
-import operator
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Protocol
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import Any
 
 from .errors import SchemaError
-from .kernels import Bools, Ints
 from .notation import DAY
 
-_COMPARED = {"=": operator.eq, "<>": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
+COMPARED = ("=", "<>", "<", "<=", ">", ">=")
 _NUMBERS = ("+", "-", "*")
 # the names that sqlglot's nodes have for what a rule may say
 _NODES = {
@@ -38,23 +32,12 @@ _WORDS = frozenset(
     "except exists false from full group having in inner interval intersect into is join left like limit natural not "
     "null on or order right select some table then true union unique using values when where window with".split()
 )
-LONGEST, DEEPEST, MOST_DECIMALS = 2_000, 40, 9
+# characters of a rule, and its parts inside each other, at most
+LONGEST, DEEPEST = 2_000, 40
 _HINT = (
     "write a condition of columns, numbers, texts and dates with + - * = <> < <= > >=, AND, OR, NOT, IN, BETWEEN and "
-    "IS NULL, such as \"discharge >= admit\" or \"age >= 15 OR job = 'none'\"; a name with blanks stands in double quotes"
+    'IS NULL, such as "discharge >= admit" or "age >= 15 OR job = \'none\'"; a name with blanks stands in double quotes'
 )
-# a row's condition may be true, false or, where a value is missing, neither
-Truth = tuple[Bools, Bools]
-
-
-class Readable(Protocol):
-    """What a rule reads of a column (`columns.column.Column`)."""
-
-    kind: Any
-    unit: str
-    codes: NDArray[Any]
-    values: Any
-    exact: Any
 
 
 @dataclass(frozen=True)
@@ -90,7 +73,9 @@ class Node:
             return literal if self.op == "text" else f"DATE {literal}"
         if self.op == "number":
             return self.text
-        inside = [f"({part.sql})" if part.parts and _binds(part.op) <= _binds(self.op) else part.sql for part in self.parts]
+        inside = [
+            f"({part.sql})" if part.parts and _binds(part.op) <= _binds(self.op) else part.sql for part in self.parts
+        ]
         if self.op == "in":
             return f"{inside[0]} IN ({', '.join(inside[1:])})"
         if self.op == "is null":
@@ -99,13 +84,13 @@ class Node:
             return f"NOT {inside[0]}" if self.op == "not" else f"-{inside[0]}"
         # a - b - c is (a - b) - c, and sums and chains of AND need no parentheses on their left
         left = self.parts[0]
-        if left.parts and _binds(left.op) == _binds(self.op) and self.op not in _COMPARED:
+        if left.parts and _binds(left.op) == _binds(self.op) and self.op not in COMPARED:
             inside[0] = left.sql
         return f" {self.op.upper()} ".join(inside)
 
 
 def _binds(op: str) -> int:
-    order = (("or",), ("and",), ("not",), (*_COMPARED, "in", "is null"), ("+", "-"), ("*",))
+    order = (("or",), ("and",), ("not",), (*COMPARED, "in", "is null"), ("+", "-"), ("*",))
     return next(i for i, ops in enumerate(order) if op in ops)
 
 
@@ -148,29 +133,13 @@ class Rule:
     def __str__(self) -> str:
         return " determines ".join(map(quoted_name, self.determines)) if self.node is None else self.node.sql
 
-    def broken(self, columns: Mapping[str, Readable]) -> Bools:
-        """Return which records break it; shape (n_rows,).
+    def check(self, kinds: Mapping[str, str]) -> None:
+        """Raise SchemaError if it compares what cannot be compared, such as a number with a text.
 
-        Where a column determines another, these are the records without the value that most records with theirs have.
+        `kinds` has the kind of each of its columns.
         """
         if self.node is not None:
-            n_rows = len(columns[self.names[0]].codes)
-            return np.broadcast_to(truth(self.node, {n: cells_of(columns[n]) for n in self.names})[1], n_rows)
-        one, two = (columns[name] for name in self.determines)
-        width = len(two.values) + 1
-        pairs, at, counts = np.unique(
-            one.codes.astype(np.int64) * width + two.codes, return_inverse=True, return_counts=True
-        )
-        is_known = (pairs // width < len(one.values)) & (pairs % width < len(two.values))
-        order = np.lexsort((-counts, ~is_known, pairs // width))
-        first = order[np.flatnonzero(np.diff(pairs[order] // width, prepend=-1))]
-        is_common = np.isin(np.arange(len(pairs)), first)
-        return np.asarray((is_known & ~is_common)[at.reshape(-1)])
-
-    def check(self, columns: Mapping[str, Readable]) -> None:
-        """Raise SchemaError if it compares what cannot be compared, such as a number with a text."""
-        if self.node is not None:
-            _kind_of(self.node, {name: columns[name].kind for name in self.names}, str(self))
+            _kind_of(self.node, kinds, str(self))
 
 
 def parse_rules(texts: Sequence[str], tolerated: bool = False) -> list[Rule]:
@@ -251,7 +220,7 @@ def parse(text: str) -> Node:
         node = read(trees[0])
     except (KeyError, InvalidOperation):
         raise fault("cannot be read as SQL") from None
-    if node.op not in (*_COMPARED, "and", "or", "not", "in", "is null") or not node.names:
+    if node.op not in (*COMPARED, "and", "or", "not", "in", "is null") or not node.names:
         raise fault("is no condition of columns")
     return node
 
@@ -308,159 +277,15 @@ def _kind_of(node: Node, kinds: Mapping[str, str], rule: str) -> str:
             raise fault("orders texts")
         if kind == "date":
             for part in node.parts:
-                if part.op in ("text", "date") and _day(part.text) is None:
+                if part.op in ("text", "date") and day_of(part.text) is None:
                     raise fault("has a date that is not written as 2024-12-31")
     return "condition"
 
 
-@dataclass(frozen=True)
-class Cells:
-    """Values of rows.
-
-    Parameters
-    ----------
-    values : array of shape (n_rows,) or (1,)
-        Whole numbers, or texts.
-    unit : Fraction, optional
-        What the whole numbers are multiples of; None for texts. Dates count days.
-    missing : bool array of the same shape
-    is_column : bool
-        Whether these are the cells of a column, to whose decimals what is computed is rounded.
-    """
-
-    values: Any
-    unit: Fraction | None
-    missing: Bools
-    is_column: bool = False
-
-    def numbers(self, unit: Fraction) -> Any:
-        """Return the whole numbers of another unit that divides the own one."""
-        assert self.unit is not None
-        return _times(self.values, int(self.unit / unit))
-
-
-def cells_of(column: Readable) -> Cells:
-    """Return the cells of a column as a rule reads them."""
-    codes, n = column.codes, len(column.values)
-    if column.kind not in ("numeric", "date"):
-        texts = np.empty(n + 1, object)
-        texts[:] = [*map(str, column.values), ""]
-        return Cells(texts[codes], None, codes == n, True)
-    values, unit = whole_numbers(column)
-    return Cells(np.append(values, values.dtype.type(0))[codes], unit, codes == n, True)
-
-
-def whole_numbers(column: Readable) -> tuple[NDArray[Any], Fraction]:
-    """Return the distinct values of a column as whole numbers, and their unit: its last decimal, at most the ninth."""
-    values = np.asarray(column.values, np.float64)
-    if column.kind == "date":
-        return np.rint(values).astype(np.int64), Fraction(1, 1 if column.unit == "day" else DAY)
-    if len(column.exact):
-        decimals = max(0, *(-int(Decimal(v).as_tuple().exponent) for v in column.exact))  # type: ignore[arg-type]
-        exact = np.array([int(Decimal(v).scaleb(decimals)) for v in column.exact], object)
-        return exact, Fraction(1, 10**decimals)
-    values = np.where(np.isfinite(values), values, 0.0)
-    most = min(MOST_DECIMALS, 17 - len(str(int(np.abs(values).max(initial=0)))))
-    for decimals in range(max(most, 0) + 1):
-        scaled = np.rint(values * 10.0**decimals)
-        if np.array_equal(scaled / 10.0**decimals, values):
-            break
-    return scaled.astype(np.int64) if np.abs(scaled).max(initial=0) < 2**62 else scaled.astype(object), Fraction(
-        1, 10**decimals
-    )
-
-
-def _times(values: Any, factor: int) -> Any:
-    """Return whole numbers times another, as Python's own where 64 bits do not hold them."""
-    if factor == 1:
-        return values
-    if values.dtype != object and int(np.abs(values).max(initial=0)) * abs(factor) >= 2**62:
-        values = values.astype(object)
-    return values * factor
-
-
-def _day(text: str) -> Fraction | None:
+def day_of(text: str) -> Fraction | None:
     """Return a date or time as days since 1970; None if it is none."""
     try:
         since = dt.datetime.fromisoformat(text) - dt.datetime(1970, 1, 1)
     except (ValueError, TypeError):
         return None
     return Fraction(since // dt.timedelta(microseconds=1), DAY)
-
-
-def value(node: Node, cells: Mapping[str, Cells]) -> Cells:
-    """Return what a node of columns, literals, + - and * is in each row."""
-    known = np.zeros(1, np.bool_)
-    if node.op == "column":
-        return cells[node.text]
-    if node.op == "number":
-        number = Fraction(node.text)
-        return Cells(np.array([number.numerator]), Fraction(1, number.denominator), known)
-    if not node.parts:
-        return Cells(np.array([node.text], object), None, known)
-    one, two = (value(part, cells) for part in node.parts)
-    assert one.unit is not None and two.unit is not None
-    missing = one.missing | two.missing
-    if node.op == "*":
-        most = int(np.abs(two.values).max(initial=0))
-        a = one.values if int(np.abs(one.values).max(initial=0)) * most < 2**62 else one.values.astype(object)
-        return Cells(a * two.values, one.unit * two.unit, missing)
-    unit = _common(one.unit, two.unit)
-    a, b = one.numbers(unit), two.numbers(unit)
-    if max(int(np.abs(a).max(initial=0)), int(np.abs(b).max(initial=0))) >= 2**61:
-        a = a.astype(object)
-    return Cells(a + b if node.op == "+" else a - b, unit, missing)
-
-
-def _common(one: Fraction, two: Fraction) -> Fraction:
-    """Return the largest unit that divides two."""
-    below = one.denominator * two.denominator
-    return Fraction(math.gcd(one.numerator * two.denominator, two.numerator * one.denominator), below)
-
-
-def truth(node: Node, cells: Mapping[str, Cells]) -> Truth:
-    """Return in which rows a condition is true, and in which it is false; where a value is missing, perhaps neither."""
-    if node.op in ("and", "or", "not"):
-        sides = [truth(part, cells) for part in node.parts]
-        if node.op == "not":
-            return sides[0][1], sides[0][0]
-        (a, not_a), (b, not_b) = sides
-        return (a & b, not_a | not_b) if node.op == "and" else (a | b, not_a & not_b)
-    if node.op == "is null":
-        missing = value(node.parts[0], cells).missing
-        return missing, ~missing
-    if node.op == "in":
-        each = [truth(Node("=", (node.parts[0], part)), cells) for part in node.parts[1:]]
-        return np.any([a for a, _ in each], axis=0), np.all([b for _, b in each], axis=0)
-    one, two = (value(part, cells) for part in node.parts)
-    known = ~(one.missing | two.missing)
-    if one.unit is None and two.unit is None:
-        holds = _COMPARED[node.op](one.values, two.values)
-    else:
-        one, two = (_like(side, other, part) for side, other, part in ((one, two, node.parts[0]), (two, one, node.parts[1])))
-        if one.unit is None or two.unit is None:  # a number that is compared with categories
-            holds = _COMPARED[node.op](one.values.astype(str).astype(object), two.values.astype(str).astype(object))
-        else:
-            holds = _compared(node.op, one, two)
-    return known & holds, known & ~holds
-
-
-def _like(side: Cells, other: Cells, node: Node) -> Cells:
-    """Return a literal as what it is compared with: a text as a date, a number as a text."""
-    if node.names or (side.unit is None) == (other.unit is None):
-        return side
-    if side.unit is None:
-        day = _day(node.text) or Fraction(0)
-        return Cells(np.array([day.numerator]), Fraction(1, day.denominator), side.missing)
-    return Cells(np.array([node.text], object), None, side.missing)
-
-
-def _compared(op: str, one: Cells, two: Cells) -> Any:
-    """Compare numbers; a column equals what is computed at finer decimals if that rounds to it."""
-    assert one.unit is not None and two.unit is not None
-    unit = _common(one.unit, two.unit)
-    slack = max((side.unit for side in (one, two) if side.is_column), default=unit) if op in ("=", "<>") else unit
-    if one.is_column == two.is_column or slack == unit:
-        return _COMPARED[op](one.numbers(unit), two.numbers(unit))
-    near = 2 * np.abs(one.numbers(unit) - two.numbers(unit)) <= int(slack / unit)
-    return near if op == "=" else ~near

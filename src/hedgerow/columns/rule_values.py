@@ -1,0 +1,199 @@
+"""Evaluate rules between columns in exact numbers: whole ones of a column's last decimal, and of dates the days."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..kernels import Bools
+from ..notation import DAY
+from ..rules import Node, Rule, day_of
+from .column import Column
+
+COMPARED = {
+    "=": operator.eq,
+    "<>": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+# decimals that numbers are read to, at most
+_DECIMALS = 9
+# in which rows a condition is true, and in which it is false: neither where a value is missing
+Truth = tuple[Bools, Bools]
+
+
+def broken(rule: Rule, columns: Mapping[str, Column]) -> Bools:
+    """Return which records break a rule; shape (n_rows,).
+
+    Where a column determines another, these are the records without the value that most records with theirs have.
+    """
+    if rule.node is not None:
+        n_rows = len(columns[rule.names[0]].codes)
+        is_false = truth(rule.node, {name: cells_of(columns[name]) for name in rule.names})[1]
+        return np.broadcast_to(is_false, n_rows)
+    one, two = (columns[name] for name in rule.determines)
+    width = two.n_values + 1
+    codes = one.codes.astype(np.int64) * width + two.codes
+    pairs, at, counts = np.unique(codes, return_inverse=True, return_counts=True)
+    is_known = (pairs // width < one.n_values) & (pairs % width < two.n_values)
+    order = np.lexsort((-counts, ~is_known, pairs // width))
+    commonest = order[np.flatnonzero(np.diff(pairs[order] // width, prepend=-1))]
+    is_other = is_known.copy()
+    is_other[commonest] = False
+    return is_other[at.reshape(-1)]
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Values of rows.
+
+    Parameters
+    ----------
+    values : array of shape (n_rows,) or (1,)
+        Whole numbers, or texts.
+    unit : Fraction, optional
+        What the whole numbers are multiples of; None for texts. Dates count days.
+    missing : bool array of the same shape
+    is_column : bool
+        Whether these are the cells of a column, to whose decimals what is computed is rounded.
+    """
+
+    values: Any
+    unit: Fraction | None
+    missing: Bools
+    is_column: bool = False
+
+    def numbers(self, unit: Fraction) -> Any:
+        """Return the whole numbers of another unit that divides the own one."""
+        assert self.unit is not None
+        return _times(self.values, int(self.unit / unit))
+
+
+def cells_of(column: Column) -> Cells:
+    """Return the cells of a column as a rule reads them."""
+    codes, n = column.codes, len(column.values)
+    if column.kind not in ("numeric", "date"):
+        texts = np.empty(n + 1, object)
+        texts[:] = [*map(str, column.values), ""]
+        return Cells(texts[codes], None, codes == n, True)
+    values, unit = whole_numbers(column)
+    return Cells(np.append(values, values.dtype.type(0))[codes], unit, codes == n, True)
+
+
+def whole_numbers(column: Column) -> tuple[NDArray[Any], Fraction]:
+    """Return the distinct values of a column as whole numbers, and their unit: its last decimal, at most the ninth."""
+    values = np.asarray(column.values, np.float64)
+    if column.kind == "date":
+        return np.rint(values).astype(np.int64), Fraction(1, 1 if column.unit == "day" else DAY)
+    if len(column.exact):
+        decimals = max(0, *(-int(Decimal(v).as_tuple().exponent) for v in column.exact))  # type: ignore[arg-type]
+        exact = np.array([int(Decimal(v).scaleb(decimals)) for v in column.exact], object)
+        return exact, Fraction(1, 10**decimals)
+    values = np.where(np.isfinite(values), values, 0.0)
+    most = min(_DECIMALS, 17 - len(str(int(np.abs(values).max(initial=0)))))
+    for decimals in range(max(most, 0) + 1):
+        scaled = np.rint(values * 10.0**decimals)
+        if np.array_equal(scaled / 10.0**decimals, values):
+            break
+    return scaled.astype(np.int64) if np.abs(scaled).max(initial=0) < 2**62 else scaled.astype(object), Fraction(
+        1, 10**decimals
+    )
+
+
+def _times(values: Any, factor: int) -> Any:
+    """Return whole numbers times another, as Python's own where 64 bits do not hold them."""
+    if factor == 1:
+        return values
+    if values.dtype != object and int(np.abs(values).max(initial=0)) * abs(factor) >= 2**62:
+        values = values.astype(object)
+    return values * factor
+
+
+def value(node: Node, cells: Mapping[str, Cells]) -> Cells:
+    """Return what a node of columns, literals, + - and * is in each row."""
+    known = np.zeros(1, np.bool_)
+    if node.op == "column":
+        return cells[node.text]
+    if node.op == "number":
+        number = Fraction(node.text)
+        return Cells(np.array([number.numerator]), Fraction(1, number.denominator), known)
+    if not node.parts:
+        return Cells(np.array([node.text], object), None, known)
+    one, two = (value(part, cells) for part in node.parts)
+    assert one.unit is not None and two.unit is not None
+    missing = one.missing | two.missing
+    if node.op == "*":
+        most = int(np.abs(two.values).max(initial=0))
+        a = one.values if int(np.abs(one.values).max(initial=0)) * most < 2**62 else one.values.astype(object)
+        return Cells(a * two.values, one.unit * two.unit, missing)
+    unit = _common(one.unit, two.unit)
+    a, b = one.numbers(unit), two.numbers(unit)
+    if max(int(np.abs(a).max(initial=0)), int(np.abs(b).max(initial=0))) >= 2**61:
+        a = a.astype(object)
+    return Cells(a + b if node.op == "+" else a - b, unit, missing)
+
+
+def _common(one: Fraction, two: Fraction) -> Fraction:
+    """Return the largest unit that divides two."""
+    below = one.denominator * two.denominator
+    return Fraction(math.gcd(one.numerator * two.denominator, two.numerator * one.denominator), below)
+
+
+def truth(node: Node, cells: Mapping[str, Cells]) -> Truth:
+    """Return in which rows a condition is true, and in which it is false; where a value is missing, perhaps neither."""
+    if node.op in ("and", "or", "not"):
+        sides = [truth(part, cells) for part in node.parts]
+        if node.op == "not":
+            return sides[0][1], sides[0][0]
+        (a, not_a), (b, not_b) = sides
+        return (a & b, not_a | not_b) if node.op == "and" else (a | b, not_a & not_b)
+    if node.op == "is null":
+        missing = value(node.parts[0], cells).missing
+        return missing, ~missing
+    if node.op == "in":
+        each = [truth(Node("=", (node.parts[0], part)), cells) for part in node.parts[1:]]
+        return np.any([a for a, _ in each], axis=0), np.all([b for _, b in each], axis=0)
+    one, two = (value(part, cells) for part in node.parts)
+    known = ~(one.missing | two.missing)
+    if one.unit is None and two.unit is None:
+        holds = COMPARED[node.op](one.values, two.values)
+    else:
+        one, two = (
+            _like(side, other, part) for side, other, part in ((one, two, node.parts[0]), (two, one, node.parts[1]))
+        )
+        if one.unit is None or two.unit is None:  # a number that is compared with categories
+            holds = COMPARED[node.op](one.values.astype(str).astype(object), two.values.astype(str).astype(object))
+        else:
+            holds = _compared(node.op, one, two)
+    return known & holds, known & ~holds
+
+
+def _like(side: Cells, other: Cells, node: Node) -> Cells:
+    """Return a literal as what it is compared with: a text as a date, a number as a text."""
+    if node.names or (side.unit is None) == (other.unit is None):
+        return side
+    if side.unit is None:
+        day = day_of(node.text) or Fraction(0)
+        return Cells(np.array([day.numerator]), Fraction(1, day.denominator), side.missing)
+    return Cells(np.array([node.text], object), None, side.missing)
+
+
+def _compared(op: str, one: Cells, two: Cells) -> Any:
+    """Compare numbers; a column equals what is computed at finer decimals if that rounds to it."""
+    assert one.unit is not None and two.unit is not None
+    unit = _common(one.unit, two.unit)
+    last = one.unit if one.is_column else two.unit
+    if op not in ("=", "<>") or one.is_column == two.is_column or last == unit:
+        return COMPARED[op](one.numbers(unit), two.numbers(unit))
+    near = 2 * np.abs(one.numbers(unit) - two.numbers(unit)) <= int(last / unit)
+    return near if op == "=" else ~near
