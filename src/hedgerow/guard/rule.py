@@ -22,6 +22,7 @@ from ..plan import Guard, GuardedColumn, Partition, Plan, Vector
 from ..plan.records import REDRAW
 from ..schema import Schema
 from .code import CodedColumn, as_vector, coded, persons_of, sorted_categories
+from .derived import DrawnForms
 from .features import HEAP, features_of
 from .logit import BLOCK, COEFFICIENTS, FeatureRows, Rule, fit_rule
 from .moments import HALF, SCALE, SHRINK, group_tilts, scores_of, tilted
@@ -95,7 +96,16 @@ def fit_guard(
     roles = ("quasi", "sensitive") if in_rows else ("sensitive",)
     # whom others follow come before them
     names = [n for role in roles for n in sorted(plan.names(role), key=lambda n: len(schema.leaders(n)))]
-    columns = sorted_categories([coded(table, schema, name, people, person, key) for name in names])
+    forms = DrawnForms.from_rules(plan, table, schema, names, people)
+    form = forms.table if forms.columns else table
+    columns = sorted_categories(
+        [
+            coded(form, forms.schema, name, people, person, key, table)
+            if name in forms.columns
+            else coded(table, schema, name, people, person, key)
+            for name in names
+        ]
+    )
     groups_of = {"sensitive": groups}
     if in_rows:
         groups_of["quasi"] = _joined_cells(plan, table, groups, person, people)
@@ -129,6 +139,7 @@ def fit_guard(
         REDRAW, people, tuple(records), as_vector(sizes), as_vector(again), as_vector(lower),
         cells=as_vector(groups_of["quasi"].sizes if in_rows else sizes[:0]),
         weights=Vector("d", [] if weight is None else mean_weights(check_weights(table, weight), labels, sizes)),
+        derived=tuple(forms.derived),
     )  # fmt: skip
     shares = {r.name: Rule.from_column(r).shares(rows, labels, sizes) for r in records if r.ruled}
     return FittedGuard(guard, donors, {c.record.name: c.codes for c in columns}, shares)

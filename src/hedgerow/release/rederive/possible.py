@@ -16,6 +16,7 @@ from ...plan import GuardedColumn, Plan
 from ...plan.records import AGAIN, FILE, RUNS, width_of
 from .cap_in_file import cap_in_file
 from .guard_recipe import GuardRecipe, _bins, _chances, shares_in
+from .plain_rules import DrawnAgain
 from .recipes import Numbers, counts_in_words
 from .told_numbers import multiples
 
@@ -113,8 +114,9 @@ def faults(plan: Plan, original: Table, released: Table, rows: Ints | None) -> l
     wrong = [check.detail for check in recipe.checks() if not check.holds]
     if not recipe.sizes_hold and plan.guard.form != RUNS:
         return [*wrong, "groups have other sizes than the plan says"]
-    in_file = recipe.codes_in(released)
-    cells = {c.name: _cells(c, in_file[c.name], released) for c in plan.guard.columns}
+    drawn = DrawnAgain(plan, released)
+    in_file = recipe.codes_in(drawn)
+    cells = {c.name: _cells(c, in_file[c.name], drawn.of(c.name)) for c in plan.guard.columns}
     strange = {name: int(np.count_nonzero(each.last < each.first)) for name, each in cells.items()}
     if any(strange.values()):
         wrong.append(f"cells with a value that the plan never releases: {counts_in_words(strange)}")
