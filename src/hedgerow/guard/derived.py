@@ -72,6 +72,11 @@ class DrawnForms:
         return forms
 
     @property
+    def computed(self) -> set[str]:
+        """Return the columns of which nothing is drawn but whether they have a value."""
+        return {name for name, column in self.columns.items() if list(column.values) == [_KNOWN]}
+
+    @property
     def table(self) -> Table:
         """Return what is drawn as a table."""
         return Table(pa.table({name: _as_array(column) for name, column in self.columns.items()}))

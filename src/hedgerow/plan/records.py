@@ -557,6 +557,8 @@ class Guard(Discreet):
         quasi-identifiers that at least k rows of the file have.
     derived : tuple of DerivedColumn
         The columns that are computed from drawn ones, in the order in which that is done.
+    drawn : tuple of GuardedColumn
+        These columns in the form in which they are drawn; `columns` has them as they are released.
     mended : int
         Drawn values that were replaced by those of other rows, so that rules hold.
     """
@@ -573,7 +575,13 @@ class Guard(Discreet):
     moments: int = field(default=0, metadata={**PRIVATE, "optional": True})
     cap_on: str = field(default=GROUPS, metadata={"optional": True})
     derived: tuple[DerivedColumn, ...] = field(default=(), metadata={"optional": True})
+    drawn: tuple[GuardedColumn, ...] = field(default=(), metadata={"optional": True})
     mended: int = field(default=0, metadata={**PRIVATE, "optional": True})
+
+    def as_drawn(self) -> Guard:
+        """Return the guard with all columns in the form in which they are drawn."""
+        form = {column.name: column for column in self.drawn}
+        return replace(self, columns=tuple(form.get(column.name, column) for column in self.columns), drawn=())
 
     @property
     def rows(self) -> bool:
@@ -797,7 +805,7 @@ class Plan:
         recoded = {column.name for column in self.recoding.recoded()}
         if any(roles.get(column.name) != column.role for column in self.recoding.recoded()):
             raise Contradiction("the recoding names a column that the plan does not know by that role")
-        if self.guard and any(roles.get(c.name) != c.role for c in self.guard.columns):
+        if self.guard and any(roles.get(c.name) != c.role for c in (*self.guard.columns, *self.guard.drawn)):
             raise Contradiction("the guard names a column that the plan does not know by that role")
         try:
             named = {name for each in self.rules for name in each.rule.names}

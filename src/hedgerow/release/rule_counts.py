@@ -74,7 +74,7 @@ def planned_rules(table: Table, schema: Schema, plan: Plan, guard: GuardOptions 
     if faults:
         raise SchemaError(
             f"rules do not hold: {'; '.join(faults)}",
-            hint="leave them out (rules=, --rule), or let as many rows of a release break them (tolerated=, --tolerated)",
+            hint="leave them out (rules=, --rule), or let as many rows of a release break them (--tolerated)",
         )
     if planned and guard is not None and guard.cap_on == FILE:
         raise ParameterError(

@@ -50,6 +50,8 @@ class GuardRecipe:
         self, plan: Plan, original: Table, released: Table, rows: Ints | None, key: Key | None, others: Sequence[str]
     ) -> None:
         assert plan.guard is not None
+        plan = replace(plan, guard=plan.guard.as_drawn())
+        assert plan.guard is not None
         self.guard, self._original, self._plan = plan.guard, original, plan
         self._drawn, in_file = DrawnAgain(plan, original), DrawnAgain(plan, released)
         self._codes = {c.name: _codes(c, self._drawn.of(c.name)) for c in plan.guard.columns}

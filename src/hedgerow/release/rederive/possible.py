@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -109,6 +109,8 @@ def faults(plan: Plan, original: Table, released: Table, rows: Ints | None) -> l
     rows : int64 array of shape (n_rows,), or None
         The original row behind each released one, where the release shows groups.
     """
+    assert plan.guard is not None
+    plan = replace(plan, guard=plan.guard.as_drawn())
     assert plan.guard is not None
     recipe = GuardRecipe(plan, original, released, rows, None, ())
     wrong = [check.detail for check in recipe.checks() if not check.holds]
