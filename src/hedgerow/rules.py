@@ -27,10 +27,10 @@ _NODES = {
 }  # fmt: skip
 _PLAIN = re.compile(r"[a-z_][a-z0-9_]*")
 # names that SQL reads as something else
-_WORDS = frozenset(
-    "all and any as asc between both by case cast column current_date current_time default desc distinct else end "
+_WORDS = (
+    " all and any as asc between both by case cast column current_date current_time default desc distinct else end "
     "except exists false from full group having in inner interval intersect into is join left like limit natural not "
-    "null on or order right select some table then true union unique using values when where window with".split()
+    "null on or order right select some table then true union unique using values when where window with "
 )
 # characters of a rule, and its parts inside each other, at most
 LONGEST, DEEPEST = 2_000, 40
@@ -102,7 +102,7 @@ def quoted_name(name: str) -> str:
     >>> quoted_name("admit"), quoted_name("length of stay")
     ('admit', '"length of stay"')
     """
-    if _PLAIN.fullmatch(name) and name not in _WORDS:
+    if _PLAIN.fullmatch(name) and f" {name} " not in _WORDS:
         return name
     return '"' + name.replace('"', '""') + '"'
 

@@ -13,7 +13,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from ..errors import ParameterError, did_you_mean
 from ..files import SUFFIXES, read_text
-from ..schema import Schema
+from ..schema import CONDITIONS, Schema
 from ..texts import parsed_toml, refusal, text
 from ..workflow.methods import MASKING, MASKING_PANEL
 from ..workflow.options import TABLES, Option, fits, number, rows, schema_from, split
@@ -271,7 +271,8 @@ def merged(flags: Mapping[str, object], config: Path | None, by_name: Mapping[st
     set_quiet(bool(options.pop("quiet", False)))
     for name, value in options.items():
         is_text = name in flags or isinstance(value, str)
-        if is_text and name in by_name and by_name[name].type is list:
+        # commas of a condition part no columns
+        if is_text and name not in CONDITIONS and name in by_name and by_name[name].type is list:
             options[name] = split(value)
     return options
 

@@ -26,6 +26,8 @@ COMPARED = {
     ">": operator.gt,
     ">=": operator.ge,
 }
+# the unit of texts
+TEXT = Fraction(0)
 # decimals that numbers are read to, at most
 _DECIMALS = 9
 # in which rows a condition is true, and in which it is false: neither where a value is missing
@@ -61,21 +63,20 @@ class Cells:
     ----------
     values : array of shape (n_rows,) or (1,)
         Whole numbers, or texts.
-    unit : Fraction, optional
-        What the whole numbers are multiples of; None for texts. Dates count days.
+    unit : Fraction
+        What the whole numbers are multiples of; 0 for texts. Dates count days.
     missing : bool array of the same shape
     is_column : bool
-        Whether these are the cells of a column, to whose decimals what is computed is rounded.
+        Whether these are the cells of a column, to whose decimals what is computed is rounded, or a literal.
     """
 
     values: Any
-    unit: Fraction | None
+    unit: Fraction
     missing: Bools
     is_column: bool = False
 
     def numbers(self, unit: Fraction) -> Any:
         """Return the whole numbers of another unit that divides the own one."""
-        assert self.unit is not None
         return _times(self.values, int(self.unit / unit))
 
 
@@ -85,9 +86,10 @@ def cells_of(column: Column) -> Cells:
     if column.kind not in ("numeric", "date"):
         texts = np.empty(n + 1, object)
         texts[:] = [*map(str, column.values), ""]
-        return Cells(texts[codes], None, codes == n, True)
+        return Cells(texts[codes], TEXT, codes == n, True)
     values, unit = whole_numbers(column)
-    return Cells(np.append(values, values.dtype.type(0))[codes], unit, codes == n, True)
+    missing = ~np.isfinite(column.by_code)  # an infinite number obeys no rule
+    return Cells(np.append(values, values.dtype.type(0))[codes], unit, missing[codes], True)
 
 
 def whole_numbers(column: Column) -> tuple[NDArray[Any], Fraction]:
@@ -96,7 +98,7 @@ def whole_numbers(column: Column) -> tuple[NDArray[Any], Fraction]:
     if column.kind == "date":
         return np.rint(values).astype(np.int64), Fraction(1, 1 if column.unit == "day" else DAY)
     if len(column.exact):
-        decimals = max(0, *(-int(Decimal(v).as_tuple().exponent) for v in column.exact))  # type: ignore[arg-type]
+        decimals = max(0, *(-int(Decimal(v).as_tuple().exponent) for v in column.exact))
         exact = np.array([int(Decimal(v).scaleb(decimals)) for v in column.exact], object)
         return exact, Fraction(1, 10**decimals)
     values = np.where(np.isfinite(values), values, 0.0)
@@ -126,11 +128,10 @@ def value(node: Node, cells: Mapping[str, Cells]) -> Cells:
         return cells[node.text]
     if node.op == "number":
         number = Fraction(node.text)
-        return Cells(np.array([number.numerator]), Fraction(1, number.denominator), known)
+        return Cells(np.array([number.numerator]), Fraction(1, number.denominator), known, True)
     if not node.parts:
-        return Cells(np.array([node.text], object), None, known)
+        return Cells(np.array([node.text], object), TEXT, known)
     one, two = (value(part, cells) for part in node.parts)
-    assert one.unit is not None and two.unit is not None
     missing = one.missing | two.missing
     if node.op == "*":
         most = int(np.abs(two.values).max(initial=0))
@@ -165,13 +166,13 @@ def truth(node: Node, cells: Mapping[str, Cells]) -> Truth:
         return np.any([a for a, _ in each], axis=0), np.all([b for _, b in each], axis=0)
     one, two = (value(part, cells) for part in node.parts)
     known = ~(one.missing | two.missing)
-    if one.unit is None and two.unit is None:
+    if one.unit == two.unit == TEXT:
         holds = COMPARED[node.op](one.values, two.values)
     else:
         one, two = (
             _like(side, other, part) for side, other, part in ((one, two, node.parts[0]), (two, one, node.parts[1]))
         )
-        if one.unit is None or two.unit is None:  # a number that is compared with categories
+        if TEXT in (one.unit, two.unit):  # a number that is compared with categories
             holds = COMPARED[node.op](one.values.astype(str).astype(object), two.values.astype(str).astype(object))
         else:
             holds = _compared(node.op, one, two)
@@ -180,17 +181,16 @@ def truth(node: Node, cells: Mapping[str, Cells]) -> Truth:
 
 def _like(side: Cells, other: Cells, node: Node) -> Cells:
     """Return a literal as what it is compared with: a text as a date, a number as a text."""
-    if node.names or (side.unit is None) == (other.unit is None):
+    if node.names or (side.unit == TEXT) == (other.unit == TEXT):
         return side
-    if side.unit is None:
+    if side.unit == TEXT:
         day = day_of(node.text) or Fraction(0)
-        return Cells(np.array([day.numerator]), Fraction(1, day.denominator), side.missing)
-    return Cells(np.array([node.text], object), None, side.missing)
+        return Cells(np.array([day.numerator]), Fraction(1, day.denominator), side.missing, True)
+    return Cells(np.array([node.text], object), TEXT, side.missing)
 
 
 def _compared(op: str, one: Cells, two: Cells) -> Any:
     """Compare numbers; a column equals what is computed at finer decimals if that rounds to it."""
-    assert one.unit is not None and two.unit is not None
     unit = _common(one.unit, two.unit)
     last = one.unit if one.is_column else two.unit
     if op not in ("=", "<>") or one.is_column == two.is_column or last == unit:

@@ -52,9 +52,13 @@ class CodedColumn:
 
 
 def coded(
-    table: Table, schema: Schema, name: str, people: int, person: Ints | None, key: Key | None = None
-) -> CodedColumn:
-    """Return a column by the values that may be released of it; with a key its numbers are told in pieces."""
+    table: Table, schema: Schema, name: str, people: int, person: Ints | None, key: Key | None = None,
+    original: Table | None = None,
+) -> CodedColumn:  # fmt: skip
+    """Return a column by the values that may be released of it; with a key its numbers are told in pieces.
+
+    `original` is the table as it is, if the column is drawn in another form.
+    """
     column = table.declared_column(schema, name)
     if column.exact:
         raise UnsupportedError(
@@ -77,7 +81,11 @@ def coded(
         if key is not None and len(runs.values):
             pieces = pieces_of(counts, runs, people, steps, previous, key)
         codes = runs.of_code[codes] if len(runs.values) else np.zeros_like(codes)
-        style = _style_of_days(table, name, float(steps.sizes[steps.unit])) if column.unit and not column.zone else ""
+        style = (
+            _style_of_days(original or table, name, float(steps.sizes[steps.unit]))
+            if column.unit and not column.zone
+            else ""
+        )
         record = replace(record, values=tuple(runs.values.tolist()), cuts=Vector("d", runs.cuts), style=style)
     else:
         record = _with_categories(record, table, schema, column, people, person, key)

@@ -187,7 +187,7 @@ def key_of(key: Key, plan: Plan, guard: Guard) -> Key:
     nothing = Vector("d", ())
     columns = tuple(replace(c, weights=nothing, tilts=nothing, rule=Vector("i", ())) for c in guard.columns)
     again = as_vector(np.zeros(len(guard.again), np.int64))
-    none = replace(guard, columns=columns, again=again, impossible=0, moments=0)
+    none = replace(guard, columns=columns, again=again, impossible=0, moments=0, mended=0)
     return key.bound(dumps(replace(plan, guard=none, parameters={})))
 
 
@@ -220,6 +220,7 @@ def within_promises(draws: Draws, guard: Guard, plan: Plan) -> tuple[Guard, dict
     """
     place, head, every = guard.times_drawn(), guard.bundles(), np.arange(len(draws.sizes))
     sensitive = [c for c in guard.columns if c.role == "sensitive"]
+    computed = {each.name for each in guard.derived}  # whose promises are about what is computed from whole rows
     whole = np.zeros(len(guard.cells), np.int64)
     items = draws.items([c for c in guard.columns if c.role == "quasi"], np.arange(len(guard.cells)), whole)
     groups = Groups(np.repeat(every, draws.sizes).astype(np.uint32), draws.starts[:-1])
@@ -232,7 +233,9 @@ def within_promises(draws: Draws, guard: Guard, plan: Plan) -> tuple[Guard, dict
             together = [c for c in sensitive if place[head[c.name]].start == first]
             for name, codes in draws.items(together, numbers, again[first : first + len(every)]).items():
                 items.setdefault(name, np.empty(len(at), np.int64))[at] = codes
-        stale = by_count(guard, groups_that_break(plan, groups, *draws.as_told(sensitive, items)))
+        told, codes_told = draws.as_told(sensitive, items)
+        told = [c for c in told if c.name not in computed]
+        stale = by_count(guard, groups_that_break(plan, groups, told, codes_told))
         guard = counted_again(guard, stale)
     return guard, items
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
 import pyarrow as pa
 
 from ..backends.base import Released
@@ -18,10 +19,12 @@ from ..plan import Guard, GuardedColumn, Plan
 from ..plan.records import FILE, GROUPS, REDRAW, RUNS
 from ..schema import Schema
 from .code import coded, persons_of
+from .derived import in_own_form
 from .draw import Draws, by_count, counted_again, groups_that_break, key_of, within_promises
 from .file_cap import swapped, within_file_cap
 from .rows import as_released, assigned_to_rows, decoded_cells, group_numbers, unguarded_columns
 from .rule import FittedGuard, fit_guard
+from .rule_swaps import sources, within_rules
 from .swap import count_impossible, near_table, possible, rare_pairs, wanted_moments, without_impossible
 
 # people who share a released value where the plan promises no k
@@ -88,6 +91,8 @@ def guarded(
     fitted = fit_guard(people, table, schema, plan, groups, options.key, in_rows=options.rows)
     fitted = replace(fitted, guard=replace(fitted.guard, cap_on=options.cap_on))
     guard, read, codes = redrawn(fitted, plan, options.key)
+    own = tuple(replace(fitted.released.get(c.name, c), follows=c.follows) for c in guard.columns)
+    guard = replace(guard, columns=own, drawn=tuple(c for c in guard.columns if c.name in fitted.released))
     plan = replace(plan, guard=guard)
     return plan, assigned_to_rows(plan, read, codes, table, groups, unguarded_columns(plan, pseudonyms), options.key)
 
@@ -130,26 +135,58 @@ def redrawn(fitted: FittedGuard, plan: Plan, key: Key) -> tuple[Guard, list[Guar
     """
     guard, bound = fitted.guard, key_of(key, plan, fitted.guard)
     draws = Draws(fitted, bound)
-    if not guard.rows:
-        guard, items = within_promises(draws, guard, plan)
-        return guard, *draws.as_told(guard.columns, draws.reordered(items))
-    wanted = wanted_moments(guard, key)
-    guard = replace(guard, moments=len(wanted.pairs))
-    rare = rare_pairs(guard, fitted.codes)
+    if guard.rows:
+        wanted = wanted_moments(guard, key)
+        guard = replace(guard, moments=len(wanted.pairs))
+        rare = rare_pairs(guard, fitted.codes)
     while True:
         guard, items = within_promises(draws, guard, plan)
-        items = draws.reordered(possible(guard, items, rare))
-        items = near_table(guard, items, fitted.codes, wanted, key)
-        items, n_impossible = without_impossible(guard, items, rare)
-        guard = replace(guard, impossible=n_impossible)
+        if guard.rows:
+            items = draws.reordered(possible(guard, items, rare))
+            items = near_table(guard, items, fitted.codes, wanted, key)
+            items, n_impossible = without_impossible(guard, items, rare)
+            guard = replace(guard, impossible=n_impossible)
+        else:
+            items = draws.reordered(items)
         columns, codes = draws.as_told(guard.columns, items)
-        if guard.cap_on != FILE:
-            return guard, columns, codes
-        place, broken = within_file_cap(guard, plan, columns, codes, bound)
-        if not broken:
-            items, codes = (swapped(guard, each, place) for each in (items, codes))
-            return replace(guard, impossible=count_impossible(items, rare)), columns, codes
+        if guard.cap_on == FILE:
+            place, broken = within_file_cap(guard, plan, columns, codes, bound)
+            if not broken:
+                items, codes = (swapped(guard, each, place) for each in (items, codes))
+                return replace(guard, impossible=count_impossible(items, rare)), columns, codes
+        else:
+            codes, mended = within_rules(plan, guard, columns, codes, bound)
+            guard = replace(guard, mended=mended)
+            columns, codes = in_own_form(plan, guard, columns, codes)
+            broken = _breaking(guard, plan, columns, codes) if guard.derived or mended else {}
+            if not broken:
+                return guard, columns, codes
         guard = counted_again(guard, by_count(guard, broken))
+
+
+def _breaking(guard: Guard, plan: Plan, columns: Sequence[GuardedColumn], codes: Mapping[str, Ints]) -> dict[str, Ints]:
+    """Return the groups in which released values break a promise, for each drawn column that these follow from.
+
+    Raises
+    ------
+    InfeasibleError
+        They follow from columns that are never drawn again.
+    """
+    sizes = np.asarray(guard.sizes, np.int64)
+    groups = Groups(np.repeat(np.arange(len(sizes)), sizes).astype(np.uint32), np.cumsum(sizes) - sizes)
+    is_sensitive = {column.name for column in guard.columns if column.role == "sensitive"}
+    breaking: dict[str, Ints] = {}
+    for name, numbers in groups_that_break(plan, groups, columns, codes).items():
+        again = is_sensitive & sources(guard, name)
+        if len(numbers) and again == {name} and any(each.name == name and each.reads for each in guard.derived):
+            others = ", ".join(sorted(sources(guard, name) - again))
+            raise InfeasibleError(
+                f"a promise about {name!r} is broken by what it is computed from: {others}",
+                hint="ask for larger groups (k) or for a looser cap, or leave the rule out (rules=, --rule)",
+            )
+        for source in again if len(numbers) else ():
+            breaking[source] = np.union1d(breaking.get(source, numbers[:0]), numbers)
+    return breaking
 
 
 def with_runs(table: Table, schema: Schema, people: int) -> tuple[Table, Schema]:

@@ -22,6 +22,7 @@ from ..plan import Guard, GuardedColumn, Partition, Plan, Vector
 from ..plan.records import REDRAW
 from ..schema import Schema
 from .code import CodedColumn, as_vector, coded, persons_of, sorted_categories
+from .derived import DrawnForms
 from .features import HEAP, features_of
 from .logit import BLOCK, COEFFICIENTS, FeatureRows, Rule, fit_rule
 from .moments import HALF, SCALE, SHRINK, group_tilts, scores_of, tilted
@@ -66,12 +67,15 @@ class FittedGuard:
         By column, the codes of the table's rows; -1 for a category that is withheld.
     shares : mapping of str to float64 array of shape (n_groups, n_classes)
         By column with a rule, the mean shares that its rule gives the people of each group.
+    released : mapping of str to GuardedColumn
+        By column that is drawn in another form, its record in its own.
     """
 
     guard: Guard
     donors: Mapping[str, Donors]
     codes: Mapping[str, Ints]
     shares: Mapping[str, Floats]
+    released: Mapping[str, GuardedColumn]
 
 
 def fit_guard(
@@ -95,7 +99,17 @@ def fit_guard(
     roles = ("quasi", "sensitive") if in_rows else ("sensitive",)
     # whom others follow come before them
     names = [n for role in roles for n in sorted(plan.names(role), key=lambda n: len(schema.leaders(n)))]
-    columns = sorted_categories([coded(table, schema, name, people, person, key) for name in names])
+    forms = DrawnForms.from_rules(plan, table, schema, names, people)
+    form = forms.table if forms.columns else table
+    released = {name: coded(table, schema, name, people, person).record for name in forms.columns}
+    columns = sorted_categories(
+        [
+            coded(form, forms.schema, name, people, person, key, table)
+            if name in forms.columns
+            else coded(table, schema, name, people, person, key)
+            for name in names
+        ]
+    )
     groups_of = {"sensitive": groups}
     if in_rows:
         groups_of["quasi"] = _joined_cells(plan, table, groups, person, people)
@@ -109,6 +123,7 @@ def fit_guard(
         record = column.record
         near = [j for j in range(i) if abs(within[i, j]) > TOGETHER and columns[j].record.role == record.role]
         declared = schema.follows.get(record.name)
+        declared = None if declared in forms.computed else declared  # nothing is drawn that it could go with
         leader = names.index(declared) if declared is not None else near[-1] if near else None
         if leader is None:
             heads.append(i)
@@ -129,9 +144,10 @@ def fit_guard(
         REDRAW, people, tuple(records), as_vector(sizes), as_vector(again), as_vector(lower),
         cells=as_vector(groups_of["quasi"].sizes if in_rows else sizes[:0]),
         weights=Vector("d", [] if weight is None else mean_weights(check_weights(table, weight), labels, sizes)),
+        derived=tuple(forms.derived),
     )  # fmt: skip
     shares = {r.name: Rule.from_column(r).shares(rows, labels, sizes) for r in records if r.ruled}
-    return FittedGuard(guard, donors, {c.record.name: c.codes for c in columns}, shares)
+    return FittedGuard(guard, donors, {c.record.name: c.codes for c in columns}, shares, released)
 
 
 def _donors(leader: CodedColumn, column: CodedColumn) -> Donors:

@@ -19,7 +19,7 @@ from .features import Feature, features_of
 from .moments import SCALE
 
 # people who should have a pair of values that hardly anybody has, by the version of the plan
-EXPECTED = {1: 10, 2: 50, 3: 50}
+EXPECTED = {1: 10, 2: 50, 3: 50, 4: 50}
 # people for each moment that drawn rows are brought near to, at least, and for each of the first; how many these are
 PER_MOMENT, PER_FIRST, FIRST = 20, 5, 75
 # moments, and features of these, at most

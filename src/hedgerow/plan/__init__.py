@@ -3,12 +3,13 @@
 from ..notation import Cell
 from .fields import Vector
 from .recodings import Anatomize, ColumnMap, Maps, Mask, MaskedColumn, Randomize, Randomized
-from .records import Guard, GuardedColumn, Partition, Plan, PlanColumn, Recoded, Recoding
+from .records import DerivedColumn, Guard, GuardedColumn, Partition, Plan, PlanColumn, PlanRule, Recoded, Recoding
 
 __all__ = [
     "Anatomize",
     "Cell",
     "ColumnMap",
+    "DerivedColumn",
     "Guard",
     "GuardedColumn",
     "Maps",
@@ -17,6 +18,7 @@ __all__ = [
     "Partition",
     "Plan",
     "PlanColumn",
+    "PlanRule",
     "Randomize",
     "Randomized",
     "Recoded",

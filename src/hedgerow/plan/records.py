@@ -12,16 +12,17 @@ from pathlib import Path
 from typing import Any, ClassVar, Required, TypedDict, cast
 
 from .. import facade
-from ..errors import PlanError, UnsupportedError
+from ..errors import PlanError, SchemaError, UnsupportedError
 from ..files import read_text, write_private
 from ..notation import Cell
+from ..rules import Rule, parse
 from ..schema import KINDS, READING, ROLES
 from ..validation import PATH, TEXT, takes
 from .fields import PRIVATE, Discreet, Vector, plain, public_fields, read, texts
 
 # version 2 is of rows that are drawn by rules and moments of the whole table, 3 of numbers with steps of the calendar
 # or between powers of ten
-VERSIONS = (1, 2, 3)
+VERSIONS = (1, 2, 3, 4)
 # steps of days: the firsts of months and of years; days of the week are -1 to -127, of which Monday is -1, Tuesday -2,
 # Wednesday -4 and so on
 MONTHS, YEARS = -128.0, -256.0
@@ -464,6 +465,64 @@ class GuardedColumn(PlanColumn):
 
 
 @dataclass(frozen=True)
+class DerivedColumn(Discreet):
+    """A guarded column whose released values follow from drawn ones, so that a rule holds.
+
+    Parameters
+    ----------
+    name : str
+    sql : str
+        What it equals, such as ``total = rent + food``: released values of other columns and, where its own name stands
+        on the right, what was drawn of it. Where that name does not, what was drawn says whether it has a value.
+    inside : str
+        The column whose drawn categories are lists of values, one of which is that of this column; empty without one.
+    place : int
+        The place of this column's value in such a list.
+    decimals : int
+        Of its numbers.
+    unit, zone : str
+        Of its dates.
+    """
+
+    name: str
+    sql: str = ""
+    inside: str = ""
+    place: int = 0
+    decimals: int = 0
+    unit: str = ""
+    zone: str = ""
+
+    @property
+    def reads(self) -> list[str]:
+        """Return the other columns whose released values it is computed from."""
+        return [name for name in parse(self.sql).names if name != self.name] if self.sql else []
+
+
+@dataclass(frozen=True)
+class PlanRule(Discreet):
+    """A rule between columns that a release keeps, or is measured by.
+
+    Parameters
+    ----------
+    sql : str
+        A condition; empty for a column that determines another.
+    determines : tuple of str
+        The column, and the one that it determines; empty for a condition.
+    broken : int
+        Records of the original that break it: a release that keeps it has no more.
+    """
+
+    sql: str = ""
+    determines: tuple[str, ...] = ()
+    broken: int = field(default=0, metadata=PRIVATE)
+
+    @property
+    def rule(self) -> Rule:
+        """Return the rule, parsed."""
+        return Rule(parse(self.sql) if self.sql else None, self.determines)
+
+
+@dataclass(frozen=True)
 class Guard(Discreet):
     """The way in which the columns of a release hide exact values.
 
@@ -496,6 +555,12 @@ class Guard(Discreet):
     cap_on : {"groups", "file"}
         What keeps the promises about sensitive columns besides the groups: nothing, or every combination of one or two
         quasi-identifiers that at least k rows of the file have.
+    derived : tuple of DerivedColumn
+        The columns that are computed from drawn ones, in the order in which that is done.
+    drawn : tuple of GuardedColumn
+        These columns in the form in which they are drawn; `columns` has them as they are released.
+    mended : int
+        Drawn values that were replaced by those of other rows, so that rules hold.
     """
 
     form: str
@@ -509,6 +574,14 @@ class Guard(Discreet):
     weights: Vector = field(default=_NO_DOUBLES, metadata={**_DOUBLES, "optional": True})
     moments: int = field(default=0, metadata={**PRIVATE, "optional": True})
     cap_on: str = field(default=GROUPS, metadata={"optional": True})
+    derived: tuple[DerivedColumn, ...] = field(default=(), metadata={"optional": True})
+    drawn: tuple[GuardedColumn, ...] = field(default=(), metadata={"optional": True})
+    mended: int = field(default=0, metadata={**PRIVATE, "optional": True})
+
+    def as_drawn(self) -> Guard:
+        """Return the guard with all columns in the form in which they are drawn."""
+        form = {column.name: column for column in self.drawn}
+        return replace(self, columns=tuple(form.get(column.name, column) for column in self.columns), drawn=())
 
     @property
     def rows(self) -> bool:
@@ -517,9 +590,11 @@ class Guard(Discreet):
 
     @property
     def version(self) -> int:
-        """Return 3 if a column has steps of the calendar or of parts of ten, 2 if rows follow rules or moments of the
-        table, or each column counts its own draws; otherwise 1.
+        """Return 4 if columns are computed from others, 3 if one has steps of the calendar or of parts of ten, 2 if
+        rows follow rules or moments of the table, or each column counts its own draws; otherwise 1.
         """
+        if self.derived:
+            return 4
         if any(step not in _HOURS and not f"{step:e}".startswith("1.000") for c in self.columns for step in c.steps):
             return 3
         again = len(self.again) > len(self.sizes)
@@ -622,6 +697,8 @@ class Plan:
         an older Hedgerow wrote the plan, which did not store it.
     guard : Guard, optional
         How exact values are hidden; None where sensitive columns are released as they are.
+    rules : tuple of PlanRule
+        Rules between columns that hold in the original: drawn rows keep them.
     """
 
     method: str
@@ -635,6 +712,7 @@ class Plan:
     encoding: str = ""
     weight: str = ""
     guard: Guard | None = None
+    rules: tuple[PlanRule, ...] = ()
 
     def __repr__(self) -> str:
         return f"Plan({self.method}, {self.n_rows:,} rows, {len(self.columns)} columns, {len(self.promises)} promises)"
@@ -727,8 +805,15 @@ class Plan:
         recoded = {column.name for column in self.recoding.recoded()}
         if any(roles.get(column.name) != column.role for column in self.recoding.recoded()):
             raise Contradiction("the recoding names a column that the plan does not know by that role")
-        if self.guard and any(roles.get(c.name) != c.role for c in self.guard.columns):
+        if self.guard and any(roles.get(c.name) != c.role for c in (*self.guard.columns, *self.guard.drawn)):
             raise Contradiction("the guard names a column that the plan does not know by that role")
+        try:
+            named = {name for each in self.rules for name in each.rule.names}
+            named |= {name for each in self.guard.derived for name in each.reads} if self.guard else set()
+        except SchemaError:
+            raise Contradiction("a rule cannot be read") from None
+        if not named <= roles.keys():
+            raise Contradiction("a rule names a column that the plan does not know")
         if self.has_mean_weights and roles.get(self.weight) != "other":
             raise Contradiction("the guard has mean weights, and the plan no weight")
         # A quasi-identifier without a recoding would be released as it is.
@@ -865,6 +950,8 @@ def pieces(plan: Plan, *, public: bool = False) -> Iterator[str]:
     reading = {name: plain(getattr(plan, name)) for name in (*READING, "weight")}
     if plan.guard is not None:
         data["guard"] = plan.guard
+    if plan.rules:
+        data["rules"] = plain(plan.rules)
     # What says nothing is left out, so plans of tables without it stay byte for byte.
     data |= {name: value for name, value in reading.items() if value}
     return texts(data, public=public)
@@ -925,6 +1012,7 @@ def loads(text: str, where: str = "the plan") -> Plan:
             encoding=read(str, data.get("encoding", "")),
             weight=read(str, data.get("weight", "")),
             guard=read(Guard, data["guard"]) if "guard" in data else None,
+            rules=tuple(read(PlanRule, rule) for rule in data.get("rules", [])),
         )
         plan.check()
         if plan.version != data["hedgerow_plan"]:

@@ -24,13 +24,14 @@ from ..key import Key, Secret
 from ..measures import Classes, Persons, group
 from ..measures.guarantees import Check, ColumnGuarantee, KInCombinations, from_promise
 from ..plan import Plan
-from ..plan.records import FILE, MAPPED, UNCHANGED
+from ..plan.records import FILE, MAPPED, RUNS, UNCHANGED
 from ..progress import Tell
 from ..texts import refusal
 from .expected_rows import ExpectedRows, compare
 from .folder import parts_in
 from .rederive.cap_in_file import cap_in_file
 from .rederive.guard_recipe import GuardRecipe
+from .rederive.plain_rules import count_plainly
 from .rederive.recipes import PseudonymRecipe, Recipe
 
 
@@ -139,6 +140,7 @@ def verify(
             checks.append(promise.check_in(lambda names: engine(released.engine).classes(released, names, [], persons)))
         else:
             checks.append(promise.check(groups))
+    checks += _rules(plan, released_here)
     if guarded is not None:
         checks += guarded.checks()
         # a cap holds of what the file shows, and of what the groups' originals would show
@@ -149,6 +151,20 @@ def verify(
         if guarded.guard.cap_on == FILE:
             checks += cap_in_file(plan, released_here)
     return Verified(checks, expected, groups)
+
+
+def _rules(plan: Plan, released: Table) -> list[Check]:
+    """Check that no more rows than in the original break a rule of columns that are drawn or released as they are."""
+    drawn = {column.name for column in plan.guard.columns} if plan.guard and plan.guard.form != RUNS else set[str]()
+    changed = plan.relations().keys() - drawn
+    checks = []
+    for each in plan.rules:
+        if changed.isdisjoint(each.rule.names):
+            n = count_plainly(each.rule, plan, released)
+            reached = released.n_rows if n is None else n
+            words = "rows that break it, as many as in the original at most"
+            checks.append(Check(f"rule {each.rule}", each.broken, reached, reached <= each.broken, words))
+    return checks
 
 
 def verify_file(

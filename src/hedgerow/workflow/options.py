@@ -13,7 +13,7 @@ from typing import Any
 from ..errors import SchemaError
 from ..hierarchy import Hierarchy
 from ..plan import Plan
-from ..schema import EVERY_ROW, ROLE_FIELDS, SURVEY, Schema
+from ..schema import CONDITIONS, EVERY_ROW, ROLE_FIELDS, SURVEY, Schema
 from ..schema import READING as READING_FIELDS
 from ..schema import TABLES as COLUMN_TABLES
 from ..texts import read_toml, refusal
@@ -126,7 +126,7 @@ SCHEMA = (*rows("schema"), *READING)
 # keys of a TOML file that hold one entry per column
 TABLES = (*COLUMN_TABLES, "hierarchies")
 # those that a flag says in pairs of a column and a word
-PAIRS = ("kinds", "follows", "rare")
+PAIRS = ("kinds", "follows", "rare", "determines")
 ENGINE = rows("engine")
 
 
@@ -140,7 +140,7 @@ def schema_from(options: Mapping[str, Any], folder: Path = Path()) -> Schema:
         The folder that paths in the TOML file are relative to.
     """
     base = Schema.from_toml(Path(options["schema"])) if options.get("schema") else Schema()
-    names = (*ROLE_FIELDS, *SURVEY, "together", "rest", *READING_FIELDS)
+    names = (*ROLE_FIELDS, *SURVEY, *CONDITIONS, "together", "rest", *READING_FIELDS)
     fields = {name: options[name] for name in names if name in options}
     # a name with blanks may stand in quotes, as in a list
     fields |= {name: bare(fields[name]) for name in SURVEY if name in fields}
@@ -149,7 +149,7 @@ def schema_from(options: Mapping[str, Any], folder: Path = Path()) -> Schema:
         fields["unit"] = None if options["unit"] in ("none", EVERY_ROW) else bare(options["unit"])
     tables = {name: options[name] for name in TABLES if name in options}
     by_flag = {flag: partial(_by_column, flag=flag) for flag in PAIRS}
-    parsers: dict[str, Any] = {"grid": _grid, "bounds": _bounds, **by_flag}
+    parsers: dict[str, Any] = {**by_flag, "grid": _grid, "bounds": _bounds, "determines": _determined}
     for name, parse in parsers.items():
         # a flag gives texts, and a file a table
         if not isinstance(tables.get(name, {}), Mapping):
@@ -199,6 +199,15 @@ def _grid(entries: Iterable[str]) -> dict[str, str | list[float | str]]:
         column: texts[0] if ":" in texts[0] and len(texts) == 1 else list(map(_point, texts))
         for column, texts in points.items()
     }
+
+
+def _determined(entries: Iterable[str]) -> dict[str, list[str]]:
+    """Return the columns that others determine; several are joined by "+", or said one by one."""
+    determined: dict[str, list[str]] = {}
+    for entry in entries:
+        for column, others in _by_column([entry], "determines").items():
+            determined.setdefault(column, []).extend(others.split("+"))
+    return determined
 
 
 def _bounds(entries: Iterable[str]) -> dict[str, list[int | float | str]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from .. import facade
 from ..errors import UnsupportedError
 from ..hierarchy import Hierarchy
 from ..plan.records import REDRAW
-from ..schema import EVERY_ROW, ROLE_FIELDS, SURVEY, UNSAID, Points, Schema
+from ..schema import CONDITIONS, EVERY_ROW, ROLE_FIELDS, SURVEY, UNSAID, Points, Schema
 from .methods import changed, form_of, name_of, options_of
 from .options import PAIRS
 from .request import CHOICE, DRAWING, OPTIONS, REPORT, WRITING, Request, as_argument
@@ -62,7 +62,9 @@ def command_line(request: Request, schema_file: str | Path | None = None) -> str
         values |= {"unit": schema.person or "none"} if schema.unit is not UNSAID else {}
         values |= {"together": True} if schema.together else {}
         values |= {part: getattr(schema, part) for part in SURVEY if getattr(schema, part)}
-        pairs = {part: map("=".join, getattr(schema, part).items()) for part in PAIRS if getattr(schema, part)}
+        values |= {part: list(getattr(schema, part)) for part in CONDITIONS if getattr(schema, part)}
+        joined = {part: {name: _joined(text) for name, text in getattr(schema, part).items()} for part in PAIRS}
+        pairs = {part: map("=".join, texts.items()) for part, texts in joined.items() if texts}
         values |= {part: ",".join(each) for part, each in pairs.items()}
     if request.method is not None:
         values |= {"method": name_of(request.method), **options_of(request.method)}
@@ -92,14 +94,21 @@ def _notes(request: Request) -> list[str]:
 def is_sayable(schema: Schema) -> bool:
     """Return whether command-line flags can express the whole schema: plain names, and nothing but roles."""
     # made again from what flags can say, and compared
-    flags = {name: getattr(schema, name) for name in (*ROLE_FIELDS, *SURVEY, *PAIRS, "together", "rest", "unit")}
+    flags = {
+        name: getattr(schema, name) for name in (*ROLE_FIELDS, *SURVEY, *PAIRS, *CONDITIONS, "together", "rest", "unit")
+    }
     if schema != Schema(**flags) or schema.person in ("none", EVERY_ROW):
         return False
     names = [name for role in ROLE_FIELDS for name in getattr(schema, role)]
     names += [getattr(schema, part) for part in SURVEY if getattr(schema, part)]
-    names += [schema.person or "none", *schema.kinds, *schema.follows]
+    names += [schema.person or "none", *schema.kinds, *schema.follows, *schema.determines]
+    names += [other for others in schema.determines.values() for other in others]
     # an entry is read from its last sign
     return all(map(_PLAIN_NAME.match, names)) and not any("=" in leader for leader in schema.follows.values())
+
+
+def _joined(text: str | Sequence[str]) -> str:
+    return text if isinstance(text, str) else "+".join(text)
 
 
 def _key(request: Request) -> dict[str, object]:

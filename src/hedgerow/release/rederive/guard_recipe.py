@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -23,9 +23,10 @@ from ...kernels import Floats, Ints
 from ...key import Key
 from ...measures import Persons, group
 from ...measures.guarantees import Check
-from ...plan import GuardedColumn, Partition, Plan
+from ...plan import GuardedColumn, Partition, Plan, PlanColumn
 from ...plan.records import AGAIN, RUNS
 from .expected_shares import ExpectedShares, expected_shares
+from .plain_rules import DrawnAgain
 from .recipes import Categories, Made, Numbers, PartitionRecipe, counts_in_words
 from .told_numbers import told_numbers, wrong_pieces
 
@@ -49,8 +50,11 @@ class GuardRecipe:
         self, plan: Plan, original: Table, released: Table, rows: Ints | None, key: Key | None, others: Sequence[str]
     ) -> None:
         assert plan.guard is not None
+        plan = replace(plan, guard=plan.guard.as_drawn())
+        assert plan.guard is not None
         self.guard, self._original, self._plan = plan.guard, original, plan
-        self._codes = {c.name: _codes(c, original) for c in plan.guard.columns}
+        self._drawn, in_file = DrawnAgain(plan, original), DrawnAgain(plan, released)
+        self._codes = {c.name: _codes(c, self._drawn.of(c.name)) for c in plan.guard.columns}
         self._rules: dict[str, ExpectedShares] = {}
         self.partition: PartitionRecipe | None = None
         if plan.guard.rows:
@@ -59,18 +63,25 @@ class GuardRecipe:
         else:
             self.labels = _labels(plan.names("quasi"), lambda name: decoded_cells(released, name), rows)
             self._cells = self.labels[:0]
-        self._values = {c.name: entries_of(c, released.types.field(c.name).type) for c in plan.guard.columns}
+        self._types = {c.name: in_file.of(c.name).types.field(c.name).type for c in plan.guard.columns}
+        self._values = {c.name: entries_of(c, self._types[c.name]) for c in plan.guard.columns}
         self.classes = {name: value_class(values.type) for name, values in self._values.items()}
+        self._computed: dict[str, pa.Array] = {}
         self._released_codes = {c.name: _visible(c, self._codes[c.name]) for c in plan.guard.columns}
         if key is not None and plan.guard.form != RUNS and self.sizes_hold:
             bound = key_of(key, plan, plan.guard)
-            items = self._told_numbers(self._items(bound), released.types, bound)
+            items = self._told_numbers(self._items(bound), bound)
             by = [hashes(original, others, bound)[0]] if others else []
             order = np.lexsort([*by, self.labels])
-            self._released_codes = self._swapped(released, rows, items) if plan.guard.rows else {}
-            for name in items.keys() - self._released_codes.keys():
+            by_rows = plan.guard.rows or plan.rules  # pairs, or what breaks a rule, are swapped away
+            self._released_codes = self._swapped(in_file, rows, items) if by_rows else {}
+            matching = {*self._released_codes}
+            for name in items.keys() - matching:
                 self._released_codes[name] = np.empty_like(items[name])
                 self._released_codes[name][order] = items[name]
+            for each in plan.guard.derived:
+                self._computed[each.name] = self._computed_cells(each.name, in_file, released, rows, matching)
+                self.classes[each.name] = value_class(self._computed[each.name].type)
         if plan.has_mean_weights and self.sizes_hold:
             kind = released.types.field(plan.weight).type
             record, of_group = released_weights(plan)
@@ -104,15 +115,34 @@ class GuardRecipe:
         """Return the guarded columns of the given rows."""
         columns = {}
         for name, values in self._values.items():
+            if name in self._computed:
+                at = part.rows
+                columns[name] = (
+                    self._computed[name][at] if isinstance(at, slice) else self._computed[name].take(pa.array(at))
+                )
+                continue
             codes = self._released_codes[name][part.rows].astype(np.int32)
             # a category that is never released is missing
             columns[name] = pa.DictionaryArray.from_arrays(pa.array(codes, mask=codes < 0), values)
         return Made(columns, {})
 
-    def _swapped(self, released: Table, rows: Ints | None, items: dict[str, Ints]) -> dict[str, Ints]:
+    def _computed_cells(
+        self, name: str, in_file: DrawnAgain, released: Table, rows: Ints | None, matching: Collection[str]
+    ) -> pa.Array:
+        """Return the cells of a computed column: missing if what was drawn for it does not stand in the file."""
+        cells = decoded_cells(released, name)
+        if name not in matching:
+            return pa.nulls(len(cells), cells.type)
+        column = next(c for c in self.guard.columns if c.name == name)
+        computed = in_file.expected(name, released.types.field(name).type, column.style)
+        cells = cells if computed is None else computed
+        return cells if rows is None else cells.take(pa.array(np.argsort(rows)))
+
+    def _swapped(self, released: DrawnAgain, rows: Ints | None, items: dict[str, Ints]) -> dict[str, Ints]:
         """Return the released codes of each bundle of columns that hold, in every group, the values of its items.
 
-        Which row of a group has which of them is not derived again, where pairs were swapped away.
+        Which row of a group has which of them is not derived again, where pairs were swapped away. Of a plan with rules
+        some values of other groups may stand in their place, as many as it says.
         """
         in_file = {}
         for name, at in self.codes_in(released).items():
@@ -124,12 +154,13 @@ class GuardRecipe:
             bundles.setdefault(head, []).append(column.name)
         matching, ordered = dict[str, Ints](), np.sort(self.labels)
         for names in bundles.values():
-            one, two = (self._counted(names, *part) for part in ((ordered, items), (self.labels, in_file)))
-            if np.array_equal(one, two):
+            one, two = (self._combined(names, *part) for part in ((ordered, items), (self.labels, in_file)))
+            other = self.guard.mended + sum(released.hidden.get(name, 0) for name in names)
+            if _differing(one, two) <= other:
                 matching |= {name: in_file[name] for name in names}
         return matching
 
-    def _told_numbers(self, items: dict[str, Ints], types: pa.Schema, key: Key) -> dict[str, Ints]:
+    def _told_numbers(self, items: dict[str, Ints], key: Key) -> dict[str, Ints]:
         """Give each drawn number a value of its own; return the codes of items among the values then released."""
         group, bundles, moved = np.sort(self.labels), self.guard.bundles(), dict(items)
         for column in (c for c in self.guard.columns if len(c.begins)):
@@ -143,16 +174,19 @@ class GuardRecipe:
             distinct, codes = np.unique(numbers, return_inverse=True)
             distinct = distinct[~np.isnan(distinct)]
             missing = column.values[column.n_values :]
-            kind = types.field(column.name).type
-            values = entries_of(replace(column, values=(*distinct.tolist(), *missing)), kind)
+            values = entries_of(replace(column, values=(*distinct.tolist(), *missing)), self._types[column.name])
             self._values[column.name], self.classes[column.name] = values, value_class(values.type)
             # numbers that a smaller type does not tell apart are one
             moved[column.name] = self._codes_of(values, column.name)[codes]
         return moved
 
-    def codes_in(self, released: Table) -> dict[str, Ints]:
+    def codes_in(self, released: DrawnAgain) -> dict[str, Ints]:
         """Return the code of each cell of the guarded columns of a table, one above that of missing if it has none."""
-        return {name: self._codes_of(decoded_cells(released, name), name) for name in self._values}
+        return {name: self._codes_of(decoded_cells(released.of(name), name), name) for name in self._values}
+
+    def source(self, column: PlanColumn) -> Table:
+        """Return the original with a column as it was drawn."""
+        return self._drawn.of(column.name)
 
     def _codes_of(self, cells: pa.Array, name: str) -> Ints:
         """Return the code of each cell of a column."""
@@ -163,17 +197,14 @@ class GuardRecipe:
             cells, values = cells.cast(pa.float32()), values.cast(pa.float32())
         return np.asarray(pc.index_in(cells, value_set=values).fill_null(len(values)), np.int64)
 
-    def _counted(self, names: Sequence[str], keys: Ints, codes: dict[str, Ints]) -> Ints:
-        """Return how often each group, one a row in `keys`, has each combination of codes in some columns.
-
-        Where so many are possible that sorting is faster, return the sorted combinations instead.
-        """
+    def _combined(self, names: Sequence[str], keys: Ints, codes: dict[str, Ints]) -> Ints:
+        """Return a number for the group, in `keys`, and the codes in some columns that each row has together."""
         for name in names:
             width = len(self._values[name]) + 2
             if int(keys.max()) > np.iinfo(np.int64).max // width:
                 raise UnsupportedError("the columns of a bundle have too many values", hint="release fewer of them")
             keys = keys * width + codes[name] + 1
-        return np.bincount(keys) if int(keys.max()) < 4 * len(keys) else np.sort(keys)
+        return keys
 
     def checks(self) -> list[Check]:
         """Return checks that enough people share each released number, and that groups have their moments."""
@@ -213,7 +244,7 @@ class GuardRecipe:
         """Return how many pieces of a column too few people have, and how many are not the original's."""
         if not len(column.begins):
             return 0, 0
-        values = Numbers(column, self._original).all()
+        values = Numbers(column, self.source(column)).all()
         present = np.flatnonzero(~np.isnan(values))
         return wrong_pieces(column, values[present], present if person is None else person[present], self.guard.people)
 
@@ -234,7 +265,7 @@ class GuardRecipe:
         wrong = records[: len(column.values)] != np.asarray(column.people)
         if column.kind in ("numeric", "date") and n:
             visible, with_value = np.array(column.values[:n], np.float64), (codes >= 0) & (codes < n)
-            codes, value = codes[with_value], Numbers(column, self._original).all()[with_value]
+            codes, value = codes[with_value], Numbers(column, self.source(column)).all()[with_value]
             low, high = np.full(n, np.inf), np.full(n, -np.inf)
             np.minimum.at(low, codes, value)
             np.maximum.at(high, codes, value)
@@ -256,7 +287,7 @@ class GuardRecipe:
         """Count the categories that are released as another value though enough people have them."""
         if not column.joined:
             return 0
-        source = Categories(column, self._original, column.kind)
+        source = Categories(column, self.source(column), column.kind)
         codes, n = source.all(), len(source.names)
         codes = codes[codes < n] if person is None else _each_once(codes[codes < n], person[codes < n])
         frequent = np.flatnonzero(np.bincount(codes, minlength=n) >= self.guard.people)
@@ -552,6 +583,19 @@ def _codes(column: GuardedColumn, original: Table) -> Ints:
             near = [begins[len(name), name[:cut]] for cut in range(1, len(name)) if (len(name), name[:cut]) in begins]
             lookup[at] = place[near[-1]] if near else place[parent[name]] if name in parent else rest
     return np.array(lookup, np.int64)[source.all()]
+
+
+def _differing(one: Ints, two: Ints) -> int:
+    """Return how many rows have a number that stands more seldom in the second array."""
+    if int(max(one.max(), two.max())) < 4 * len(one):  # counting is faster than sorting, if there are not too many
+        counts = (np.bincount(numbers, minlength=4 * len(one)) for numbers in (one, two))
+    else:
+        one, two = np.sort(one), np.sort(two)
+        if np.array_equal(one, two):
+            return 0
+        values = np.union1d(one, two)
+        counts = (np.searchsorted(x, values, "right") - np.searchsorted(x, values) for x in (one, two))
+    return int(np.maximum(next(counts) - next(counts), 0).sum())
 
 
 def _each_once(codes: Ints, person: Ints) -> Ints:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from ...plan import GuardedColumn, Plan
 from ...plan.records import AGAIN, FILE, RUNS, width_of
 from .cap_in_file import cap_in_file
 from .guard_recipe import GuardRecipe, _bins, _chances, shares_in
+from .plain_rules import DrawnAgain
 from .recipes import Numbers, counts_in_words
 from .told_numbers import multiples
 
@@ -109,12 +110,15 @@ def faults(plan: Plan, original: Table, released: Table, rows: Ints | None) -> l
         The original row behind each released one, where the release shows groups.
     """
     assert plan.guard is not None
+    plan = replace(plan, guard=plan.guard.as_drawn())
+    assert plan.guard is not None
     recipe = GuardRecipe(plan, original, released, rows, None, ())
     wrong = [check.detail for check in recipe.checks() if not check.holds]
     if not recipe.sizes_hold and plan.guard.form != RUNS:
         return [*wrong, "groups have other sizes than the plan says"]
-    in_file = recipe.codes_in(released)
-    cells = {c.name: _cells(c, in_file[c.name], released) for c in plan.guard.columns}
+    drawn = DrawnAgain(plan, released)
+    in_file = recipe.codes_in(drawn)
+    cells = {c.name: _cells(c, in_file[c.name], drawn.of(c.name)) for c in plan.guard.columns}
     strange = {name: int(np.count_nonzero(each.last < each.first)) for name, each in cells.items()}
     if any(strange.values()):
         wrong.append(f"cells with a value that the plan never releases: {counts_in_words(strange)}")

@@ -1,0 +1,331 @@
+"""Draw columns in a form in which rules hold whatever is drawn, and compute what is released from it.
+
+A total is not drawn but computed from its parts; the end of a stay is drawn as its distance from the beginning; a city
+and its land, or flags of which one is set, are drawn as one category.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, cast
+
+import numpy as np
+import pyarrow as pa
+
+from ..columns.arrays import is_text, value_type
+from ..columns.column import Column
+from ..columns.rule_values import Cells, cells_of, value, whole_numbers
+from ..columns.table import Table
+from ..hierarchy import TOP, Hierarchy
+from ..kernels import Bools
+from ..measures import Ints
+from ..notation import DAY
+from ..plan import DerivedColumn, Guard, GuardedColumn, Plan, Vector
+from ..rules import Node, Rule, parse
+from ..schema import Kind, Schema
+from .code import as_column
+from .rare import parents_of, rest_of
+
+# the share of the known values of a column whose bound is missing, up to which it is drawn as a distance from that
+_UNBOUND = 0.02
+# what is drawn of a column that is computed: that it has a value
+_KNOWN = "known"
+
+
+@dataclass
+class DrawnForms:
+    """The columns that are drawn in another form than they are released in.
+
+    Parameters
+    ----------
+    derived : list of DerivedColumn
+        How they get their own form, in the order in which that is done.
+    columns : dict of str to Column
+        By name, what is drawn.
+    schema : Schema
+        Their roles, and the parents of rare lists of values.
+    """
+
+    derived: list[DerivedColumn] = field(default_factory=list)
+    columns: dict[str, Column] = field(default_factory=dict)
+    schema: Schema = field(default_factory=Schema)
+
+    @classmethod
+    def from_rules(cls, plan: Plan, table: Table, schema: Schema, names: Sequence[str], people: int) -> DrawnForms:
+        """Choose a form for each drawn column that a rule among drawn columns is about."""
+        rules = [rule for rule in (each.rule for each in plan.rules) if set(rule.names) <= {*names}]
+        forms = cls()
+        if not rules:
+            return forms
+        columns = {name: table.declared_column(schema, name) for rule in rules for name in rule.names}
+        quasi, sensitive = ([n for n in columns if schema.role(n) == role] for role in ("quasi", "sensitive"))
+        forms.schema = Schema(quasi=quasi, sensitive=sensitive)
+        for together in _joint(rules, columns):
+            forms._join(together, columns, table, schema, people)
+        for rule in sorted(rules, key=lambda rule: rule.node is None or rule.node.op != "="):
+            if rule.node is not None:
+                forms._derive(rule.node, columns, people)
+        forms.derived = _in_order(forms.derived)
+        return forms
+
+    @property
+    def computed(self) -> set[str]:
+        """Return the columns of which nothing is drawn but whether they have a value."""
+        return {name for name, column in self.columns.items() if list(column.values) == [_KNOWN]}
+
+    @property
+    def table(self) -> Table:
+        """Return what is drawn as a table."""
+        return Table(pa.table({name: _as_array(column) for name, column in self.columns.items()}))
+
+    def _join(
+        self, together: Sequence[str], columns: Mapping[str, Column], table: Table, schema: Schema, people: int
+    ) -> None:
+        """Draw some columns as one category, which lists their values; the first sensitive one has it."""
+        head = next((name for name in together if schema.role(name) == "sensitive"), together[0])
+        codes = [columns[name].codes.astype(np.int64) for name in together]
+        widths = [columns[name].n_values + 1 for name in together]
+        pairs, at = np.unique(np.ravel_multi_index(codes, widths), return_inverse=True)
+        parts = [part.tolist() for part in np.unravel_index(pairs, widths)]
+        entries = [[*_plain_values(columns[name]), None] for name in together]
+        lists = [[entry[i] for entry, i in zip(entries, one, strict=True)] for one in zip(*parts, strict=True)]
+        texts = [_listed(values) for values in lists]
+        order = sorted(range(len(texts)), key=texts.__getitem__)
+        place = np.empty(len(order), np.int64)
+        place[order] = np.arange(len(order))
+        self.columns[head] = Column(head, "categorical", "", place[at.reshape(-1)], [texts[i] for i in order], False)
+        first = columns[together[0]]
+        has_words = is_text(value_type(table.types.field(first.name).type))
+        other = schema.rare.get(first.name) or (rest_of(first.values) if has_words else None)
+        nothing = [None] * (len(together) - 1)
+        parents: Mapping[str, Sequence[str]] = {}
+        if has_words:
+            parents = parents_of(first, first.counts()[:-1], schema.hierarchies.get(first.name), people)
+        paths = {}
+        for text, (value_of_first, *others) in zip(texts, lists, strict=True):
+            above = [*parents.get(str(value_of_first), ()), other]
+            chain = [_listed([each, *others]) for each in above] if any(x is not None for x in others) else []
+            paths[text] = tuple(dict.fromkeys([text, *chain, TOP]))
+        hierarchies = {**self.schema.hierarchies, head: Hierarchy(paths)}
+        rare = {**self.schema.rare, head: _listed([other, *nothing])}
+        self.schema = self.schema.replace(hierarchies=hierarchies, rare=rare)
+        for i, name in enumerate(together):
+            of_name = columns[name]
+            self.derived.append(DerivedColumn(name, inside=head, place=i, unit=of_name.unit, zone=of_name.zone))
+            if name != head:
+                nobody = np.zeros(len(at), np.uint8)
+                self.columns[name] = Column(name, "categorical", "", nobody, [_KNOWN], False)
+
+    def _derive(self, node: Node, columns: Mapping[str, Column], people: int) -> None:
+        """Compute a column from others, or draw it as a distance from another, if the condition allows that."""
+        ways = _equations(node, columns) if node.op == "=" else _distances(node, columns)
+        for name, expression in ways:
+            others = [each for each in expression.names if each != name]
+            if name in self.columns or any(name in self._sources(other) for other in others):
+                continue
+            column, cells = columns[name], {n: cells_of(columns[n]) for n in [name, *others]}
+            missing = np.any([cells[n].missing for n in others], axis=0)
+            sql, decimals = Node("=", (Node("column", text=name), expression)).sql, 0
+            if name in expression.names:
+                low = Node("column", text=others[0])
+                own = Node("column", text=name)
+                distance = value(Node("-", (own, low) if expression.op == "+" else (low, own)), cells)
+                drawn = _numbers(name, column.kind, column.unit, distance, cells[name].missing)
+            else:
+                lacks = cells[name].missing & ~missing
+                has_none = bool(np.count_nonzero(lacks) >= people)
+                drawn = Column(name, "categorical", "", (lacks & has_none).astype(np.uint8), [_KNOWN], has_none)
+            if column.kind == "numeric":
+                decimals = len(str(whole_numbers(column)[1].denominator)) - 1
+            self.columns[name] = drawn
+            self.derived.append(DerivedColumn(name, sql, decimals=decimals, unit=column.unit, zone=column.zone))
+            return
+
+    def _sources(self, name: str) -> set[str]:
+        """Return the columns that a column is computed from, itself among them."""
+        read = (other for each in self.derived if each.name == name for other in each.reads)
+        return {name}.union(*map(self._sources, read))
+
+
+def _joint(rules: Iterable[Rule], columns: Mapping[str, Column]) -> list[list[str]]:
+    """Return the columns that are drawn as one category: where one determines others, and flags of which one is set."""
+    groups: list[list[str]] = []
+    for rule in rules:
+        names = list(rule.names)
+        if rule.node is not None:
+            terms, total = _sum(rule.node)
+            if total != "1" or any(not set(_plain_values(columns[name])) <= {0, 1} for name in terms):
+                continue
+        for group in [group for group in groups if not set(group).isdisjoint(names)]:
+            groups.remove(group)
+            names = list(dict.fromkeys([*group, *names]))
+        groups.append(names)
+    return groups
+
+
+def _sum(node: Node) -> tuple[list[str], str]:
+    """Return the columns whose sum a condition sets to a number, and that number; nothing for other conditions."""
+    if node.op != "=":
+        return [], ""
+    one, two = node.parts if node.parts[1].op == "number" else node.parts[::-1]
+    terms = list(_terms(one))
+    is_sum = two.op == "number" and len(terms) > 1 and all(term.op == "column" for term in terms)
+    return ([term.text for term in terms], two.text) if is_sum and len({*one.names}) == len(terms) else ([], "")
+
+
+def _terms(node: Node) -> Iterable[Node]:
+    return [term for part in node.parts for term in _terms(part)] if node.op == "+" else [node]
+
+
+def _equations(node: Node, columns: Mapping[str, Column]) -> list[tuple[str, Node]]:
+    """Return the columns that an equation determines, each with what it equals, the best first."""
+    one, two = node.parts
+    ways = [(a.text, b) for a, b in ((one, two), (two, one)) if a.op == "column" and a.text not in b.names]
+    for name, difference in list(ways):
+        parts = difference.parts
+        if difference.op == "-" and all(part.op == "column" for part in parts) and parts[0].text != parts[1].text:
+            # y = b - a as b = a + y: y, which may never be below 0, is drawn as it is
+            end, begin = parts
+            cells = {n: cells_of(columns[n]) for n in (name, end.text, begin.text)}
+            total = value(Node("+", (begin, Node("column", text=name))), cells)
+            exact = value(Node("-", (end, Node("column", text=name))), cells)
+            known = ~(total.missing | cells[end.text].missing)
+            is_same = (exact.numbers(exact.unit) == cells[begin.text].numbers(exact.unit))[known].all()
+            if is_same and _spread(cells[name]) <= _spread(cells[end.text]):
+                ways.insert(0, (end.text, Node("+", (begin, Node("column", text=name)))))
+    terms, total_text = _sum(node)
+    # the part whose commonest value fewest people have is what the others leave
+    for name in sorted(terms, key=lambda name: columns[name].counts()[:-1].max(initial=0)):
+        rest = Node("number", text=total_text)
+        for other in terms:
+            if other != name:
+                rest = Node("-", (rest, Node("column", text=other)))
+        ways.append((name, rest))
+    return ways
+
+
+def _distances(node: Node, columns: Mapping[str, Column]) -> list[tuple[str, Node]]:
+    """Return a column of an order with its distance from the other one, if that varies less than the column itself."""
+    if node.op not in ("<", "<=", ">", ">=") or any(part.op != "column" for part in node.parts):
+        return []
+    low, high = node.parts if node.op in ("<", "<=") else node.parts[::-1]
+    one, two = columns[low.text], columns[high.text]
+    if one.kind != two.kind or one.unit != two.unit or not one.is_number or low.text == high.text:
+        return []
+    cells = {each.name: cells_of(each) for each in (one, two)}
+    distance = value(Node("-", (high, low)), cells)
+    ways = [(high.text, Node("+", (low, high))), (low.text, Node("-", (high, low)))]
+    near = []
+    for name, expression in ways:
+        unbound = np.count_nonzero(distance.missing & ~cells[name].missing)
+        known = np.count_nonzero(~cells[name].missing)
+        if unbound <= _UNBOUND * known and _spread(distance) <= _spread(cells[name]):
+            near.append((name, expression))
+    return near
+
+
+def _spread(cells: Cells) -> float:
+    """Return the standard deviation of the known cells."""
+    known = np.asarray(cells.values[~cells.missing], np.float64) * float(cells.unit)
+    return float(known.std()) if len(known) else 0.0
+
+
+def _in_order(derived: Sequence[DerivedColumn]) -> list[DerivedColumn]:
+    """Return the columns in an order in which each is computed after what it is computed from."""
+    waiting, done = list(derived), list[DerivedColumn]()
+    while waiting:
+        names = {each.name for each in waiting}
+        ready = [each for each in waiting if names.isdisjoint(each.reads)]
+        done += ready
+        waiting = [each for each in waiting if each not in ready]
+    return done
+
+
+def _numbers(name: str, kind: Kind, unit: str, cells: Cells, missing: Bools) -> Column:
+    """Return numbers, or dates of a unit, as a column: missing where they are, and where `missing` says so."""
+    scale = cells.unit * (DAY if unit == "us" else 1)
+    numbers = np.asarray(cells.values, np.float64) * scale.numerator / scale.denominator
+    values, codes = np.unique(np.where(missing | cells.missing, np.nan, numbers), return_inverse=True)
+    n = len(values) - bool(np.isnan(values[-1:]).any())
+    return Column(name, kind, unit, codes.reshape(-1), values[:n], n < len(values))
+
+
+def _rounded(cells: Cells, unit: Fraction) -> Cells:
+    """Return numbers as multiples of a unit, halves upwards."""
+    parts = cells.unit / unit
+    if parts.denominator == 1:
+        return cells
+    return Cells(
+        (2 * cells.values * parts.numerator + parts.denominator) // (2 * parts.denominator), unit, cells.missing
+    )
+
+
+def _plain_values(column: Column) -> list[Any]:
+    """Return the values of a column as JSON has them."""
+    if column.is_number:
+        return [int(v) if v == int(v) else v for v in np.asarray(column.values, np.float64).tolist()]
+    return list(map(str, column.values))
+
+
+def _listed(values: Sequence[Any]) -> str:
+    return json.dumps(values, ensure_ascii=False)
+
+
+def _as_array(column: Column) -> pa.Array:
+    """Return a column as an Arrow array."""
+    codes = column.codes.astype(np.int32)
+    if column.kind == "categorical":
+        return pa.DictionaryArray.from_arrays(pa.array(codes, mask=codes == column.n_values), pa.array(column.values))
+    values = pa.array(column.numbers, from_pandas=True)
+    if column.kind == "date":
+        whole = values.cast(pa.int64())
+        return whole.cast(pa.int32()).cast(pa.date32()) if column.unit == "day" else whole.cast(pa.timestamp("us"))
+    return values
+
+
+def in_own_form(
+    plan: Plan, guard: Guard, columns: Sequence[GuardedColumn], codes: Mapping[str, Ints]
+) -> tuple[list[GuardedColumn], dict[str, Ints]]:
+    """Return columns and their codes as they are released, computed from what was drawn where they follow from that.
+
+    Parameters
+    ----------
+    plan : Plan
+    guard : Guard
+    columns : sequence of GuardedColumn
+        All of the guard, with the values that are drawn of each.
+    codes : mapping of str to int64 array of shape (n_rows,)
+    """
+    drawn, of_plan = {c.name: c for c in columns}, {c.name: c for c in plan.columns}
+    records, released = dict(drawn), dict(codes)
+    for each in guard.derived:
+        column = of_plan[each.name]
+        if each.inside:
+            lists = drawn[each.inside].values
+            entries = [None if text is None else json.loads(str(text))[each.place] for text in lists]
+            values = sorted({entry for entry in entries if entry is not None})
+            place = {entry: i for i, entry in enumerate(values)} | {None: len(values)}
+            of_code = np.array([*(place[entry] for entry in entries), len(values)], np.int64)
+            released[each.name] = of_code[codes[each.inside]]
+        else:
+            expression, names = parse(each.sql).parts[1], {each.name: drawn[each.name]}
+            names = {name: names.get(name, records[name]) for name in expression.names}
+            own = {name: codes[name] if name == each.name else released[name] for name in names}
+            computed = value(expression, {n: cells_of(as_column(record, own[n])) for n, record in names.items()})
+            if column.kind == "numeric":
+                computed = _rounded(computed, Fraction(1, 10**each.decimals))
+            is_missing = codes[each.name] >= drawn[each.name].n_values
+            result = _numbers(each.name, cast(Kind, column.kind), each.unit, computed, is_missing)
+            values, released[each.name] = result.values.tolist(), np.asarray(result.codes, np.int64)
+        if column.kind in ("numeric", "date"):
+            values = list(map(float, values))
+        records[each.name] = GuardedColumn(
+            column.name, column.role, column.kind, unit=each.unit, zone=each.zone, events=column.events,
+            order=tuple(dict.fromkeys((*column.order, *values))) if column.kind == "ordinal" else (),
+            declared=column.declared, values=tuple(values), style=drawn[each.name].style,
+            steps=Vector("d", [10.0**-each.decimals] if column.kind == "numeric" else ()),
+        )  # fmt: skip
+    return list(records.values()), released
