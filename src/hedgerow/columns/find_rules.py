@@ -43,6 +43,8 @@ _TOLERATED, _BY_CHANCE = 0.005, 0.02
 _EXPECTED, _TIMES = 20, 50
 # the share of searched records in which a sum must be right, and how many of them must not be zero
 _RIGHT, _INFORMATIVE = 0.95, 10
+# the most parts of a sum that somebody still reads
+_MOST_PARTS = 12
 # how many of the records that would differ by chance may, where a column seems to determine another
 _FEW = 0.1
 # records for each value of a column that determines another, on average, and its values if these are whole numbers
@@ -104,9 +106,9 @@ class FoundRule:
 
     @property
     def option(self) -> str:
-        """Return the option of the command line that declares the rule."""
+        """Return the option that declares the rule; empty where records break what no option tolerates."""
         if self.determines is not None:
-            return "--determines " + shlex.quote(":".join(map(quoted, self.determines)))
+            return "" if self.broken else "--determines " + shlex.quote("=".join(map(quoted, self.determines)))
         is_plain = "'" in self.sql and not set('"$`\\!') & {*self.sql}  # double quotes read better then
         option = "--tolerated" if self.broken else "--rule"
         return f'{option} "{self.sql}"' if is_plain else f"{option} {shlex.quote(self.sql)}"
@@ -431,12 +433,13 @@ def _runs(searched: _Searched) -> Iterator[_Sum]:
 
 
 def _added(cells: Floats, sequence: Sequence[int]) -> tuple[Floats, list[tuple[int, ...]]]:
-    """Return the sums of all runs of at least two columns of a sequence, and the columns of each."""
+    """Return the sums of all runs of two columns or more of a sequence, and the columns of each."""
     chosen = cells[:, sequence]
     sums, missing = (
         np.pad(np.cumsum(each, axis=1), ((0, 0), (1, 0))) for each in (np.nan_to_num(chosen), np.isnan(chosen))
     )
     begin, end = np.triu_indices(len(sequence) + 1, 2)
+    begin, end = (each[end - begin <= _MOST_PARTS] for each in (begin, end))
     totals = np.where(missing[:, end] > missing[:, begin], np.nan, sums[:, end] - sums[:, begin])
     return totals, [tuple(sequence[i:j]) for i, j in zip(begin.tolist(), end.tolist(), strict=True)]
 
@@ -464,7 +467,11 @@ def _sum(each: _Sum, columns: Sequence[str], half: Columns) -> _Candidate:
     total = reduce(lambda a, b: Node("+", (a, b)), map(_column, parts))
     if each.target is None:
         is_flags = each.constant == 1 and all({*half[n].values} == {0.0, 1.0} for n in parts)
-        words = f"exactly one of {_listed(parts)} is 1" if is_flags else f"{_listed(parts)} add up to {number(each.constant)}"
+        words = (
+            f"exactly one of {_listed(parts)} is 1"
+            if is_flags
+            else f"{_listed(parts)} add up to {number(each.constant)}"
+        )
         return _candidate(Node("=", (total, Node("number", text=number(each.constant)))), words)
     target = columns[each.target]
     begin = next((n for n in parts if half[n].kind == "date"), parts[0])
