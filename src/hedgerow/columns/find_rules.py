@@ -51,8 +51,10 @@ _FEW = 0.1
 _SHARED, _MOST_VALUES = 5, 100
 # categories of a column in conditions, and of those that a condition names, at most
 _MOST_CATEGORIES, _MOST_NAMED = 20, 3
-# beyond a bound, so large a part of the records shows at least so much of what does not occur below it
-_BEYOND, _EDGE = 0.05, 0.25
+# right above a bound, so large a part of the records, and so many at least, ...
+_ABOVE, _FEWEST_ABOVE = 0.025, 20
+# ... has so much of what does not occur below it; and categories where values may be missing have so many
+_EDGE, _CLEAR = 0.25, 0.1
 # last words of names that have one unit, and of those that are ends of one thing
 _UNITS = ({"age", "experience", "seniority", "tenure"}, {"income", "tax", "wage", "salary", "pay", "rent"})
 _ENDS = {
@@ -567,23 +569,24 @@ def _conditions(half: Columns, columns: Columns) -> Iterator[_Candidate]:
             if each := _of_missing(name, is_null, named, half, columns):
                 explained |= {name} if is_null else set()
                 yield each
+    yield from _bounds(half, columns, named, explained)
+
+
+def _bounds(half: Columns, columns: Columns, named: Columns, explained: set[str]) -> Iterator[_Candidate]:
+    """Yield below which bound of a number a column has one category, or is missing if no category explains that."""
     numbers = {n: c for n, c in half.items() if c.kind == "numeric" and c.n_values > _MOST_CATEGORIES}
     ascending = {n: np.argsort(c.codes, kind="stable")[: c.counts()[:-1].sum()] for n, c in numbers.items()}
     for name, column in half.items():
-        is_missing = column.codes == column.n_values
-        if name in named and (bound := _bound(name, np.where(is_missing, -1, column.codes), half, ascending)):
-            value = column.values[bound.state]
-            few = _named_only(column, np.arange(column.n_values) == bound.state, columns[name])
-            others = columns[name].codes != list(columns[name].values).index(value)
+        every, is_known = columns[name], _is_known(column)
+        if name in named and (bound := _bound(name, np.where(is_known, column.codes, -1), half, ascending)):
+            few = _named_only(column, np.arange(column.n_values) == bound.state, every)
             if few and few.is_among:
-                yield bound.candidate(few.node, few.words, others & _is_known(columns[name]), columns)
-        if (
-            name not in explained
-            and column.has_missing
-            and (bound := _bound(name, is_missing + 0, half, ascending))
-            and bound.state
-        ):
-            yield bound.candidate(_null(name, True), f"{name} is missing", _is_known(columns[name]), columns)
+                others = _is_known(every) & (every.codes != list(every.values).index(column.values[bound.state]))
+                yield from _below(bound, few.node, few.words, others, columns)
+        if column.has_missing and name not in explained:
+            bound = _bound(name, is_known + 0, half, ascending)
+            if bound and bound.state == 0:
+                yield from _below(bound, _null(name, True), f"{name} is missing", _is_known(every), columns)
 
 
 def _is_category(column: Column) -> bool:
@@ -605,7 +608,8 @@ def _of_missing(name: str, is_null: bool, named: Columns, half: Columns, columns
         with_it = np.bincount(named[other].codes[breaks], minlength=len(counts) + 1)[:-1]
         allowed = with_it > _TOLERATED * counts
         says = int(counts[~allowed].sum() * with_it.sum())
-        if says > most and (few := _named_only(named[other], allowed, columns[other])):
+        is_clear = (with_it[allowed] >= _CLEAR * counts[allowed]).all()  # no matter of degree
+        if is_clear and says > most and (few := _named_only(named[other], allowed, columns[other])):
             best, most = (other, few), says
     if best is None:
         return None
@@ -645,18 +649,9 @@ class _Bound(NamedTuple):
     bound: float
     state: int
 
-    def candidate(self, node: Node, words: str, others: Bools, columns: Columns) -> _Candidate:
-        """Return the rule that a condition holds below the bound, at most what `others` of all records have."""
-        column = columns[self.name]
-        lowest = column.values[column.codes[others & _is_known(column)].min(initial=column.n_values - 1)]
-        bound = number(min(self.bound, _round_below(float(lowest))))
-        above = Node(">=", (_column(self.name), Node("number", text=bound)))
-        known = [self.name] if node.op == "is null" else [self.name, *node.names]
-        return _candidate(Node("or", (above, node)), f"{words} where {self.name} is below {bound}", known)
-
 
 def _bound(name: str, states: Ints, half: Columns, ascending: Mapping[str, Ints]) -> _Bound | None:
-    """Return the bound of a number below which all records have one state, if others begin right above it.
+    """Return the bound of a number below which a column has one state; of several numbers the most records below.
 
     States that are not known are below 0; `ascending` has the rows of each number, sorted by it.
     """
@@ -668,11 +663,31 @@ def _bound(name: str, states: Ints, half: Columns, ascending: Mapping[str, Ints]
         differs = states[at] != states[at[:1]]
         first = int(differs.argmax()) if differs.any() else 0
         bound = _round_below(float(column.values[column.codes[at[first]]])) if first else 0.0
-        n_below = int(np.count_nonzero(column.numbers[at] < bound))
-        near = differs[first : first + max(_FEWEST, int(_BEYOND * len(at)))]
-        if n_below > (best.n_below if best else 0) and near.mean() >= _EDGE * differs[first:].mean():
+        n_below = int(np.count_nonzero(column.numbers[at[:first]] < bound))
+        if n_below > (best.n_below if best else 0) and _is_sharp(differs[first:], max(1, int(_ABOVE * len(at)))):
             best = _Bound(n_below, other, bound, int(states[at[0]]))
     return best
+
+
+def _is_sharp(others: Bools, n_near: int) -> bool:
+    """Return whether other states are not much rarer right above a bound than in all rows above it, in their order."""
+    near = others[: max(_FEWEST_ABOVE, n_near)]
+    return bool(near.sum() >= max(_INFORMATIVE, _EDGE * others.mean() * len(near)))
+
+
+def _below(bound: _Bound, node: Node, words: str, others: Bools, columns: Columns) -> Iterator[_Candidate]:
+    """Yield the rule that a condition holds below a bound, at most the least number that `others` have.
+
+    `others` are the rows of the whole table that do not meet the condition.
+    """
+    numbers = columns[bound.name].numbers
+    least = number(min(bound.bound, _round_below(float(np.nanmin(numbers[others], initial=bound.bound)))))
+    above = np.flatnonzero(numbers >= float(least))
+    above = above[np.lexsort((others[above], numbers[above]))]
+    if len(above) and _is_sharp(others[above], int(_ABOVE * len(numbers))):
+        node = Node("or", (Node(">=", (_column(bound.name), Node("number", text=least))), node))
+        known = [bound.name] if node.parts[1].op == "is null" else node.names
+        yield _candidate(node, f"{words} where {bound.name} is below {least}", known)
 
 
 def _round_below(value: float) -> float:
