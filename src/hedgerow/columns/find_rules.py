@@ -21,7 +21,7 @@ import pyarrow as pa
 
 from ..kernels import Bools, Floats, Ints
 from ..notation import DAY, number
-from ..rules import Node, Rule
+from ..rules import Node, Rule, parse
 from ..schema import Schema
 from ..texts import quoted
 from .column import Column
@@ -99,10 +99,15 @@ class FoundRule:
     broken: int
 
     @property
+    def rule(self) -> Rule:
+        """Return the rule, parsed."""
+        return Rule(parse(self.sql) if self.sql else None, self.determines or ())
+
+    @property
     def option(self) -> str:
         """Return the option of the command line that declares the rule."""
         if self.determines is not None:
-            return "--determines " + shlex.quote(":".join(map(quoted, self.determines)))
+            return "--determines " + shlex.quote("=".join(map(quoted, self.determines)))
         is_plain = "'" in self.sql and not set('"$`\\!') & {*self.sql}  # double quotes read better then
         option = "--tolerated" if self.broken else "--rule"
         return f'{option} "{self.sql}"' if is_plain else f"{option} {shlex.quote(self.sql)}"

@@ -23,6 +23,7 @@ from ..measures.masking_scores import ScoresData
 from ..notation import figure, percent
 from ..release.recipient import columns_in_words as columns_in_words
 from ..release.recipient import kinds_in_words as kinds_in_words
+from ..release.recipient import rule_in_words as rule_in_words
 from ..texts import read_toml, texts
 
 # the function that writes a figure of each unit; people may be a mean, an estimate has five digits

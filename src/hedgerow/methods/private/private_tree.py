@@ -92,10 +92,10 @@ class PrivateTree(Method):
                 f"PrivateTree releases no column as it is, so it does not support {names} of the schema",
                 hint="leave these columns out, or name them quasi-identifiers",
             )
-        if schema.follows:
+        if schema.follows or schema.all_rules():
             raise UnsupportedError(
-                "PrivateTree draws columns of a leaf independently, so none can follow another",
-                hint="leave out follows (--follows)",
+                "PrivateTree draws columns of a leaf independently, so none can follow another or obey a rule",
+                hint="leave out follows (--follows), rules (--rule, --tolerated) and determines (--determines)",
             )
         _refuse_guesses(table, schema)
         OpenDP()
