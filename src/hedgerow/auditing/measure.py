@@ -75,7 +75,7 @@ from .pairing import pair_up, read_unpaired
 from .profile_result import FAILS, MEASURED, MEETS, Judged, check_met, judged, needs_attacks, unmet
 from .released_values import ReleasedColumn, unchanged
 from .result import Audit
-from .sample import Sample, released_part, sample_of
+from .sample import Sample, part_of, sample_of
 from .single_records import PerPerson, Shown, example_records, per_person
 from .single_table import COMPARED, alone
 from .spark_tables import counted, is_clustered, local_copies, put_there
@@ -326,7 +326,7 @@ def _after(task: Task[Any]) -> tuple[ClassRisk, dict[str, Scatter]]:
         matching = every[np.unique(sides.classes.labels[~rows])]
     if rows.any():
         # rows without any quasi-identifier are nobody's class: whoever looks for a person finds all of them
-        rest = released_part(sides, np.flatnonzero(~rows))
+        rest = part_of(sides, np.flatnonzero(~rows))
         sensitive = tuple(replace(column, codes=column.codes[~rows]) for column in sides.released_sensitive)
         totals = {column.name: column.counts() for column in sides.released_sensitive}
         sides = replace(rest, released_sensitive=sensitive)
