@@ -60,21 +60,23 @@ class WorstTenth(TypedDict):
     learner: str
 
 
-class InferredByLearner(TypedDict):
-    """The shares that one learner explains of members and of strangers; ``advantage`` is the difference."""
+class _Inferred(TypedDict):
+    """The shares explained of members and of strangers, and their difference."""
 
     members: ExplainedShare | None
     strangers: ExplainedShare | None
     advantage: ExplainedShare | None
+
+
+class InferredByLearner(_Inferred):
+    """The shares that one learner explains of members and of strangers; ``advantage`` is the difference."""
+
     worst_tenth: float
 
 
-class InferredColumn(TypedDict):
+class InferredColumn(_Inferred):
     """The shares of a column that the best learner explains of members and of strangers, and those of each learner."""
 
-    members: ExplainedShare | None
-    strangers: ExplainedShare | None
-    advantage: ExplainedShare | None
     worst_tenth: WorstTenth
     learners: Mapping[str, InferredByLearner]
 

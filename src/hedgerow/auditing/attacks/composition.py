@@ -24,7 +24,7 @@ from ..backend import Holder
 from ..figure import Figure
 from ..pairing import pair_up
 from ..subject import of_release, plan_of, read_like, subject
-from ..success import AttackData, Rates, attack_record, rate_of
+from ..success import ATTACKS, AttackData, Rates, attack_record, rate_of
 from ..table_pair import Pair, People, by_name, evenly
 from ..whole_rows import rows_alike
 
@@ -424,7 +424,7 @@ def _disclosure(who: Ints, values: Ints, counts: Ints, public: Column, n_people:
 
 FIGURES = (
     Figure(
-        {"risk.composition": Composition | None, "attacks": Sequence[AttackData]},
+        {"risk.composition": Composition | None, **ATTACKS},
         lambda task: composition(
             task.sides, other_releases(task.sides, task.others, task.options["key"]), k=task.options["k"]
         ),

@@ -229,15 +229,8 @@ def _by_end(column: ReleasedColumn, visible: Floats) -> Iterator[tuple[str, Copi
             for which in (is_shown, True)
         )
         if people:
-            yield (
-                end,
-                {
-                    "people": people,
-                    "found": hits / people,
-                    "others": others / rest if rest else None,
-                    "p_value": surprise(hits, people, others, rest),
-                },
-            )
+            p_value, by_chance = surprise(hits, people, others, rest), _share(others, rest)
+            yield end, {"people": people, "found": hits / people, "others": by_chance, "p_value": p_value}
 
 
 def _decimals(values: npt.NDArray[Any], part: float = 1.0) -> int:

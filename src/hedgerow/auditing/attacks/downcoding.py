@@ -18,7 +18,7 @@ from ...progress import Tell, telling
 from ..figure import Figure
 from ..learners import quiet
 from ..released_values import ReleasedColumn
-from ..success import AttackColumn, AttackData, Rates, attack_record, wilson
+from ..success import ATTACKS, AttackColumn, AttackData, Rates, attack_record, wilson
 from ..table_pair import Pair, by_name, evenly, spread
 
 # released classes that dependence is learnt from, spread evenly over their sorted cells
@@ -478,10 +478,4 @@ def _covered(column: ReleasedColumn, step: Ints, n_steps: int) -> csr_array:
     return covered
 
 
-FIGURES = (
-    Figure(
-        {"attacks": Sequence[AttackData]},
-        lambda task: downcoding(task.sides, **task.attack_options),
-        needs=("own rows", "attacks"),
-    ),
-)
+FIGURES = (Figure(ATTACKS, lambda task: downcoding(task.sides, **task.attack_options), needs=("own rows", "attacks")),)
