@@ -573,9 +573,7 @@ class InferenceBound:
 FIGURES = (
     Figure(
         {"risk.inference": InferenceData | None},
-        lambda task: infer(
-            task.sides, task.refit, learners=task.learners, without=task.non_members, **task.drawing
-        ).to_dict(),
+        lambda t: infer(t.sides, t.refit, learners=t.learners, without=t.non_members, **t.drawing).to_dict(),
         needs=("inference", "sensitive columns"),
     ),
 )

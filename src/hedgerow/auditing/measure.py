@@ -396,7 +396,7 @@ FIGURES: tuple[Figure, ...] = (
         parallel=True,
     ),
     Figure({"risk.release": ClassRisk, "pictures.scatters": Mapping[str, Scatter]}, _after, parallel=True),
-    *(figure for module in BESIDE_CLASSES for figure in module.FIGURES),
+    *(replace(figure, parallel=True) for module in BESIDE_CLASSES for figure in module.FIGURES),
     Figure(
         {"risk.other": OtherColumns | None},
         lambda t: other_columns(t.what.table, t.what.schema, t.what.plan and t.what.plan.relations()),

@@ -425,9 +425,7 @@ def _disclosure(who: Ints, values: Ints, counts: Ints, public: Column, n_people:
 FIGURES = (
     Figure(
         {"risk.composition": Composition | None, **ATTACKS},
-        lambda task: composition(
-            task.sides, other_releases(task.sides, task.others, task.options["key"]), k=task.options["k"]
-        ),
+        lambda t: composition(t.sides, other_releases(t.sides, t.others, t.options["key"]), k=t.options["k"]),
         needs=("pairs", "other releases"),
         says="what the releases tell together",
     ),

@@ -382,11 +382,9 @@ FIGURES = (
     Figure(
         {"risk.found": FoundByValue | None},
         # rows that are nobody's find nobody
-        lambda task: None if task.what.is_private else found_by_value(task.sides, task.what.table, **task.seed),
+        lambda t: None if t.what.is_private else found_by_value(t.sides, t.what.table, **t.seed),
         needs=("both tables",),
     ),
-    Figure(
-        {"risk.equal": EqualRows | None}, lambda task: equal_rows(task.sides, task.strangers), needs=("nobody's rows",)
-    ),
-    Figure({"risk.copied": CopiedValues | None}, lambda task: left_as_they_were(task.sides), needs=("a foreign file",)),
+    Figure({"risk.equal": EqualRows | None}, lambda t: equal_rows(t.sides, t.strangers), needs=("nobody's rows",)),
+    Figure({"risk.copied": CopiedValues | None}, lambda t: left_as_they_were(t.sides), needs=("a foreign file",)),
 )

@@ -478,4 +478,4 @@ def _covered(column: ReleasedColumn, step: Ints, n_steps: int) -> csr_array:
     return covered
 
 
-FIGURES = (Figure(ATTACKS, lambda task: downcoding(task.sides, **task.attack_options), needs=("own rows", "attacks")),)
+FIGURES = (Figure(ATTACKS, lambda t: downcoding(t.sides, **t.attack_options), needs=("own rows", "attacks")),)

@@ -416,15 +416,15 @@ def _right(groups: Groups, column: Column, target: AttackTarget) -> Floats:
 FIGURES = (
     Figure(
         {"risk.linkage": Linkage},
-        lambda task: linkage_summary(task.sides, task.what.plan, task.linked, **task.seed),
+        lambda t: linkage_summary(t.sides, t.what.plan, t.linked, **t.seed),
         needs=("pairs", "altered values"),
         says="linking altered records with their originals",
         is_listed=False,
     ),
-    Figure(ATTACKS, lambda task: task.linked, needs=("pairs", "attacks")),
+    Figure(ATTACKS, lambda t: t.linked, needs=("pairs", "attacks")),
     Figure(
         {**ATTACKS, "risk.nearest": Nearest | None},
-        lambda task: linking(task.sides, **task.attack_options),
+        lambda t: linking(t.sides, **t.attack_options),
         needs=("no pairs", "attacks"),
     ),
 )

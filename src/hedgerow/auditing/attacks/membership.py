@@ -538,4 +538,4 @@ def _caught(scores: Sequence[MemberScores], alarms: float) -> float:
     return fmean(caught)
 
 
-FIGURES = (Figure(ATTACKS, lambda task: membership(task.non_members, **task.attack_options), needs=("attacks",)),)
+FIGURES = (Figure(ATTACKS, lambda t: membership(t.non_members, **t.attack_options), needs=("attacks",)),)

@@ -212,8 +212,4 @@ def _row(
     return row
 
 
-FIGURES = (
-    Figure(
-        ATTACKS, lambda task: regression(task.sides, learners=task.learners, **task.attack_options), needs=("attacks",)
-    ),
-)
+FIGURES = (Figure(ATTACKS, lambda t: regression(t.sides, learners=t.learners, **t.attack_options), needs=("attacks",)),)

@@ -469,13 +469,13 @@ class _Rows:
 FIGURES = (
     Figure(
         ATTACKS,
-        lambda task: predicate_singling_out(task.sides, task.non_members, **task.seed),
+        lambda t: predicate_singling_out(t.sides, t.non_members, **t.seed),
         needs=("pairs", "attacks"),
         says="predicate singling out",
     ),
     Figure(
         ATTACKS,
-        lambda task: singling_out(task.sides, people=task.options["people"], **task.seed),
+        lambda t: singling_out(t.sides, people=t.options["people"], **t.seed),
         needs=("no pairs", "attacks"),
         says="singling out",
     ),

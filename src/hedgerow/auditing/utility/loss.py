@@ -196,9 +196,6 @@ def loss_summary(sides: TablePair, k: int | None = None) -> Loss:
 
 FIGURES = (
     Figure(
-        {"utility.loss": Loss | None},
-        lambda task: loss_summary(task.sides.plain, task.options["k"]),
-        needs=("both tables",),
-        parallel=True,
+        {"utility.loss": Loss | None}, lambda t: loss_summary(t.sides.plain, t.options["k"]), needs=("both tables",)
     ),
 )
