@@ -402,7 +402,7 @@ def _with_value(counts: Counts, missing: int) -> Counts:
     """Return counts without missing values, whose code is given; a class without a known value keeps them, as one."""
     is_value = counts.values != missing
     stays = is_value | (counts.per_group(is_value) == 0)[counts.groups]
-    return replace(counts, **{part: getattr(counts, part)[stays] for part in ("groups", "values", "counts")})
+    return counts.some(stays)
 
 
 def twentieths(figure: Floats, sizes: Ints) -> list[float]:
