@@ -368,7 +368,9 @@ class _Losses:
     ) -> dict[str, Floats]:
         """Return each learner's loss on each person: squared error or Brier score."""
         if training is None:
-            return {learner: np.asarray(_alone(column, truth)) for learner in self.learners}
+            # there are no values to learn from, and public totals only where the original has some
+            public = public_loss(column, truth) if column.n_values else np.full(len(truth), np.nan)
+            return dict.fromkeys(self.learners, public)
         out = {}
         for learner in self.learners:
             self.report(f"inference of {column.name}: {learner}")
@@ -401,11 +403,6 @@ class _Losses:
                 for learner, each in losses.items():
                     out[column.name][learner][place[outside.places[rows]]] = each
         return out
-
-
-def _alone(column: Column, truth: Any) -> Floats:
-    """Return each person's loss under public guessing, for a release without values to learn from."""
-    return np.full(len(truth), np.nan) if not column.n_values else public_loss(column, truth)
 
 
 def public_loss(column: Column, truth: Any) -> Floats:
