@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Annotated, Any, NotRequired, TypedDict
+from typing import Annotated, Any, NotRequired, TypedDict, cast
 
 import numpy as np
 
@@ -306,9 +306,8 @@ def infer(
     elif folds:
         assert isinstance(sides, Pair)
         try:
-            parts: Iterable[Outside] = without
-            if refit is not None and not without:
-                parts = left_out(sides, refit, folds=folds, random_state=random_state, progress=trial.report)
+            drawing: Any = {"random_state": random_state, "progress": trial.report}
+            parts = without or left_out(sides, cast(Refit, refit), folds=folds, **drawing)
             losses_outside = trial.losses_left_out(sides, members, parts)
         except HedgerowError as error:
             notes.append(text("inference", "refit_failed", why=error.message))
@@ -451,12 +450,10 @@ def in_shares(
     best = max(by_learner, key=lambda name: float(by_learner[name][0]))
     tenth = {name: _worst_tenth(base, errors, cells) for name, errors in members.items()}
     hardest = max(tenth, key=lambda name: tenth[name])
-    other: dict[str, Floats] = {}
     n_others = len(base) if others is None else len(others)
     n = min(len(base), n_others)
-    if strangers is not None:
-        theirs = shares if others is None else _resampled(others, random_state + 1)
-        other = {name: theirs(errors) for name, errors in strangers.items()}
+    theirs = shares if others is None else _resampled(others, random_state + 1)
+    other = {name: theirs(errors) for name, errors in (strangers or {}).items()}
     # nobody does worse than guessing from public totals: the figures of the best learner end at 0
     reached = np.maximum(by_learner[best], 0.0)
     out: dict[str, Any] = {

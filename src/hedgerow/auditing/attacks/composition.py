@@ -111,11 +111,9 @@ def _other(pair: Pair, other: Any, key: str | None, name: str) -> ReleaseGroups:
         plan, schema = plan_of(other), None
         if plan is None:
             other = read(other)
-            named = set(other.names)
-            schema = pair.schema.replace(
-                quasi=tuple(n for n in pair.schema.quasi if n in named),
-                sensitive=tuple(n for n in pair.schema.sensitive if n in named),
-            )
+            measured = {"quasi": pair.schema.quasi, "sensitive": pair.schema.sensitive}
+            there = {role: [n for n in names if n in other.names] for role, names in measured.items()}
+            schema = pair.schema.replace(**there)
             if not schema.quasi:
                 raise InputError(
                     f"{name} has none of the quasi-identifiers",

@@ -92,7 +92,7 @@ def _on_column(
     target, nearby = shown_as(column, sides.released_sensitive[j], aim), np.concatenate(near)
     train = partial(TrainingSet.from_tables, sides, quasi, j, target, aim.is_number, nearby)
     release = train()
-    if release.cells is None or not release.counts.n_groups:
+    if not release.counts.n_groups:
         return []
     withheld = None
     # rows that were drawn hold nobody's value, so withholding them withholds nothing of a person
