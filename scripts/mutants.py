@@ -243,8 +243,8 @@ MUTANTS = (
       "            Path(name).unlink(missing_ok=True)\n            raise", "            raise",
       "test_files.py"),
     # guarantees
-    M("k may be one less", "measures/guarantees.py", "            reached >= self.k,",
-      "            reached >= self.k - 1,", PROMISES),
+    M("k may be one less", "measures/guarantees.py", "reached, reached >= self.k, detail",
+      "reached, reached >= self.k - 1, detail", PROMISES),
     M("groups keep k with one less", "measures/guarantees.py", "return classes.people >= self.k",
       "return classes.people >= self.k - 1", PROMISES),
     M("recursive diversity is not strict", "measures/guarantees.py",

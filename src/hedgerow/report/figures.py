@@ -101,15 +101,13 @@ def risk_rows(before: Figures | None, after: Figures, *models: str) -> Iterator[
     uniqueness = after.get("uniqueness")
     if not uniqueness:
         return
+    says = f"of {uniqueness['population']:,.0f} people, a sample of {percent(uniqueness['fraction'])}"
     for name, value in uniqueness["models"].items():
         chosen = ", chosen" if name == uniqueness["chosen"] else ""
         failed = "" if value is not None else "; its equations have no solution here"
-        yield FigureRow(
-            f"  by the model {name}{chosen}",
-            written(at(before, "uniqueness", "models", name), "people"),
-            written(value, "people"),
-            f"of {uniqueness['population']:,.0f} people, a sample of {percent(uniqueness['fraction'])}{failed}",
-        )
+        path = "uniqueness", "models", name
+        row = Definition(f"  by the model {name}{chosen}", path, "people", says + failed)
+        yield from figure_rows([row], before, after, keep_missing=True)
 
 
 _PAGE_ONLY = ("entropy_l", "recursive_c", "basic_beta", "enhanced_beta", "delta")
