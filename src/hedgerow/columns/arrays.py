@@ -65,11 +65,7 @@ def one_piece(array: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
 
 def storage(array: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
     """Return the storage array of an extension array; any other array unchanged."""
-    if not isinstance(array.type, pa.BaseExtensionType):
-        return array
-    if not isinstance(array, pa.ChunkedArray):
-        return array.storage
-    return pa.chunked_array([c.storage for c in array.chunks], array.type.storage_type)
+    return array.cast(array.type.storage_type) if isinstance(array.type, pa.BaseExtensionType) else array
 
 
 def same_memory(one: pa.Array | pa.ChunkedArray, other: pa.Array | pa.ChunkedArray) -> bool:

@@ -25,7 +25,7 @@ from .builder import ModelSettings, TreeSettings
 from .encoding import Predictor, check_numbers, encode_predictor, encode_response, sensitive_codes
 from .model import dumps, model_to_json, recipient_lines, verify_model
 from .sanitize import Sanitizer, column_map, shrunk
-from .targets import PreservedModel, SklearnTree, is_estimator, parse
+from .targets import PreservedModel, SklearnTree, parse
 
 # bytes per record while a tree is grown (measured on seven predictors)
 _RECORD = 180
@@ -326,7 +326,7 @@ def _is_class(table: Table, schema: Schema, response: str) -> bool:
 def _target(tree: Any, classes: bool) -> PreservedModel:
     if isinstance(tree, ModelSettings):
         return PreservedModel(tree.for_response(classes))
-    if is_estimator(tree):
+    if hasattr(tree, "get_params") and hasattr(tree, "fit"):
         return SklearnTree(tree)
     raise ParameterError(
         f"{type(tree).__name__} is neither builder settings nor a fitted tree",

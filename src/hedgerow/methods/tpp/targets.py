@@ -273,11 +273,6 @@ SKLEARN_CLASSES = {kind: name for name, kind in _KINDS.items()}
 _CRITERIA = ("gini", "entropy", "log_loss", "squared_error", "friedman_mse")
 
 
-def is_estimator(tree: Any) -> bool:
-    """Return whether an object looks like an estimator and not like builder settings."""
-    return hasattr(tree, "get_params") and hasattr(tree, "fit")
-
-
 def check_estimator(estimator: Any) -> None:
     """Raise an error with the reason if the estimator is not a fitted tree or is not covered by the guarantee."""
     name = type(estimator).__name__
