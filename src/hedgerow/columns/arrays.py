@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from ..errors import SchemaError
+from ..errors import SchemaError, reprs
 from ..notation import beyond_years, moment, number
 from ..schema import Kind
 
@@ -229,10 +229,9 @@ def as_entries(cells: pa.Array) -> tuple[pa.Array, pa.Array]:
 
 def inexact(names: Sequence[str]) -> SchemaError:
     """Build the error for columns with numbers that doubles cannot represent."""
-    listed = ", ".join(map(repr, names))
     return SchemaError(
         "numbers that doubles cannot hold (whole ones beyond 2^53, more than 15 digits, parts of microseconds) "
-        f"in: {listed}",
+        f"in: {reprs(names)}",
         hint="round them, give them in another unit, or declare the column categorical",
     )
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..columns.column import Column, quantile_bins
 from ..columns.table import Table
-from ..errors import ParameterError, UnsupportedError
+from ..errors import ParameterError, UnsupportedError, reprs
 from ..kernels.exact_sums import scale
 from ..measures import Classes, Ints, Persons
 from ..measures.guarantees import ColumnGuarantee
@@ -230,7 +230,7 @@ class Hedge(PartitionMethod):
         named = {name for criterion in self.criteria or () for name in criterion.columns or ()}
         if unknown := sorted(named - set(schema.sensitive)):
             raise ParameterError(
-                f"further promises speak of {', '.join(map(repr, unknown))}, which is not sensitive",
+                f"further promises speak of {reprs(unknown)}, which is not sensitive",
                 hint=f"the sensitive columns are {', '.join(schema.sensitive)}",
             )
         return persons

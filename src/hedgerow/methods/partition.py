@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from ..columns.column import Column
 from ..columns.table import Table
-from ..errors import InfeasibleError, ParameterError, UnsupportedError
+from ..errors import InfeasibleError, ParameterError, UnsupportedError, reprs
 from ..hierarchy import TOP
 from ..kernels.threads import side_by_side
 from ..measures import Classes, Counts, Floats, Ints, Persons, group
@@ -257,9 +257,9 @@ class PartitionMethod(Method):
                 if n not in schema.hierarchies and table.declared_kind(schema, n) not in ("numeric", "date")
             ]
             if lacking:
-                names = ", ".join(map(repr, lacking))
                 raise ParameterError(
-                    f"no hierarchy for {names}", hint="give Schema(hierarchies={...}) or recode by concatenation"
+                    f"no hierarchy for {reprs(lacking)}",
+                    hint="give Schema(hierarchies={...}) or recode by concatenation",
                 )
         return persons
 
@@ -463,7 +463,7 @@ def limited_classes(criterion: LDiversity, responses: Responses) -> Iterator[int
     names = [r.name for r in responses.categorical]
     unknown = [n for n in criterion.columns or () if n not in names]
     if unknown or not names:
-        where = f"of {', '.join(map(repr, unknown))}" if unknown else "of numeric columns only"
+        where = f"of {reprs(unknown)}" if unknown else "of numeric columns only"
         raise ParameterError(
             f"l-diversity is asked {where}, but it is for categorical sensitive columns",
             hint="max_disclosure protects numeric columns",

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ..columns.column import quantile_bins
 from ..columns.table import Table
-from ..errors import InputError, ParameterError, PlanError
+from ..errors import InputError, ParameterError, PlanError, reprs
 from ..files import read_text
 from ..io.read import as_spelled, read
 from ..kernels import Floats
@@ -247,7 +247,7 @@ class Reconstruction:
         names = (columns,) if isinstance(columns, str) else tuple(columns)
         unknown = [n for n in names if n not in self.columns]
         if unknown or len(set(names)) != len(names):
-            wrong = ", ".join(map(repr, unknown or names))
+            wrong = reprs(unknown or names)
             raise ParameterError(**refusal("unknown_columns", "release", names=wrong, columns=", ".join(self.columns)))
         return names
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from ...columns.column import Column
 from ...columns.table import Table
-from ...errors import ParameterError, SchemaError
+from ...errors import ParameterError, SchemaError, reprs
 from ...io.read import read
 from ...measures import Classes, group
 from ...measures.class_measures import frequency_l
@@ -289,9 +289,9 @@ def _encode(
     inexact = [p.name for c, p in numbers if not np.array_equal(np.asarray(c.values), p.values)]
     # All trees share one dictionary of values, which is rounded to float32 or is not.
     if len(is_single) == 2 and inexact:
-        listed = ", ".join(map(repr, inexact))
         raise ParameterError(
-            f"a scikit-learn tree and another builder cannot share columns whose numbers float32 cannot hold: {listed}",
+            "a scikit-learn tree and another builder cannot share columns whose numbers float32 cannot hold: "
+            f"{reprs(inexact)}",
             hint="publish them apart, or round those columns to float32 first",
         )
     for target in targets:

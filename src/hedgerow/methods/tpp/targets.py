@@ -15,7 +15,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import ParameterError, SchemaError, UnsupportedError
+from ...errors import ParameterError, SchemaError, UnsupportedError, reprs
 from ...notation import plain
 from ...progress import done
 from ...validation import check_share, check_whole
@@ -363,9 +363,7 @@ class SklearnTree(PreservedModel):
             missing = [n for n in fitted if n not in names]
             new = [n for n in names if n not in fitted]
             what = (
-                f"it saw {', '.join(map(repr, missing[:5]))}, now {', '.join(map(repr, new[:5]))}"
-                if missing
-                else "the same columns in another order"
+                f"it saw {reprs(missing[:5])}, now {reprs(new[:5])}" if missing else "the same columns in another order"
             )
             raise SchemaError(
                 f"the estimator was fitted on other columns: {what}", hint="give the X that it was fitted on"
