@@ -104,12 +104,8 @@ class CodedMap:
     def is_identity(self) -> bool:
         """Return whether the map leaves every value unchanged."""
         column, places = self.map, self.places[:-1]  # missing values have a label of their own
-        return (
-            not column.is_number
-            and column.labels == column.categories
-            and column.missing is None
-            and not np.any(places == len(column.labels))
-        )
+        same = column.labels == column.categories and column.missing is None
+        return same and not column.is_number and not np.any(places == len(column.labels))
 
 
 def _labels(column: ColumnMap) -> list[Released]:

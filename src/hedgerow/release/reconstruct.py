@@ -262,16 +262,8 @@ class Reconstruction:
         se = np.sqrt(np.maximum(channel.inverse_square(observed) - fixed, 0.0))
         grid = np.indices(channel.dims).reshape(len(names), -1)
         cells = {n: _labels(self.categories[n]).take(pa.array(at)) for n, at in zip(names, grid, strict=True)}
-        return pa.table(
-            {
-                **cells,
-                "count": counts.ravel(),
-                "unbiased": raw,
-                "se": se,
-                "lo": np.clip(raw - z * se, 0, self.n),
-                "hi": np.clip(raw + z * se, 0, self.n),
-            }
-        )
+        lo, hi = (np.clip(end, 0, self.n) for end in (raw - z * se, raw + z * se))
+        return pa.table({**cells, "count": counts.ravel(), "unbiased": raw, "se": se, "lo": lo, "hi": hi})
 
 
 def _z(level: float) -> float:

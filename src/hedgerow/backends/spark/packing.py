@@ -147,7 +147,7 @@ def combined(
     table = collected(grouped.limit(MOST_TOGETHER + 1))
     if table.num_rows > MOST_TOGETHER:
         raise UnsupportedError(
-            f"{reprs(packing.places)} have over {MOST_TOGETHER:,} combinations of values, which are held in memory",
+            f"{reprs(packing.places)} have more than {MOST_TOGETHER:,} combinations of values, held in memory",
             hint="coarsen those that have the most values, or take MART, which counts on the cluster",
         )
     columns = [table.column(w).to_numpy() for w in words]

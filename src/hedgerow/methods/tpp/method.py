@@ -203,15 +203,10 @@ class TreePatternPreserving(Method):
             caution(text)
         described = [t.describe(min(best.step, t.n_steps)) for t in targets]
         labels = responses[True].labels if True in responses else ()
-        self.model_ = model_to_json(
-            described,
-            best.trees,
-            sanitizer.released(best.plans),
-            [p.group for p in best.plans],
-            {"name": response, **({"classes": list(labels)} if labels else {})},
-            table.n_rows,
-            {"k": best.k, "l": best.l, "sensitive": list(sensitive)},
-        )
+        answer = {"name": response, **({"classes": list(labels)} if labels else {})}
+        reached = {"k": best.k, "l": best.l, "sensitive": list(sensitive)}
+        released, groups = sanitizer.released(best.plans), [p.group for p in best.plans]
+        self.model_ = model_to_json(described, best.trees, released, groups, answer, table.n_rows, reached)
         trees = [tree for model in best.trees for tree in model]
         maps = tuple(
             column_map(*each, plan, f, trees) for f, (each, plan) in enumerate(zip(encoded, best.plans, strict=True))

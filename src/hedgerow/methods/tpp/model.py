@@ -287,13 +287,8 @@ def _predictor(p: Mapping[str, Any], table: Table) -> Predictor:
     unknown = [t for t in texts if t not in rank]
     if unknown:
         raise _Fault(f"column {name!r} has {len(unknown)} values that the model does not know")
-    return Predictor(
-        name,
-        np.array([rank[t] for t in texts], np.int32)[column.codes],
-        labels=tuple(p["labels"]),
-        alone=tuple(p["alone"]),
-        wide=bool(p["one_against_rest"]),
-    )
+    codes, wide = np.array([rank[t] for t in texts], np.int32)[column.codes], bool(p["one_against_rest"])
+    return Predictor(name, codes, labels=tuple(p["labels"]), alone=tuple(p["alone"]), wide=wide)
 
 
 def _rebuild(
