@@ -25,7 +25,7 @@ from ..rules import Node, Rule, parse
 from ..schema import Schema
 from ..texts import quoted
 from .column import Column
-from .roles import LONG, attacked_as, longest_text, unaccented
+from .roles import CODES, LONG, attacked_as, longest_text, tokens, unaccented
 from .rule_values import broken, whole_numbers
 from .table import Table
 
@@ -33,6 +33,8 @@ from .table import Table
 _COUNTED = 5_000_000
 # records that are sampled, and those of them in which sums and products are looked for
 _SAMPLED, _SEARCHED = 16_000, 128
+# columns of wide tables that are looked at together, each of them twice, so that time grows with the columns
+_WIDEST = 60
 # records at least in which a rule says something, and that have a category which a rule names
 _FEWEST = 50
 # the largest share of records that break a rule, and the least that would, if the columns were independent
@@ -41,6 +43,10 @@ _TOLERATED, _BY_CHANCE = 0.005, 0.02
 _EXPECTED, _TIMES = 20, 50
 # the share of searched records in which a sum must be right, and how many of them must not be zero
 _RIGHT, _INFORMATIVE = 0.95, 10
+# the most parts of a sum that somebody still reads
+_MOST_PARTS = 12
+# how many of the records that would differ by chance may, where a column seems to determine another
+_FEW = 0.1
 # records for each value of a column that determines another, on average, and its values if these are whole numbers
 _SHARED, _MOST_VALUES = 5, 100
 # categories of a column in conditions, and of those that a condition names, at most
@@ -105,9 +111,9 @@ class FoundRule:
 
     @property
     def option(self) -> str:
-        """Return the option of the command line that declares the rule."""
+        """Return the option that declares the rule; empty where records break what no option tolerates."""
         if self.determines is not None:
-            return "--determines " + shlex.quote("=".join(map(quoted, self.determines)))
+            return "" if self.broken else "--determines " + shlex.quote("=".join(map(quoted, self.determines)))
         is_plain = "'" in self.sql and not set('"$`\\!') & {*self.sql}  # double quotes read better then
         option = "--tolerated" if self.broken else "--rule"
         return f'{option} "{self.sql}"' if is_plain else f"{option} {shlex.quote(self.sql)}"
@@ -151,7 +157,16 @@ def find_rules(table: Table, schema: Schema = Schema()) -> list[FoundRule]:
     if not columns:
         return []
     rows = _sample(list(columns.values()))
-    first, second = ({n: _taken(c, half) for n, c in columns.items()} for half in (rows[::2], rows[1::2]))
+    halves = [{n: _taken(c, half) for n, c in columns.items()} for half in (rows[::2], rows[1::2])]
+    rules: dict[Rule, FoundRule] = {}
+    for begin in range(0, max(1, len(columns) - _WIDEST // 2), _WIDEST // 2):
+        names = list(columns)[begin : begin + _WIDEST]
+        rules |= _among_neighbours(*({name: each[name] for name in names} for each in (*halves, columns)))
+    return list(rules.values())
+
+
+def _among_neighbours(first: Columns, second: Columns, columns: Columns) -> dict[Rule, FoundRule]:
+    """Return the rules between some columns, from the two halves of the sample and from all records."""
 
     def confirmed(candidates: Iterable[_Candidate]) -> dict[Rule, FoundRule]:
         tried = {each.rule: _counted(each, columns) for each in candidates if _holds(each, second)}
@@ -161,9 +176,8 @@ def find_rules(table: Table, schema: Schema = Schema()) -> list[FoundRule]:
     within = [set(rule.names) for rule in equations]
     orders = confirmed(each for each in _orders(first) if not _follows(each, within, columns))
     pairs = [names for names in within if len(names) == 2]
-    dependences = confirmed(each for each in _dependences(first) if set(each.known) not in pairs)
-    conditions = confirmed(_conditions(first, columns))
-    return [*orders.values(), *equations.values(), *dependences.values(), *conditions.values()]
+    dependences = confirmed(each for each in _dependences(first, columns) if set(each.known) not in pairs)
+    return {**orders, **equations, **dependences, **confirmed(_conditions(first, columns))}
 
 
 def _columns(table: Table, schema: Schema) -> dict[str, Column]:
@@ -224,7 +238,8 @@ def _holds(each: _Candidate, half: Columns) -> bool:
         anew = replace(column, codes=np.roll(column.codes, len(column.codes) // 2))
         by_chance.append(np.count_nonzero(broken(each.rule, {**cells, name: anew})))
     expected = min(by_chance)
-    would_break = expected >= max(_EXPECTED, _BY_CHANCE * np.count_nonzero(known))
+    is_equation = each.rule.node is not None and each.rule.node.op == "="  # in which rare parts say enough
+    would_break = expected >= max(_EXPECTED, 0 if is_equation else _BY_CHANCE * np.count_nonzero(known))
     return bool(would_break and _TIMES * np.count_nonzero(broken(each.rule, cells)) <= expected)
 
 
@@ -335,7 +350,7 @@ class _Sum(NamedTuple):
 
 
 def _searched(half: Columns) -> _Searched:
-    names = [n for n, c in half.items() if c.is_number and c.unit != "us" and _varies(c)]
+    names = [n for n, c in half.items() if c.is_number and c.unit != "us" and c.n_values > 1]
     cells = np.array([half[n].numbers[:_SEARCHED] for n in names], np.float64)
     is_date = np.array([half[n].kind == "date" for n in names], bool)
     return _Searched(names, cells.reshape(len(names), -1 if names else 0).T, is_date)
@@ -423,12 +438,13 @@ def _runs(searched: _Searched) -> Iterator[_Sum]:
 
 
 def _added(cells: Floats, sequence: Sequence[int]) -> tuple[Floats, list[tuple[int, ...]]]:
-    """Return the sums of all runs of at least two columns of a sequence, and the columns of each."""
+    """Return the sums of all runs of two columns or more of a sequence, and the columns of each."""
     chosen = cells[:, sequence]
     sums, missing = (
         np.pad(np.cumsum(each, axis=1), ((0, 0), (1, 0))) for each in (np.nan_to_num(chosen), np.isnan(chosen))
     )
     begin, end = np.triu_indices(len(sequence) + 1, 2)
+    begin, end = (each[end - begin <= _MOST_PARTS] for each in (begin, end))
     totals = np.where(missing[:, end] > missing[:, begin], np.nan, sums[:, end] - sums[:, begin])
     return totals, [tuple(sequence[i:j]) for i, j in zip(begin.tolist(), end.tolist(), strict=True)]
 
@@ -451,18 +467,23 @@ def _constants(cells: Floats, sequence: Sequence[int]) -> Iterator[_Sum]:
 
 
 def _sum(each: _Sum, columns: Sequence[str], half: Columns) -> _Candidate:
-    """Return a sum as a rule: a difference where dates are counted, or where the total stands between its parts."""
+    """Return a sum as a rule: as a difference where days are counted, or where a part is the last column."""
     parts = [columns[i] for i in each.parts]
     total = reduce(lambda a, b: Node("+", (a, b)), map(_column, parts))
     if each.target is None:
         is_flags = each.constant == 1 and all({*half[n].values} == {0.0, 1.0} for n in parts)
-        words = f"exactly one of {_listed(parts)} is 1" if is_flags else f"{_listed(parts)} add up to a constant"
+        words = (
+            f"exactly one of {_listed(parts)} is 1"
+            if is_flags
+            else f"{_listed(parts)} add up to {number(each.constant)}"
+        )
         return _candidate(Node("=", (total, Node("number", text=number(each.constant)))), words)
     target = columns[each.target]
     begin = next((n for n in parts if half[n].kind == "date"), parts[0])
     (length,) = [n for n in parts if n != begin] if len(parts) == 2 else [""]
     is_days = half[target].kind == "date"
-    if length and (is_days or each.parts[0] < each.target < each.parts[1]):
+    is_last = each.target > each.parts[-1] or "tot" in target.lower() or "sum" in target.lower()
+    if length and (is_days or not is_last):
         words = f"the days from {begin} to {target}" if is_days else f"{target} less {begin}"
         difference = Node("-", (_column(target), _column(begin)))
         return _candidate(Node("=", (_column(length), difference)), f"{length} is {words}")
@@ -484,13 +505,15 @@ def _products(half: Columns) -> Iterator[_Candidate]:
 # Dependences
 
 
-def _dependences(half: Columns) -> Iterator[_Candidate]:
+def _dependences(half: Columns, columns: Columns) -> Iterator[_Candidate]:
     """Yield which columns determine others; of columns that determine each other only the first one's."""
     names = [name for name, column in half.items() if _varies(column)]
     places = range(len(names))
     codes = np.array([half[name].codes for name in names])
     is_known = np.array([_is_known(half[name]) for name in names])
-    decides = np.array([_decided(i, names, half, codes, is_known) for i in places]).reshape(len(names), len(names))
+    decides = np.zeros((len(names), len(names)), bool)
+    for i in (i for i in places if _may_determine(columns[names[i]])):
+        decides[i] = _decided(i, codes, is_known)
     leader = [next((j for j in range(i) if decides[i, j] and decides[j, i]), i) for i in places]
     leaders = [i for i in places if leader[i] == i]
     for one, other in permutations(places, 2):
@@ -505,18 +528,25 @@ def _dependences(half: Columns) -> Iterator[_Candidate]:
             )
 
 
-def _decided(place: int, names: Sequence[str], half: Columns, codes: Ints, is_known: Bools) -> Bools:
-    """Return which columns have, where one column has the same value, the same value; shape (columns,)."""
-    column = half[names[place]]
-    counts = [half[name].n_values for name in names]
-    if not _may_determine(column):
-        return np.zeros(len(names), bool)
-    first = np.zeros(column.n_values + 1, np.int64)
-    first[column.codes[::-1]] = np.arange(len(column.codes))[::-1]
-    pattern = first[column.codes]
-    is_pair = is_known & is_known[:, pattern] & is_known[place]
-    misses = (is_pair & (codes != codes[:, pattern])).sum(axis=1)
-    decided = (misses <= (1 - _RIGHT) * is_pair.sum(axis=1)) & (np.array(counts) <= column.n_values)
+def _decided(place: int, codes: Ints, is_known: Bools) -> Bools:
+    """Return which columns have the same value wherever one column has, and no more values; shape (columns,).
+
+    Parameters
+    ----------
+    place : int
+        That column.
+    codes : int64 array of shape (columns, rows)
+    is_known : bool array of the same shape
+    """
+    first = np.zeros(int(codes[place].max()) + 1, np.int64)
+    first[codes[place, ::-1]] = np.arange(codes.shape[1])[::-1]
+    model = first[codes[place]]
+    is_pair = is_known & is_known[:, model] & is_known[place] & (model != np.arange(len(model)))
+    tries, misses = (each.sum(axis=1) for each in (is_pair, is_pair & (codes != codes[:, model])))
+    by_chance = (is_known & (codes != np.roll(codes, codes.shape[1] // 2, axis=1))).mean(axis=1)
+    n_values = np.where(is_known, codes, 0).max(axis=1)
+    # a category that nearly all records have is nearly always the same
+    decided: Bools = (tries >= _INFORMATIVE) & (misses <= _FEW * by_chance * tries) & (n_values <= n_values[place])
     decided[place] = False
     return decided
 
@@ -524,8 +554,10 @@ def _decided(place: int, names: Sequence[str], half: Columns, codes: Ints, is_kn
 def _may_determine(column: Column) -> bool:
     """Return whether a column has categories or codes that several records share."""
     counts = column.counts()[:-1]
-    is_code = column.kind == "numeric" and column.n_values <= _MOST_VALUES and whole_numbers(column)[1] == 1
-    return (is_code or not column.is_number) and _SHARED * column.n_values <= counts.sum()
+    if _SHARED * column.n_values > counts.sum() or column.kind == "date":
+        return False
+    is_code = column.n_values <= _MOST_VALUES or tokens(column.name) & CODES
+    return not column.is_number or bool(is_code and whole_numbers(column)[1] == 1)
 
 
 # Conditions
@@ -534,18 +566,28 @@ def _may_determine(column: Column) -> bool:
 def _conditions(half: Columns, columns: Columns) -> Iterator[_Candidate]:
     """Yield where values must be missing or known, and below which bound there is one category only."""
     named = {name: column for name, column in half.items() if _is_category(column)}
+    explained = set()
     for name in (n for n, column in half.items() if column.has_missing and column.n_values):
         for is_null in (True, False):
-            yield from _of_missing(name, is_null, named, half, columns)
+            if each := _of_missing(name, is_null, named, half, columns):
+                explained |= {name} if is_null else set()
+                yield each
+    numbers = {n: c for n, c in half.items() if c.kind == "numeric" and c.n_values > _MOST_CATEGORIES}
+    ascending = {n: np.argsort(c.codes, kind="stable")[: c.counts()[:-1].sum()] for n, c in numbers.items()}
     for name, column in half.items():
         is_missing = column.codes == column.n_values
-        if name in named and (bound := _bound(name, np.where(is_missing, -1, column.codes), half)):
+        if name in named and (bound := _bound(name, np.where(is_missing, -1, column.codes), half, ascending)):
             value = column.values[bound.state]
             few = _named_only(column, np.arange(column.n_values) == bound.state, columns[name])
             others = columns[name].codes != list(columns[name].values).index(value)
             if few and few.is_among:
                 yield bound.candidate(few.node, few.words, others & _is_known(columns[name]), columns)
-        if column.has_missing and (bound := _bound(name, is_missing + 0, half)) and bound.state:
+        if (
+            name not in explained
+            and column.has_missing
+            and (bound := _bound(name, is_missing + 0, half, ascending))
+            and bound.state
+        ):
             yield bound.candidate(_null(name, True), f"{name} is missing", _is_known(columns[name]), columns)
 
 
@@ -558,8 +600,8 @@ def _null(name: str, is_null: bool) -> Node:
     return node if is_null else Node("not", (node,))
 
 
-def _of_missing(name: str, is_null: bool, named: Columns, half: Columns, columns: Columns) -> Iterator[_Candidate]:
-    """Yield the condition of the column that best says where another one is missing, or where it is known."""
+def _of_missing(name: str, is_null: bool, named: Columns, half: Columns, columns: Columns) -> _Candidate | None:
+    """Return the condition of the column that best says where another one is missing, or where it is known."""
     is_missing = half[name].codes == half[name].n_values
     breaks = ~is_missing if is_null else is_missing
     best, most = None, 0
@@ -570,10 +612,11 @@ def _of_missing(name: str, is_null: bool, named: Columns, half: Columns, columns
         says = int(counts[~allowed].sum() * with_it.sum())
         if says > most and (few := _named_only(named[other], allowed, columns[other])):
             best, most = (other, few), says
-    if best:
-        other, few = best
-        words = f"{name} is {'missing' if is_null else 'known'} {'unless' if few.is_among else 'where'} {few.words}"
-        yield _candidate(Node("or", (few.node, _null(name, is_null))), words, [other])
+    if best is None:
+        return None
+    other, few = best
+    words = f"{name} is {'missing' if is_null else 'known'} {'unless' if few.is_among else 'where'} {few.words}"
+    return _candidate(Node("or", (few.node, _null(name, is_null))), words, [other])
 
 
 class _Few(NamedTuple):
@@ -587,7 +630,7 @@ class _Few(NamedTuple):
 def _named_only(column: Column, allowed: Bools, every: Column) -> _Few | None:
     """Return the condition that a category is allowed, if few categories, which many records have, say so."""
     counts = dict(zip(map(str, every.values), every.counts().tolist(), strict=False))
-    for is_among in (True, False):
+    for is_among in sorted((True, False), key=lambda among: np.count_nonzero(allowed == among)):
         few = [column.values[i] for i in np.flatnonzero(allowed == is_among)]
         if 0 < len(few) <= _MOST_NAMED and all(counts[str(value)] >= _FEWEST for value in few):
             texts = [number(value) if column.is_number else str(value) for value in few]
@@ -617,17 +660,16 @@ class _Bound(NamedTuple):
         return _candidate(Node("or", (above, node)), f"{words} where {self.name} is below {bound}", known)
 
 
-def _bound(name: str, states: Ints, half: Columns) -> _Bound | None:
-    """Return the bound of a number below which most records have the same state, if others begin right above it.
+def _bound(name: str, states: Ints, half: Columns, ascending: Mapping[str, Ints]) -> _Bound | None:
+    """Return the bound of a number below which all records have one state, if others begin right above it.
 
-    States that are not known are below 0.
+    States that are not known are below 0; `ascending` has the rows of each number, sorted by it.
     """
     best: _Bound | None = None
-    for other, column in half.items():
-        if other == name or column.kind != "numeric" or column.n_values <= _MOST_CATEGORIES:
+    for other, ranked in ascending.items():
+        column, at = half[other], ranked[states[ranked] >= 0]
+        if other == name or not len(at):
             continue
-        at = np.flatnonzero((column.codes < column.n_values) & (states >= 0))
-        at = at[np.argsort(column.codes[at], kind="stable")]
         differs = states[at] != states[at[:1]]
         first = int(differs.argmax()) if differs.any() else 0
         bound = _round_below(float(column.values[column.codes[at[first]]])) if first else 0.0

@@ -108,8 +108,7 @@ def rule_rows(original: Table, released: Table, schema: Schema, plan: Plan | Non
     known = {rule for rule, *_ in every}
     every += [(each.rule, each.broken, each.words) for each in find_rules(original, schema) if each.rule not in known]
     every = [each for each in every if shown.issuperset(each[0].names)]
-    names = list(dict.fromkeys(name for rule, *_ in every for name in rule.names))
-    counts = count_broken([rule for rule, *_ in every], schema, original, released.with_local_codes(names))
+    counts = count_broken([rule for rule, *_ in every], schema, original, released)
     return [
         {
             "rule": str(rule), "words": words or str(rule), "declared": rule in known, "original": before,
@@ -123,6 +122,8 @@ def rule_rows(original: Table, released: Table, schema: Schema, plan: Plan | Non
 def count_broken(rules: Iterable[Rule], schema: Schema, original: Table, released: Table) -> list[int | None]:
     """Return, for each rule, how many rows of a release break it; None where its cells do not show that."""
     counts: list[int | None] = []
+    rules = list(rules)
+    released = released.with_local_codes(dict.fromkeys(name for rule in rules for name in rule.names))
     for rule in rules:
         try:
             columns = {name: released.like(original.declared_column(schema, name)) for name in rule.names}
