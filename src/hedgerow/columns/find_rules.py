@@ -21,7 +21,7 @@ import pyarrow as pa
 
 from ..kernels import Bools, Floats, Ints
 from ..notation import DAY, number
-from ..rules import Node, Rule
+from ..rules import Node, Rule, parse
 from ..schema import Schema
 from ..texts import quoted
 from .column import Column
@@ -105,6 +105,11 @@ class FoundRule:
     words: str
     rows: int
     broken: int
+
+    @property
+    def rule(self) -> Rule:
+        """Return the rule, parsed."""
+        return Rule(parse(self.sql) if self.sql else None, self.determines or ())
 
     @property
     def option(self) -> str:
