@@ -122,11 +122,12 @@ class FoundRule:
 
 
 class _Candidate(NamedTuple):
-    """A rule to be tried, its sentence, and the columns whose values it compares."""
+    """A rule to be tried, its sentence, the columns whose values it compares, its SQL if another form is tried."""
 
     rule: Rule
     words: str
     known: tuple[str, ...]
+    sql: str = ""
 
 
 def find_rules(table: Table, schema: Schema = Schema()) -> list[FoundRule]:
@@ -179,7 +180,9 @@ def _among_neighbours(first: Columns, second: Columns, columns: Columns) -> dict
     orders = confirmed(each for each in _orders(first) if not _follows(each, within, columns))
     pairs = [names for names in within if len(names) == 2]
     dependences = confirmed(each for each in _dependences(first, columns) if set(each.known) not in pairs)
-    return {**orders, **equations, **dependences, **confirmed(_conditions(first, columns))}
+    decided = [set(rule.determines) for rule in dependences]
+    conditions = confirmed(each for each in _conditions(first, columns) if set(each.rule.names) not in decided)
+    return {**orders, **equations, **dependences, **conditions}
 
 
 def _columns(table: Table, schema: Schema) -> dict[str, Column]:
@@ -249,7 +252,9 @@ def _counted(each: _Candidate, columns: Columns) -> FoundRule:
     """Count the records that break a rule."""
     pair = (each.rule.determines[0], each.rule.determines[1]) if each.rule.determines else None
     off = int(np.count_nonzero(broken(each.rule, columns)))
-    return FoundRule("" if pair else str(each.rule), pair, each.words, int(_known(each, columns).sum()), off)
+    return FoundRule(
+        "" if pair else each.sql or str(each.rule), pair, each.words, int(_known(each, columns).sum()), off
+    )
 
 
 def _candidate(node: Node, words: str, known: Sequence[str] = ()) -> _Candidate:
@@ -479,7 +484,12 @@ def _sum(each: _Sum, columns: Sequence[str], half: Columns) -> _Candidate:
             if is_flags
             else f"{_listed(parts)} add up to {number(each.constant)}"
         )
-        return _candidate(Node("=", (total, Node("number", text=number(each.constant)))), words)
+        constant = Node("number", text=number(each.constant))
+        # a sum is compared with a literal at the literal's decimals, but with a column at those of the column
+        finest = min(parts, key=lambda name: whole_numbers(half[name])[1])
+        others = (_column(name) for name in parts if name != finest)
+        exact = Node("=", (_column(finest), reduce(lambda a, b: Node("-", (a, b)), others, constant)))
+        return _candidate(exact, words)._replace(sql=Node("=", (total, constant)).sql)
     target = columns[each.target]
     begin = next((n for n in parts if half[n].kind == "date"), parts[0])
     (length,) = [n for n in parts if n != begin] if len(parts) == 2 else [""]
@@ -580,6 +590,7 @@ def _conditions(half: Columns, columns: Columns) -> Iterator[_Candidate]:
 def _bounds(half: Columns, columns: Columns, named: Columns, explained: set[str]) -> Iterator[_Candidate]:
     """Yield below which bound of a number a column has one category, or is missing if no category explains that."""
     numbers = {n: c for n, c in half.items() if c.kind == "numeric" and c.n_values > _MOST_CATEGORIES}
+    numbers = {name: column for name, column in numbers.items() if not tokens(name) & CODES}
     ascending = {n: np.argsort(c.codes, kind="stable")[: c.counts()[:-1].sum()] for n, c in numbers.items()}
     for name, column in half.items():
         every, is_known = columns[name], _is_known(column)
