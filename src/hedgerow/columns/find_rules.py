@@ -38,6 +38,8 @@ _TOLERATED, _BY_CHANCE = 0.005, 0.02
 _EXPECTED, _TIMES = 20, 50
 # the share of searched records in which a sum must be right, of how many, and its parts at most
 _RIGHT, _INFORMATIVE, _MOST_PARTS = 0.95, 10, 12
+# records of a first glance at a sum, in an eighth of which it may be wrong, and how near doubles of equal numbers are
+_GLANCED, _NEAR = 32, 1e-9
 # records for each value of a column that determines another, its values if they are whole numbers, and by how much
 # fewer records than by chance may differ
 _SHARED, _MOST_VALUES, _FEW = 5, 100, 0.1
@@ -170,7 +172,9 @@ def _among_neighbours(first: Columns, second: Columns, columns: Columns) -> dict
     orders = confirmed(_orders(first), [[n for n in rule.names if not is_date[n]] for rule in equations])
     dependences = confirmed(_dependences(first, columns), [rule.names for rule in equations if len(rule.names) == 2])
     missing = confirmed(_missing(first, columns))
-    bounds = confirmed(_bounds(columns, {rule.names[-1] for rule in missing}), [rule.names for rule in dependences])
+    bounds = confirmed(
+        _bounds(first, columns, {rule.names[-1] for rule in missing}), [rule.names for rule in dependences]
+    )
     return {**orders, **equations, **dependences, **missing, **bounds}
 
 
@@ -274,13 +278,17 @@ def _searched(half: Columns, names: Sequence[str]) -> Floats:
 
 def _fits(computed: Floats, cells: Floats, within: Floats | float = 0.0) -> Iterator[tuple[int, int, int]]:
     """Yield which computed number (records, k) is that of a column (records, columns), and how many records miss."""
-    one, other = computed[:, :, None], cells[:, None, :]
+    few = np.abs(computed[:_GLANCED, :, None] - cells[:_GLANCED, None, :])
+    at, place = np.nonzero(
+        (few > within + _NEAR * (np.abs(cells[:_GLANCED, None, :]) + 1)).sum(axis=0) <= _GLANCED // 8
+    )
+    one, other = computed[:, at], cells[:, place]
     gap = np.abs(one - other)
     informs = ~np.isnan(gap) & ((one != 0) | (other != 0))
-    tries = informs.sum(axis=0)
-    hits = (informs & (gap <= within + 1e-9 * np.abs(other) + 1e-9)).sum(axis=0)
-    for i, place in np.argwhere((tries >= _INFORMATIVE) & (hits >= _RIGHT * tries)).tolist():
-        yield i, place, int(tries[i, place] - hits[i, place])
+    most = np.broadcast_to(within, cells.shape[1])[place] + _NEAR * (np.abs(other) + 1)
+    tries, misses = informs.sum(axis=0), (informs & (gap > most)).sum(axis=0)
+    is_sum = (tries >= _INFORMATIVE) & (misses <= (1 - _RIGHT) * tries)
+    yield from zip(at[is_sum].tolist(), place[is_sum].tolist(), misses[is_sum].tolist(), strict=True)
 
 
 def _combined(
@@ -297,7 +305,7 @@ def _additions(cells: Floats, runs: Sequence[tuple[int, ...]]) -> Iterator[_Addi
     m = cells.shape[1]
     parts = [*combinations(range(m), 1), *combinations(range(m), 2), *runs]
     for block, totals in _combined(cells, parts, np.sum):
-        for twice in (1, 2):  # a total between its parts is half of the sum
+        for twice in (1, 2)[: max(1, len(block[-1]) - 1)]:  # a total between its parts is half of the sum
             for i, target, misses in _fits(totals, twice * cells):
                 if (target in block[i]) == (twice == 2) and len(block[i]) >= twice:
                     yield misses, tuple(place for place in block[i] if place != target), target, 1.0
@@ -459,20 +467,21 @@ def _named_only(column: Column, allowed: Bools, every: Column) -> str:
     return ""
 
 
-def _bounds(columns: Columns, explained: set[str]) -> Iterator[_Proposal]:
+def _bounds(half: Columns, columns: Columns, explained: set[str]) -> Iterator[_Proposal]:
     """Yield below which bound of a number a column has one category, or is missing where no category explains that."""
-    numbers = [c for c in columns.values() if c.kind == "numeric" and c.n_values > _MOST_CATEGORIES]
+    numbers = [c for n, c in half.items() if c.kind == "numeric" and c.n_values > _MOST_CATEGORIES]
     numbers = [column for column in numbers if not tokens(column.name) & CODES]
-    for name, column in columns.items():
-        every = [each for other in numbers if other.name != name and (each := _bound(column, other))]
-        n_below, least, other, state = max(every, default=(0, 0.0, "", 0))
+    for name, column in ((n, c) for n, c in columns.items() if c.has_missing or _is_category(c)):
+        others = [other.name for other in numbers if other.name != name and _bound(half[name], other)]
+        bounds = [bound for other in others if (bound := _bound(column, columns[other]))]
+        n_below, least, other, state = max(bounds, default=(0, 0.0, "", 0))
         sql = "" if name in explained else f"{quoted_name(name)} IS NULL"
         if state < column.n_values:
             sql = _named_only(column, np.arange(column.n_values) == state, column) if _is_category(column) else ""
         if n_below and sql:
             known = (other,) if state == column.n_values else (other, name)
-            bound = f"{quoted_name(other)} >= {number(least)}"
-            yield _Proposal(f"{bound} OR {sql}", f"{sql} where {other} is below {number(least)}", known)
+            above = f"{quoted_name(other)} >= {number(least)}"
+            yield _Proposal(f"{above} OR {sql}", f"{sql} where {other} is below {number(least)}", known)
 
 
 def _bound(column: Column, numbers: Column) -> tuple[int, float, str, int] | None:
