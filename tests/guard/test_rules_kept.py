@@ -90,9 +90,15 @@ def test_no_row_breaks_a_rule_and_relations_stay() -> None:
     without = broken(hr.protect(people, schema(), random_state=1).table, people)
     assert all(without[name] > 5 for name in ("order", "los", "total", "shares", "amount")), without
     assert {*broken(release.table, people).values()} == {0}
-    numbers = ["age", "los", "rent", "food", "total", "a", "b", "c", "amount", "net"]
-    before, after = (np.corrcoef(table[numbers].to_numpy(), rowvar=False) for table in (people, release.table))
-    assert np.abs(before - after).max() < 0.08
+    for one, two in (
+        ("rent", "total"),
+        ("food", "total"),
+        ("price", "amount"),
+        ("quantity", "amount"),
+        ("total", "net"),
+    ):
+        before, after = (table[one].corr(table[two]) for table in (people, release.table))
+        assert after == pytest.approx(before, abs=0.05)
     assert release.table["los"].eq(0).mean() == pytest.approx(people["los"].eq(0).mean(), abs=0.02)
     assert list(release.table.columns) == list(people.columns)
     assert release.table.dtypes.equals(people.dtypes)
@@ -100,9 +106,8 @@ def test_no_row_breaks_a_rule_and_relations_stay() -> None:
     rare = release.table[release.table["city"] == "(other)"]
     assert not set(rare["land"].dropna()) - {"NRW", "RLP", "HE"}
     assert release.plan.version == 4
-    assert (
-        sum(check.name.startswith("rule ") for check in release.checks) == len(RULES) + 1 + 5
-    )  # and that neither parts nor a difference are negative
+    # and neither the parts of a total nor a difference are negative
+    assert sum(check.name.startswith("rule ") for check in release.checks) == len(RULES) + 1 + 4
 
 
 def test_the_written_file_keeps_them_and_says_so(tmp_path: Path) -> None:
@@ -140,7 +145,8 @@ def test_the_order_of_the_rows_changes_nothing() -> None:
     [
         ("total", lambda values: values + 1), ("los", lambda values: values + 1),
         ("discharge", lambda values: values + pd.Timedelta(days=1)), ("land", lambda values: values[::-1].to_numpy()),
-        ("a", lambda values: values - 1), ("f1", lambda values: 1 - values), ("city", lambda values: values[::-1].to_numpy()),
+        ("a", lambda values: values - 1), ("f1", lambda values: 1 - values),
+        ("city", lambda values: values[::-1].to_numpy()),
         ("amount", lambda values: values * 0), ("admit", lambda values: values[::-1].to_numpy()),
     ],
 )  # fmt: skip
@@ -316,7 +322,7 @@ def test_flags_and_toml_say_the_same(tmp_path: Path) -> None:
     one, two = ((tmp_path / name / "release.csv").read_bytes() for name in ("flags", "toml"))
     assert one == two
     plan = Plan.load(tmp_path / "toml")
-    assert [str(each.rule) for each in plan.rules] == [*rules, "total >= rent", "city determines land"]
+    assert [str(each.rule) for each in plan.rules] == [*rules, "total >= rent", "city determines land", "los >= 0"]
     assert "drawn together with" in plan.explain()
 
 

@@ -81,7 +81,7 @@ def _not_negative(rules: Sequence[PlanRule], table: Table, schema: Schema) -> li
         if node is not None and node.op == "=" and ("-" in node.operators or sum_of(node)[0]):
             names |= dict.fromkeys(node.names)
     columns = [table.declared_column(schema, name) for name in names]
-    least = {c.name: min(c.values) for c in columns if c.kind == "numeric" and c.n_values}
+    least = {c.name: min(c.values) for c in columns if c.kind == "numeric" and not {0, 1}.issuperset(c.values)}
     return [PlanRule(f"{quoted_name(name)} >= 0") for name in least if least[name] >= 0]
 
 
