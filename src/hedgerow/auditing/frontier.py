@@ -254,13 +254,8 @@ class Trial:
         """Measure what attackers infer about members and about people left out, if an axis or the bound needs it."""
         if self._folds is None:
             return {"inferred": None, "advantage": None}
-        inferred = infer(
-            pair,
-            refitting(method, self.schema, pair.guard, self.random_state) if self._folds else None,
-            folds=self._folds,
-            random_state=self.random_state,
-            progress=progress,
-        )
+        refit = refitting(method, self.schema, pair.guard, self.random_state) if self._folds else None
+        inferred = infer(pair, refit, folds=self._folds, random_state=self.random_state, progress=progress)
         advantage = None if inferred.advantage is None else max(inferred.advantage, 0.0)
         figures: dict[str, Any] = {"inferred": inferred.reached, "advantage": advantage}
         if self.utility == "learning":
