@@ -277,14 +277,11 @@ def order_shown_by(before: Table, after: Table, quasi: Sequence[ReleasedColumn] 
     """
     pairs = {one.name: (one, other) for one, other in shared(before, after)}
     read = {column.name: column for column in quasi}
-    views: dict[str, tuple[npt.NDArray[Any], npt.NDArray[Any]]] = {}
-    for name, (one, other) in pairs.items():
-        cells = read.get(name)
-        views[name] = (one.codes, other.codes) if cells is None else _ranks(cells)
-    tested = [n for n in pairs if n not in _sorted_by([(n, *views[n]) for n in pairs])]
-    right = np.arange(before.n_rows)
+    views = {n: _ranks(read[n]) if n in read else (one.codes, other.codes) for n, (one, other) in pairs.items()}
+    in_order = _sorted_by([(name, *view) for name, view in views.items()])
+    tested = [name for name in pairs if name not in in_order]
     # neighbours in the order as it stands; a last single row says nothing
-    two = right[: before.n_rows // 2 * 2].reshape(-1, 2)
+    two = np.arange(before.n_rows // 2 * 2).reshape(-1, 2)
     columns = []
     for name in tested:
         if name in read:
