@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..columns.arrays import slices
+from ..columns.arrays import distinct_of, slices
 from ..columns.column import Column
 from ..columns.cover import Cover
 from ..columns.table import Table
@@ -166,10 +166,6 @@ def labels_of(recoded: Recoded) -> tuple[pa.Array, Ints32]:
     They are text if any of them is, otherwise doubles without a negative zero.
     """
     labels = [c.label for c in recoded.cells]
-    values: list[str | float | None]
-    if any(isinstance(x, str) for x in labels):
-        kind, values = pa.string(), [None if x is None else str(x) for x in labels]
-    else:
-        kind, values = pa.float64(), [None if x is None else float(x) + 0.0 for x in labels]
-    place = {label: i for i, label in enumerate(dict.fromkeys(values))}
-    return pa.array(list(place), kind), np.array([place[label] for label in values], np.int32)
+    is_text = any(isinstance(x, str) for x in labels)
+    values, place = distinct_of(None if x is None else str(x) if is_text else float(x) + 0.0 for x in labels)
+    return pa.array(values, pa.string() if is_text else pa.float64()), place.astype(np.int32)

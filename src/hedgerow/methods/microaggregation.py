@@ -132,8 +132,10 @@ class Microaggregation(Masking):
         cells = mask_numbers(table, figures, before, after, integers=self.integers)
         for column, code in zip(encoded, codes.T, strict=True):
             # A category has no mean: the most frequent one stands for its group.
-            modes = _modes(code, self.groups_, column.n_values + 1)[self.groups_]
-            cells[column.name] = mask_categories(table, column, modes)
+            counts = Counts.from_codes(group([self.groups_]), code, column.n_values + 1)
+            best = np.lexsort((counts.values, -counts.counts, counts.groups))  # in a tie the first in the order
+            modes = counts.values[best][counts.starts[:-1]]
+            cells[column.name] = mask_categories(table, column, modes[self.groups_])
         sizes = np.bincount(groups)
         facts: dict[str, object] = {
             "k": self.k,
@@ -182,10 +184,3 @@ def _centres(values: Floats, groups: Ints) -> Floats:
     for c, column in enumerate(values.T):
         centres[:, c] = np.bincount(groups, column) / sizes
     return centres
-
-
-def _modes(codes: Ints, groups: Ints, categories: int) -> Ints:
-    """Return the most frequent code of each group; in a tie, the first in the column's order."""
-    counts = Counts.from_codes(group([groups]), codes, categories)
-    best = np.lexsort((counts.values, -counts.counts, counts.groups))
-    return np.asarray(counts.values[best][counts.starts[:-1]])

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from ..columns.arrays import distinct_of
 from ..columns.column import Column
 from ..columns.table import Table
 from ..errors import InfeasibleError, ParameterError, UnsupportedError, reprs
@@ -443,8 +444,7 @@ def _distinct_groups(recoding: Partition) -> Ints:
     """Return the group of each leaf after merging groups with equal labels, numbered by first leaf."""
     read = []
     for column, cells in zip(recoding.columns, recoding.leaf_cells, strict=True):
-        place: dict[Any, int] = {}
-        labels = np.array([place.setdefault(cell.label, len(place)) for cell in column.cells])
+        _, labels = distinct_of(cell.label for cell in column.cells)
         read.append(labels[np.asarray(cells)])
     groups = group(read)
     return np.argsort(np.argsort(groups.first))[groups.labels]

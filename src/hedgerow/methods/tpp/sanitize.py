@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...columns.arrays import distinct_of
 from ...columns.column import Column
 from ...errors import InfeasibleError, ParameterError, PromiseError
 from ...measures import Counts, Persons, group
@@ -204,9 +205,8 @@ def groups_of(n_values: int, nodes: Iterable[Node]) -> NDArray[np.int32]:
             present = np.flatnonzero(sides)
             sides[present] = 1 + np.arange(len(present))
         signature.append(sides.tolist())
-    number: dict[tuple[int, ...], int] = {}
-    keys = zip(*signature, strict=True) if signature else [()] * n_values
-    return np.array([number.setdefault(key, len(number)) for key in keys], np.int32)
+    _, groups = distinct_of(zip(*signature, strict=True) if signature else [()] * n_values)
+    return groups.astype(np.int32)
 
 
 def keeps(state: Step, k: int, l_above: float | None) -> bool:
