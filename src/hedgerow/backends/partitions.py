@@ -88,17 +88,10 @@ def coded_tree(recoding: Partition, columns: list[Column]) -> CodedTree:
         subset_at[here] = length + which * len(place)
         tables.append(inside.ravel())
         length += inside.size
-    return CodedTree(
-        split,
-        bar,
-        subset >= 0,
-        subset_at,
-        np.concatenate(tables) if tables else np.zeros(1, bool),
-        np.array(recoding.missing_left, bool),
-        np.array([c.n_values for c in columns], np.int64),
-        np.array(recoding.right, np.int64),
-        np.cumsum(split < 0) - 1,
-    )
+    goes_left = np.concatenate(tables) if tables else np.zeros(1, bool)
+    missing_left, right = np.array(recoding.missing_left, bool), np.array(recoding.right, np.int64)
+    missing_code, leaf = np.array([c.n_values for c in columns], np.int64), np.cumsum(split < 0) - 1
+    return CodedTree(split, bar, subset >= 0, subset_at, goes_left, missing_left, missing_code, right, leaf)
 
 
 def route(recoding: Partition, columns: list[Column], out: UInts32 | None = None) -> UInts32:
