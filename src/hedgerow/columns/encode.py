@@ -285,10 +285,7 @@ def _encode_exact(name: str, kind: Kind, unit: str, array: pa.ChunkedArray) -> C
 
 def _encode_categories(name: str, array: pa.ChunkedArray, kind: Kind) -> Column:
     if pa.types.is_nested(array.type):
-        raise SchemaError(
-            f"column {name!r} holds nested values ({array.type})",
-            hint="only flat columns can be recoded; leave it out or flatten it",
-        )
+        raise SchemaError(f"column {name!r} holds nested values ({array.type})", hint="leave it out, or flatten it")
     index, entries = indexed(array)
     # several entries may have the same text, such as 1 and 1.0: they are one category
     texts = as_text(entries).dictionary_encode()

@@ -264,8 +264,7 @@ class Method(Estimator):
         """
         if y is None and self.needs_sensitive:
             raise ParameterError(
-                f"{type(self).__name__} needs at least one sensitive column; it requires y to be "
-                "passed, but the target y is None",
+                f"{type(self).__name__} needs a sensitive column; it requires y to be passed, but the target y is None",
                 hint="name what an intruder wants to know",
             )
         self.check_kinds()
@@ -453,7 +452,7 @@ class Method(Estimator):
         faults = [column.name for column in columns if column.has_missing or column.infinite]
         if faults:
             raise InputError(
-                f"missing (NaN) or infinite numbers in: {reprs(faults)}", hint="fill them, or leave these rows out"
+                f"missing (NaN) or infinite numbers in: {reprs(faults)}", hint="fill them or drop the rows"
             )
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
@@ -502,9 +501,7 @@ class NoTransform(UnsupportedError, AttributeError):
 def check_grid(schema: Schema) -> None:
     """Raise SchemaError if a column with a grid is no quasi-identifier."""
     if others := [name for name in schema.grid if name not in schema.quasi]:
-        raise SchemaError(
-            f"columns with a grid are no quasi-identifiers: {reprs(others)}", hint="a grid says where groups are cut"
-        )
+        raise SchemaError(f"columns with a grid are no quasi-identifiers: {reprs(others)}", hint="a grid cuts groups")
 
 
 def check_columns(table: Table, schema: Schema, *, empty: bool = False) -> None:

@@ -175,8 +175,7 @@ def _counts(table: Table, schema: Schema, names: Sequence[str], groups: Groups) 
         d = column.n_values + int(column.has_missing)
         if n * d > _MOST_COUNTS:
             raise ParameterError(
-                f"column {name!r} has {d:,} values over {n:,} combinations of quasi-identifiers, more than can "
-                "be counted",
+                f"column {name!r} has {d:,} values over {n:,} combinations of quasi-identifiers, too many to count",
                 hint="group its values, for example into bins",
             )
         cells = groups.labels.astype(np.int64) * d + column.codes

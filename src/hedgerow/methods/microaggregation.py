@@ -84,8 +84,7 @@ class Microaggregation(Masking):
         super().check_table(table, schema)
         if dates := [name for name in schema.quasi if table.declared_kind(schema, name) == "date"]:
             raise SchemaError(
-                f"dates cannot be averaged here: {reprs(dates)}",
-                hint="leave these columns out of the quasi-identifiers",
+                f"dates cannot be averaged here: {reprs(dates)}", hint="leave them out of the quasi-identifiers"
             )
 
     def _mask(self, table: Table, schema: Schema) -> Masked:
@@ -100,9 +99,7 @@ class Microaggregation(Masking):
         before = numeric_matrix(table, figures, schema.kinds)
         missing = [name for name, column in zip(figures, before.T, strict=True) if np.isnan(column).any()]
         if missing:
-            raise ParameterError(
-                f"missing numbers (NaN) in: {reprs(missing)}", hint="fill them, or leave these rows out"
-            )
+            raise ParameterError(f"missing numbers (NaN) in: {reprs(missing)}", hint="fill them, or leave the rows out")
         codes = np.array([c.codes for c in encoded], np.int64).reshape(-1, table.n_rows).T
         rows = self._rows(table)
         values, categories = rows.sorted(before), rows.sorted(codes)

@@ -259,8 +259,7 @@ class PartitionMethod(Method):
             ]
             if lacking:
                 raise ParameterError(
-                    f"no hierarchy for {reprs(lacking)}",
-                    hint="give Schema(hierarchies={...}) or recode by concatenation",
+                    f"no hierarchy for {reprs(lacking)}", hint="give Schema(hierarchies={...}), or concatenate"
                 )
         return persons
 
@@ -273,8 +272,7 @@ class PartitionMethod(Method):
         for criterion in self.criteria or ():
             if not isinstance(criterion, LDiversity) or criterion.diversity not in ("frequency", "entropy"):
                 raise UnsupportedError(
-                    "the grower admits groups by k, disclosure, and frequency or entropy l-diversity; other "
-                    "criteria are checked by the audit",
+                    "the grower knows k, disclosure, and frequency or entropy l-diversity; audits check other criteria",
                     hint='use LDiversity(l, "frequency") or LDiversity(l, "entropy")',
                 )
 
@@ -465,8 +463,7 @@ def limited_classes(criterion: LDiversity, responses: Responses) -> Iterator[int
     if unknown or not names:
         where = f"of {reprs(unknown)}" if unknown else "of numeric columns only"
         raise ParameterError(
-            f"l-diversity is asked {where}, but it is for categorical sensitive columns",
-            hint="max_disclosure protects numeric columns",
+            f"l-diversity is asked {where}, but is for categorical columns", hint="max_disclosure is for numeric ones"
         )
     for j, name in enumerate(names):
         if criterion.columns is None or name in criterion.columns:

@@ -127,8 +127,7 @@ class LocalSuppression(Masking):
             if math.comb(n, size) > MOST_SETS:
                 raise ParameterError(
                     f"{n} columns have {math.comb(n, size):,} combinations of {size}, more than {MOST_SETS:,}",
-                    hint='name the sets that an intruder may know: combinations=[["age", "sex"], ...] '
-                    "(--combinations age+sex)",
+                    hint='name what an intruder knows: combinations=[["age", "sex"], ...] (--combinations age+sex)',
                 )
             return [list(each) for each in combinations(schema.quasi, size)] if size < n else []
         sets = [[name for name in schema.quasi if name in each] for each in self.combinations]

@@ -133,8 +133,7 @@ def options_of(method: facade.Method) -> dict[str, object]:
     if lost:
         names = ", ".join(lost)
         raise UnsupportedError(
-            f"the command line cannot say {names} of {type(method).__name__} as it was given",
-            hint="use the Python code instead",
+            f"the command line cannot say {names} of {type(method).__name__}", hint="use the Python code instead"
         )
     return options
 

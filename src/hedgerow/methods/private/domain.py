@@ -186,8 +186,7 @@ def _check_size(columns: Sequence[PublicColumn]) -> None:
         listed = ", ".join(f"{c.name} has {_most_bins(c):,} {'categories' if c.labels else 'bins'}" for c in wide)
         size = cells * 8 / 1e9
         raise SchemaError(
-            f"PrivateTree counts every cell that is declared, and these would be {cells:,} at once ({size:,.1f} "
-            f"GB; at most {_MOST_CELLS:,} are counted): {listed}",
+            f"every declared cell is counted, here {cells:,} ({size:,.1f} GB; at most {_MOST_CELLS:,}): {listed}",
             hint="declare fewer and coarser categories, such as regions for postcodes, or leave the column out",
         )
 

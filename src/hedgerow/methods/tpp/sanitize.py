@@ -166,8 +166,7 @@ class Sanitizer:
         if not path:
             if not any(getattr(target, "requested", 1) for target in self.targets):
                 raise ParameterError(
-                    "n_splits=0 asks for trees without a split, which keep nothing of the table",
-                    hint="ask for at least one: n_splits=3",
+                    "n_splits=0 asks for trees without a split, which keep nothing", hint="ask for at least one"
                 )
             raise InfeasibleError(
                 "no tree has a split: no predictor separates the responses",
@@ -178,10 +177,7 @@ class Sanitizer:
         if keeps(first, k, l_above):
             raise InfeasibleError(
                 "the first split cannot be rebuilt from the sanitized table",
-                hint=(
-                    "two predictors tie in a builder that breaks ties at random: leave one of them out, or use "
-                    "TreeSettings"
-                ),
+                hint="two predictors tie in a builder that breaks ties at random: leave one out, or use TreeSettings",
             )
         raise InfeasibleError(
             f"even the first split reaches only {first.reached}; {requested} is required",
