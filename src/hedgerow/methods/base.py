@@ -330,8 +330,7 @@ class Method(Estimator):
         if self.needs_sensitive and not schema.sensitive:
             raise ParameterError(
                 f"{type(self).__name__} needs at least one sensitive column",
-                hint="name what an intruder wants to know; Hedge, Mondrian, Datafly, Incognito and LocalSuppression "
-                "promise k without one",
+                hint="name what an intruder wants to know; Hedge, Mondrian and others promise k without one",
             )
         fields = {
             "grid": bool(schema.grid),

@@ -133,13 +133,9 @@ class LocalSuppression(Masking):
         sets = [[name for name in schema.quasi if name in each] for each in self.combinations]
         foreign = {name for each in self.combinations for name in each} - {*schema.quasi}
         if foreign or not all(sets):
-            names = reprs(sorted(foreign))
-            raise ParameterError(
-                f"combinations name columns that are no quasi-identifiers: {names}"
-                if names
-                else "a combination is empty",
-                hint="each is a set of quasi-identifiers, such as age+sex",
-            )
+            others = f"combinations name columns that are no quasi-identifiers: {reprs(sorted(foreign))}"
+            fault = others if foreign else "a combination is empty"
+            raise ParameterError(fault, hint="each is a set of quasi-identifiers, such as age+sex")
         return sets
 
     def _costs(self, schema: Schema) -> list[float]:
