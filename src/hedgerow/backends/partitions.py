@@ -147,8 +147,7 @@ def recode(recoding: Partition, table: Table) -> Transformed:
 def with_star(entries: pa.Array) -> tuple[pa.Array, int]:
     """Return the released values including the suppressed one (`*`, or missing for numbers), and its index."""
     star = pa.array([TOP if pa.types.is_string(entries.type) else None], entries.type)
-    at = pc.index_in(star, value_set=entries)[0].as_py()
-    if at is not None:
+    if (at := pc.index_in(star, value_set=entries)[0].as_py()) is not None:
         return entries, at
     return pa.concat_arrays([entries, star]), len(entries)
 

@@ -107,8 +107,7 @@ class Workspace:
 
 def _freed(whose: weakref.ref[Workspace], size: int) -> None:
     """Subtract the bytes of a freed array from the workspace's count, without keeping the workspace alive."""
-    workspace = whose()
-    if workspace is not None:
+    if (workspace := whose()) is not None:
         workspace._used -= size
 
 

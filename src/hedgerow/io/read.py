@@ -306,8 +306,7 @@ def _read_again(table: Table, path: Path, columns: Mapping[str, Collection[str] 
         # the types were inferred from the file as it was; another answer means another file
         if not infer_type(texts, dialect)[0].equals(column):
             raise changed(path.name)
-        as_written = spelled_texts(texts, column, dialect, columns[name])
-        if as_written is not None:
+        if (as_written := spelled_texts(texts, column, dialect, columns[name])) is not None:
             spelled[name] = as_written
     if not spelled:
         return None

@@ -113,8 +113,7 @@ def _other_names(mine: Sequence[str], fitted: Sequence[str]) -> PlanError:
         ("Feature names unseen at fit time:", mine, fitted),
         ("Feature names seen at fit time, yet now missing:", fitted, mine),
     ):
-        unmatched = sorted(set(here) - set(there))
-        if unmatched:
+        if unmatched := sorted(set(here) - set(there)):
             more = ["- ..."] if len(unmatched) > _SHOWN else []
             lines += [words, *(f"- {name}" for name in unmatched[:_SHOWN]), *more]
     if len(lines) == 1:
@@ -448,8 +447,7 @@ class Method(Estimator):
     def _refuse_missing(self, table: Table) -> None:
         numbers = [c for c in self.plan_.columns if c.kind in ("numeric", "date")]
         columns = [table.column(c.name, kind=c.kind) for c in numbers if c.name in table.names]
-        faults = [column.name for column in columns if column.has_missing or column.infinite]
-        if faults:
+        if faults := [column.name for column in columns if column.has_missing or column.infinite]:
             raise InputError(
                 f"missing (NaN) or infinite numbers in: {reprs(faults)}", hint="fill them or drop the rows"
             )
@@ -573,8 +571,7 @@ def check_people(k: Any, table: Table, schema: Schema, least: int = 2) -> Person
 
 def check_named(what: str, names: Iterable[Any], schema: Schema) -> None:
     """Raise ParameterError if a parameter names columns that are not quasi-identifiers."""
-    unknown = [name for name in names if name not in schema.quasi]
-    if unknown:
+    if unknown := [name for name in names if name not in schema.quasi]:
         raise ParameterError(f"{what} names columns that are no quasi-identifiers: {reprs(unknown)}")
 
 

@@ -97,8 +97,7 @@ class Microaggregation(Masking):
         figures = [n for n in schema.quasi if n not in words] if gower else list(schema.quasi)
         encoded = [table.declared_column(schema, n) for n in words] if gower else []
         before = numeric_matrix(table, figures, schema.kinds)
-        missing = [name for name, column in zip(figures, before.T, strict=True) if np.isnan(column).any()]
-        if missing:
+        if missing := [name for name, column in zip(figures, before.T, strict=True) if np.isnan(column).any()]:
             raise ParameterError(f"missing numbers (NaN) in: {reprs(missing)}", hint="fill them, or leave the rows out")
         codes = np.array([c.codes for c in encoded], np.int64).reshape(-1, table.n_rows).T
         rows = self._rows(table)

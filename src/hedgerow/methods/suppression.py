@@ -141,8 +141,7 @@ class LocalSuppression(Masking):
     def _costs(self, schema: Schema) -> list[float]:
         costs = dict(self.importance or {})
         check_named("importance", costs, schema)
-        wrong = [n for n, w in costs.items() if not is_number(w) or not 0 < w < np.inf]
-        if wrong:
+        if wrong := [n for n, w in costs.items() if not is_number(w) or not 0 < w < np.inf]:
             raise ParameterError(f"importance must be above 0: {reprs(wrong)}")
         return [float(costs.get(name, 1.0)) for name in schema.quasi]
 

@@ -215,8 +215,7 @@ class Reconstruction:
             column = self._by_name(name)
             values = where[name]
             values = values if isinstance(values, (list, tuple, set)) else [values]
-            unknown = [v for v in values if v not in column.categories]
-            if unknown:
+            if unknown := [v for v in values if v not in column.categories]:
                 raise ParameterError(f"column {name!r} lacks {len(unknown)} of the values asked for")
             selected = np.array([category in values for category in column.categories], float)
             # P^-1 is symmetric: the weight of a released category is P^-1 applied to the selection.

@@ -123,8 +123,7 @@ def _report(measured: Mapping[str, object] | None, chosen: str | Path | None) ->
         return {"report": False}
     measured = {"attacks": False, "learning": False, **(measured or {})}
     names = [row.name for row in REPORT if row.step]
-    more = [name for name in measured if name not in names]
-    if more:
+    if more := [name for name in measured if name not in names]:
         listed = ", ".join(more)
         raise UnsupportedError(
             f"hedgerow protect cannot measure with {listed}", hint="use hedgerow audit on the release, or Python code"

@@ -52,8 +52,7 @@ def from_files(source: str | Path, workspace: Workspace, options: OpenOptions) -
         Spark cannot store a column's type.
     """
     chunked = open_chunked(source, workspace, options)
-    unsupported = [f"{entry.name!r} ({entry.type})" for entry in chunked.types if not is_held(entry.type)]
-    if unsupported:
+    if unsupported := [f"{entry.name!r} ({entry.type})" for entry in chunked.types if not is_held(entry.type)]:
         raise UnsupportedError(
             f"Spark does not hold the types of these columns: {', '.join(unsupported)}",
             hint='use engine="memory" or "duckdb" (--engine), or give them another type',

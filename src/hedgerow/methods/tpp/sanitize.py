@@ -132,8 +132,7 @@ class Sanitizer:
         for m, (target, response) in enumerate(zip(self.targets, self.responses, strict=True)):
             rebuilt = target.rebuild(columns, response, min(state.step, target.n_steps))
             old = [tree_to_json(tree, columns, groups) for tree in state.trees[m]]
-            difference = first_difference(old, [tree_to_json(tree, columns) for tree in rebuilt])
-            if difference:
+            if difference := first_difference(old, [tree_to_json(tree, columns) for tree in rebuilt]):
                 return f"model {m + 1}, {difference}"
             pairs = zip(state.trees[m], rebuilt, strict=True)
             if not all(np.array_equal(one.leaf, other.leaf) for one, other in pairs):
