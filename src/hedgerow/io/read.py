@@ -70,9 +70,8 @@ def read(source: Any, *, prefix: str = "x", unescape_formulas: bool = False, sch
     Table(2 rows, 2 columns)
     """
     if isinstance(source, Table):
-        if schema is None or not source.is_loaded:  # what streams was opened by its schema
-            return source
-        return as_declared(source, schema)
+        # what streams was opened by its schema
+        return source if schema is None or not source.is_loaded else as_declared(source, schema)
     if isinstance(source, (str, Path)):
         table = _of_file(Path(source), schema or Schema(), unescape_formulas)
     else:

@@ -344,9 +344,7 @@ def _node_difference(old: Sequence[NodeData], new: Sequence[NodeData]) -> str:
             # Predictions and categories may show people, so a message says only where they differ.
             public = key in ("attribute", "threshold", "n")
             return f"{where}: the {words} differs{values if public else ''}"
-    if len(old) != len(new):
-        return f"{len(new)} nodes rebuilt, {len(old)} published"
-    return ""
+    return "" if len(old) == len(new) else f"{len(new)} nodes rebuilt, {len(old)} published"
 
 
 def _same_means(old: Sequence[float], new: Sequence[float]) -> bool:
