@@ -79,8 +79,8 @@ def within_rules(
 ) -> tuple[dict[str, Ints], int]:
     """Return the codes of rows that keep the rules, and how many values of other groups they got for it.
 
-    A row that breaks a rule swaps values with others of its group while fewer rows break one by that. What no row of
-    the group has, is drawn from all rows.
+    A row that breaks rules swaps values with others of its group while both together break fewer by that. What no row
+    of the group has, is drawn from all rows.
 
     Raises
     ------
@@ -104,11 +104,13 @@ def within_rules(
         other = (first[bad] + uniform * size[bad] if is_swap else uniform * len(first)).astype(np.int64)
         if is_swap:
             bad, other = _each_once(bad, other)
+            if not len(bad):
+                continue
         # what the rows get, and where it stands now
         here, there = (np.append(bad, other), np.append(other, bad)) if is_swap else (bad, other)
         after = rows.breaking({name: of_row[there if name in names else here] for name, of_row in moved.items()})
         fewer = (after.sum(axis=0) - is_broken[:, here].sum(axis=0)).reshape(-1, len(bad)).sum(axis=0) < 0
-        fewer = np.tile(fewer, len(here) // max(len(bad), 1))
+        fewer = np.tile(fewer, len(here) // len(bad))
         is_broken[:, here[fewer]] = after[:, fewer]
         for name in names:
             moved[name][here[fewer]] = moved[name][there[fewer]]
