@@ -8,6 +8,7 @@ HEDGEROW_DATA=... python benchmarks/file.py foreign      # what an audit says of
 HEDGEROW_DATA=... python benchmarks/file.py numbers      # who is found by the numbers that columns show
 HEDGEROW_DATA=... python benchmarks/file.py columns      # what becomes of rare categories and of steps
 HEDGEROW_DATA=... python benchmarks/file.py members      # who is found by all moments, and what the last person has
+HEDGEROW_DATA=... python benchmarks/file.py rules --keys 5   # what rules between columns keep and cost
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ import numpy as np
 import pandas as pd
 from experiments.members import by_moments, last_person
 from experiments.numbers import NUMBERS, attack
+from experiments.ruled_tables import ROWS, TABLES, Kept, measured
 
 import hedgerow as hr
 
@@ -417,11 +419,47 @@ def columns(keys: int, k: int = 10) -> None:
                 print(f"| {title} | {seed} | {name} | {what} |", flush=True)
 
 
+def rules(keys: int, tables: str) -> None:
+    """Print the share of rows that break each rule, and what else changes, without rules, with follows, with rules."""
+    warm_up = hr.datasets.make_people(300)
+    hr.protect(warm_up, hr.Schema(quasi=["age", "sex"], sensitive=["income", "diagnosis"], unit=None), random_state=0)
+    for case in TABLES:
+        if tables and case.name not in tables.split(","):
+            continue
+        kept: dict[str, list[Kept]] = {way: [] for way in case.schemas()}
+        for seed in range(keys):
+            original = case.rows(seed, ROWS)
+            for way, schema in case.schemas().items():
+                kept[way].append(measured(case, schema, original, seed))
+        columns = [kept["without"], kept.get("follows", []), kept["rules"]]
+        for rule in kept["rules"][0].broken:
+            _row(case.name, f"`{rule}`", [[each.broken[rule] for each in found] for found in columns], "{:.1%}")
+        figures = {"correlation": "{:.3f}", "zeros": "{:.3f}", "missing": "{:.3f}", "seconds": "{:.1f}"}
+        for what, form in figures.items():
+            _row(case.name, what, [[getattr(each, what) for each in found] for found in columns], form)
+        print(
+            f"| {case.name} | the pair | "
+            + " | ".join(max(found, key=lambda each: each.correlation).pair for found in columns if found)
+            + " |",
+            flush=True,
+        )
+
+
+def _row(table: str, what: str, figures: list[list[float]], form: str) -> None:
+    """Print the mean of each list of figures, with the least and the largest."""
+    cells = []
+    for each in figures:
+        least, mean, largest = (form.format(x) for x in (min(each), np.mean(each), max(each))) if each else ("",) * 3
+        cells.append(mean if least == largest else f"{mean} ({least} to {largest})")
+    print(f"| {table} | {what} | " + " | ".join(cells) + " |", flush=True)
+
+
 if __name__ == "__main__":
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument(
-        "what", choices=["ward", "cap", "intervals", "large", "foreign", "numbers", "columns", "members"]
+        "what", choices=["ward", "cap", "intervals", "large", "foreign", "numbers", "columns", "members", "rules"]
     )
+    options.add_argument("--tables", default="", help="names of tables with rules, joined by commas")
     options.add_argument("--keys", type=int, default=20, help="releases of each ward")
     options.add_argument("--repeats", type=int, default=60, help="samples whose intervals are computed")
     given = options.parse_args()
@@ -438,6 +476,8 @@ if __name__ == "__main__":
         columns(given.keys)
     elif given.what == "large":
         large(given.keys)
+    elif given.what == "rules":
+        rules(given.keys, given.tables)
     elif given.what == "members":
         members()
     else:
