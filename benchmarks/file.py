@@ -426,23 +426,22 @@ def rules(keys: int, tables: str) -> None:
     for case in TABLES:
         if tables and case.name not in tables.split(","):
             continue
-        kept: dict[str, list[Kept]] = {way: [] for way in case.schemas()}
+        kept: dict[str, list[Kept]] = {"without": [], "follows": [], "rules": []}
         for seed in range(keys):
             original = case.rows(seed, ROWS)
             for way, schema in case.schemas().items():
-                kept[way].append(measured(case, schema, original, seed))
-        columns = [kept["without"], kept.get("follows", []), kept["rules"]]
-        for rule in kept["rules"][0].broken:
+                try:
+                    kept[way].append(measured(case, schema, original, seed))
+                except hr.HedgerowError as error:
+                    print(f"{case.name}, {way}, key {seed}: {error}", flush=True)
+        columns = list(kept.values())
+        for rule in kept["without"][0].broken:
             _row(case.name, f"`{rule}`", [[each.broken[rule] for each in found] for found in columns], "{:.1%}")
-        figures = {"correlation": "{:.3f}", "zeros": "{:.3f}", "missing": "{:.3f}", "seconds": "{:.1f}"}
-        for what, form in figures.items():
-            _row(case.name, what, [[getattr(each, what) for each in found] for found in columns], form)
-        print(
-            f"| {case.name} | the pair | "
-            + " | ".join(max(found, key=lambda each: each.correlation).pair for found in columns if found)
-            + " |",
-            flush=True,
-        )
+        for what, form in (("correlation", ".3f"), ("zeros", ".3f"), ("missing", ".3f"), ("seconds", ".1f")):
+            figures = [[getattr(each, what) for each in found] for found in columns]
+            _row(case.name, what, figures, f"{{:{form}}}")
+        pairs = [max(found, key=lambda each: each.correlation).pair if found else "" for found in columns]
+        print(f"| {case.name} | the pair | {' | '.join(pairs)} |", flush=True)
 
 
 def _row(table: str, what: str, figures: list[list[float]], form: str) -> None:

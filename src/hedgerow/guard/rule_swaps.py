@@ -10,7 +10,6 @@ import numpy as np
 from ..backends.randomize import uniforms, words_of
 from ..columns.rule_values import broken
 from ..errors import InfeasibleError
-from ..kernels import Bools
 from ..key import Key
 from ..measures import Ints
 from ..plan import Guard, GuardedColumn, Plan
@@ -49,12 +48,12 @@ class DrawnRows:
             plan, guard, columns, [each for each in plan.rules if each.sql and names.issuperset(each.rule.names)]
         )
 
-    def breaking(self, codes: Mapping[str, Ints], rules: Sequence[PlanRule] | None = None) -> Bools:
-        """Return which rows break a rule, given their codes."""
+    def breaking(self, codes: Mapping[str, Ints], rules: Sequence[PlanRule] | None = None) -> Ints:
+        """Return how many rules each row breaks, given the rows' codes; shape (n_rows,)."""
         records, released = in_own_form(self.plan, self.guard, self.columns, codes)
         columns = {record.name: as_column(record, released[record.name]) for record in records}
         is_broken = [broken(each.rule, columns) for each in (self.rules if rules is None else rules)]
-        return np.any(is_broken, axis=0)
+        return np.sum(is_broken, axis=0, dtype=np.int64)
 
     @property
     def bundles(self) -> list[list[str]]:
@@ -81,8 +80,8 @@ def within_rules(
 ) -> tuple[dict[str, Ints], int]:
     """Return the codes of rows that keep the rules, and how many values of other groups they got for it.
 
-    A row that breaks a rule swaps values with others of its group while fewer rows break one by that. What no row of
-    the group has, is drawn from all rows.
+    A row that breaks a rule swaps values with others of its group while fewer rules are broken by that, since a row
+    that breaks two may need two swaps. What no row of the group has, is drawn from all rows.
 
     Raises
     ------
@@ -95,14 +94,14 @@ def within_rules(
         return moved, 0
     sizes, bundles = np.asarray(guard.sizes, np.int64), rows.bundles
     first, size = (np.repeat(x, sizes) for x in (np.cumsum(sizes) - sizes, sizes))
-    is_bad, n_mended = rows.breaking(moved), 0
+    n_broken, n_mended = rows.breaking(moved), 0
     for turn in range(2 * TURNS):
-        bad = np.flatnonzero(is_bad)
+        bad = np.flatnonzero(n_broken)
         if not len(bad):
             break
         names, swaps = bundles[turn % len(bundles)], turn < TURNS
         uniform = uniforms(words_of(bad.astype(np.uint64), key, f"guard rules {turn}"))
-        other = (first[bad] + uniform * size[bad] if swaps else uniform * len(is_bad)).astype(np.int64)
+        other = (first[bad] + uniform * size[bad] if swaps else uniform * len(n_broken)).astype(np.int64)
         if swaps:  # each row is in one pair
             ends = np.stack([bad, other], axis=1)
             is_first = np.zeros(ends.size, np.bool_)
@@ -114,16 +113,16 @@ def within_rules(
         tried = {name: of_row[there if name in names else here] for name, of_row in moved.items()}
         after = rows.breaking(tried)
         n = len(bad)
-        fewer = after[:n].astype(int) + after[n:] < 1 + is_bad[other].astype(int) if swaps else ~after
+        fewer = after[:n] + after[n:] < n_broken[bad] + n_broken[other] if swaps else after < n_broken[bad]
         here, there = (np.append(part[:n][fewer], part[n:][fewer]) if swaps else part[fewer] for part in (here, there))
         values = {name: moved[name][there] for name in names}
         for name in names:
             moved[name][here] = values[name]
-        is_bad[here] = np.append(after[:n][fewer], after[n:][fewer]) if swaps else False
+        n_broken[here] = np.append(after[:n][fewer], after[n:][fewer]) if swaps else after[fewer]
         n_mended += 0 if swaps else len(here) * len(names)
-    if is_bad.any():
+    if n_broken.any():
         for each in rows.rules:
-            n = int(np.count_nonzero(rows.breaking(moved, [each])))
+            n = int(rows.breaking(moved, [each]).sum())
             if n > each.broken:
                 raise InfeasibleError(
                     f"the rule {each.sql!r} cannot be kept: {n:,} drawn rows break it, and no value of others fits",
