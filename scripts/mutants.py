@@ -243,8 +243,8 @@ MUTANTS = (
       "            Path(name).unlink(missing_ok=True)\n            raise", "            raise",
       "test_files.py"),
     # guarantees
-    M("k may be one less", "measures/guarantees.py", "            reached >= self.k,",
-      "            reached >= self.k - 1,", PROMISES),
+    M("k may be one less", "measures/guarantees.py", "reached, reached >= self.k, detail",
+      "reached, reached >= self.k - 1, detail", PROMISES),
     M("groups keep k with one less", "measures/guarantees.py", "return classes.people >= self.k",
       "return classes.people >= self.k - 1", PROMISES),
     M("recursive diversity is not strict", "measures/guarantees.py",
@@ -387,7 +387,7 @@ MUTANTS = (
       "if u not in has[g]", "if has",
       f"{ANATOMY}test_every_group_has_l_different_values"),
     M("a value may have more than 1/l of a group", "methods/anatomy.py",
-      "share <= 1 / self.l + 1e-12,", "share <= 2 / self.l,",
+      "share <= most + 1e-12,", "share <= 2 / self.l,",
       f"{ANATOMY}test_a_value_that_stands_twice_in_a_group_of_the_first_table_is_found"),
     M("a value may stand twice in the second table", "methods/anatomy_tables.py",
       "(expected_counts != second_counts) | (rows != 1)", "expected_counts != second_counts",
@@ -588,8 +588,8 @@ MUTANTS = (
     M("nobody is told that a file is not UTF-8", "io/csv_file.py", "    if dialect.not_utf8:",
       "    if False:", "io/test_not_utf8.py::test_a_file_in_another_encoding_is_told"
       "_by_its_line_and_named_in_its_release"),
-    M("new texts among codes leave without labels", "io/statistical.py", "        values=values,\n",
-      "        values={c: t for c, t in values.items() if c != t},\n",
+    M("new texts among codes leave without labels", "io/statistical.py", "replace(before, values=values)",
+      "replace(before, values={c: t for c, t in values.items() if c != t})",
       "io/test_labels.py::test_codes_of_text_go_out_with_their_labels"),
     M("people are counted in the wrong group", "methods/partition.py", "number[groups.first], people",
       "np.arange(len(people)), people", "methods/test_hedge.py::test_a_number_that_whole_groups_lack"

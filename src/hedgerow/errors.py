@@ -28,6 +28,11 @@ def did_you_mean(name: str, names: Iterable[str]) -> str:
     return f" (did you mean {' or '.join(repr(spellings[each]) for each in near)}?)" if near else ""
 
 
+def reprs(names: Iterable[str]) -> str:
+    """Return names for a message, each in quotes, separated by commas."""
+    return ", ".join(map(repr, names))
+
+
 _NOUNS = "field|quasi-identifier|record|row|group|cell|column|value|attack|household"
 _ONE = re.compile(
     rf"(?<![\d.,])(?<!and )1 (people|leaves|(?:released )?(?:{_NOUNS})s)( (?:are|have|were|show|give)\b)?"

@@ -16,7 +16,7 @@ from ..columns.column import Column
 from ..columns.roles import AttackedAs, check_weights
 from ..columns.table import Table
 from ..errors import InputError, ParameterError
-from ..json_types import Amount, Count, Length, OrNull, Positive, Share
+from ..json_types import Amount, Count, Length, OrNull, Positive, Share, record_of
 from ..kernels.exact_sums import total
 from ..measures import (
     Classes,
@@ -368,12 +368,7 @@ def of_true_values(
     against = mine @ np.maximum(loss, loss @ counts / n / 4)
     share = np.divide(np.maximum(gain, 0.0), against, out=np.zeros(len(gain)), where=against > 0)
     summary = disclosure.Disclosed.from_classes(share, groups.sizes)
-    originals: OriginalsDisclosure = {
-        "score": name,
-        "mean_over_groups": summary.mean_over_groups,
-        "mean_over_records": summary.mean_over_records,
-        "worst": summary.worst,
-    }
+    originals = record_of(OriginalsDisclosure, summary, score=name)
     if not column.is_number:
         return originals, {}
     rows = np.flatnonzero(column.codes < n_values)
@@ -407,7 +402,7 @@ def _with_value(counts: Counts, missing: int) -> Counts:
     """Return counts without missing values, whose code is given; a class without a known value keeps them, as one."""
     is_value = counts.values != missing
     stays = is_value | (counts.per_group(is_value) == 0)[counts.groups]
-    return replace(counts, **{part: getattr(counts, part)[stays] for part in ("groups", "values", "counts")})
+    return counts.some(stays)
 
 
 def twentieths(figure: Floats, sizes: Ints) -> list[float]:
@@ -421,15 +416,9 @@ def disclosure_summary(disclosed: Floats, sizes: Ints, by_score: Mapping[str, Fl
     order = np.argsort(disclosed, kind="stable")
     below = np.cumsum(sizes[order])
     middle = disclosed[order[np.searchsorted(below, below[-1] / 2)]] if len(disclosed) else 0.0
-    summary = disclosure.Disclosed.from_classes(disclosed, sizes)
-    return {
-        "mean_over_groups": summary.mean_over_groups,
-        "mean_over_records": summary.mean_over_records,
-        "worst": summary.worst,
-        "median_over_records": float(middle),
-        "shares": twentieths(disclosed, sizes),
-        "scores": {name: float(each.max(initial=0.0)) for name, each in by_score.items()},
-    }
+    summary, shares = disclosure.Disclosed.from_classes(disclosed, sizes), twentieths(disclosed, sizes)
+    scores = {name: float(each.max(initial=0.0)) for name, each in by_score.items()}
+    return record_of(DisclosureSummary, summary, median_over_records=float(middle), shares=shares, scores=scores)
 
 
 def best_guesses(counts: Counts, values: Floats, tolerance: Tolerance) -> tuple[Ints, Floats]:

@@ -287,7 +287,7 @@ def _number_rows(column: ReleasedColumn) -> tuple[tuple[str, Any, Any], ...]:
 FIGURES = (
     Figure(
         {"pictures.histograms": Mapping[str, Histogram]},
-        lambda task: histograms(task.sides.plain),
+        lambda t: histograms(t.sides.plain),
         needs=("both tables",),
         empty={},
     ),

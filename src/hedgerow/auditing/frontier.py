@@ -655,16 +655,12 @@ _SHOWN: Mapping[str, Callable[[Point], str]] = {
 
 def mark_dominated(points: Sequence[Point]) -> tuple[Point, ...]:
     """Mark each point that another one beats on one axis without being worse on the other."""
-    out = []
-    for p in points:
-        beaten = any(
-            o.disclosure <= p.disclosure + SAME
-            and o.utility >= p.utility
-            and (o.disclosure < p.disclosure - SAME or o.utility > p.utility)
-            for o in points
-        )
-        out.append(replace(p, dominated=beaten))
-    return tuple(out)
+
+    def is_better(one: Point, other: Point) -> bool:
+        is_as_good = one.disclosure <= other.disclosure + SAME and one.utility >= other.utility
+        return is_as_good and (one.disclosure < other.disclosure - SAME or one.utility > other.utility)
+
+    return tuple(replace(p, dominated=any(is_better(each, p) for each in points)) for p in points)
 
 
 # axes that methods which alter values have as well

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Annotated, Any, NotRequired, TypedDict
+from typing import Annotated, Any, NotRequired, TypedDict, cast
 
 import numpy as np
 
@@ -60,21 +60,23 @@ class WorstTenth(TypedDict):
     learner: str
 
 
-class InferredByLearner(TypedDict):
-    """The shares that one learner explains of members and of strangers; ``advantage`` is the difference."""
+class _Inferred(TypedDict):
+    """The shares explained of members and of strangers, and their difference."""
 
     members: ExplainedShare | None
     strangers: ExplainedShare | None
     advantage: ExplainedShare | None
+
+
+class InferredByLearner(_Inferred):
+    """The shares that one learner explains of members and of strangers; ``advantage`` is the difference."""
+
     worst_tenth: float
 
 
-class InferredColumn(TypedDict):
+class InferredColumn(_Inferred):
     """The shares of a column that the best learner explains of members and of strangers, and those of each learner."""
 
-    members: ExplainedShare | None
-    strangers: ExplainedShare | None
-    advantage: ExplainedShare | None
     worst_tenth: WorstTenth
     learners: Mapping[str, InferredByLearner]
 
@@ -304,9 +306,8 @@ def infer(
     elif folds:
         assert isinstance(sides, Pair)
         try:
-            parts: Iterable[Outside] = without
-            if refit is not None and not without:
-                parts = left_out(sides, refit, folds=folds, random_state=random_state, progress=trial.report)
+            drawing: Any = {"random_state": random_state, "progress": trial.report}
+            parts = without or left_out(sides, cast(Refit, refit), folds=folds, **drawing)
             losses_outside = trial.losses_left_out(sides, members, parts)
         except HedgerowError as error:
             notes.append(text("inference", "refit_failed", why=error.message))
@@ -366,7 +367,9 @@ class _Losses:
     ) -> dict[str, Floats]:
         """Return each learner's loss on each person: squared error or Brier score."""
         if training is None:
-            return {learner: np.asarray(_alone(column, truth)) for learner in self.learners}
+            # there are no values to learn from, and public totals only where the original has some
+            public = public_loss(column, truth) if column.n_values else np.full(len(truth), np.nan)
+            return dict.fromkeys(self.learners, public)
         out = {}
         for learner in self.learners:
             self.report(f"inference of {column.name}: {learner}")
@@ -399,11 +402,6 @@ class _Losses:
                 for learner, each in losses.items():
                     out[column.name][learner][place[outside.places[rows]]] = each
         return out
-
-
-def _alone(column: Column, truth: Any) -> Floats:
-    """Return each person's loss under public guessing, for a release without values to learn from."""
-    return np.full(len(truth), np.nan) if not column.n_values else public_loss(column, truth)
 
 
 def public_loss(column: Column, truth: Any) -> Floats:
@@ -452,12 +450,10 @@ def in_shares(
     best = max(by_learner, key=lambda name: float(by_learner[name][0]))
     tenth = {name: _worst_tenth(base, errors, cells) for name, errors in members.items()}
     hardest = max(tenth, key=lambda name: tenth[name])
-    other: dict[str, Floats] = {}
     n_others = len(base) if others is None else len(others)
     n = min(len(base), n_others)
-    if strangers is not None:
-        theirs = shares if others is None else _resampled(others, random_state + 1)
-        other = {name: theirs(errors) for name, errors in strangers.items()}
+    theirs = shares if others is None else _resampled(others, random_state + 1)
+    other = {name: theirs(errors) for name, errors in (strangers or {}).items()}
     # nobody does worse than guessing from public totals: the figures of the best learner end at 0
     reached = np.maximum(by_learner[best], 0.0)
     out: dict[str, Any] = {
@@ -571,9 +567,7 @@ class InferenceBound:
 FIGURES = (
     Figure(
         {"risk.inference": InferenceData | None},
-        lambda task: infer(
-            task.sides, task.refit, learners=task.learners, without=task.non_members, **task.drawing
-        ).to_dict(),
+        lambda t: infer(t.sides, t.refit, learners=t.learners, without=t.non_members, **t.drawing).to_dict(),
         needs=("inference", "sensitive columns"),
     ),
 )

@@ -124,7 +124,7 @@ def _explained(x: Floats, true: Floats, taught: Floats, y: Floats) -> tuple[Any,
 FIGURES = (
     Figure(
         {"risk.influence": Sequence[Influence]},
-        lambda task: influence(task.sides),
+        lambda t: influence(t.sides),
         needs=("pairs", "attacks"),
         says="which columns give people away",
         empty=[],

@@ -75,7 +75,7 @@ from .pairing import pair_up, read_unpaired
 from .profile_result import FAILS, MEASURED, MEETS, Judged, check_met, judged, needs_attacks, unmet
 from .released_values import ReleasedColumn, unchanged
 from .result import Audit
-from .sample import Sample, released_part, sample_of
+from .sample import Sample, part_of, sample_of
 from .single_records import PerPerson, Shown, example_records, per_person
 from .single_table import COMPARED, alone
 from .spark_tables import counted, is_clustered, local_copies, put_there
@@ -92,7 +92,7 @@ from .subject import (
 )
 from .success import AttackData
 from .table_pair import Pair, TablePair
-from .utility import distributions, loss, models, queries, regressions
+from .utility import broken_rules, distributions, loss, models, queries, regressions
 
 # how rows count whose quasi-identifiers are all suppressed
 SEPARATE, WILDCARD, STRICT = SUPPRESSED = ("separate", "wildcard", "strict")
@@ -326,7 +326,7 @@ def _after(task: Task[Any]) -> tuple[ClassRisk, dict[str, Scatter]]:
         matching = every[np.unique(sides.classes.labels[~rows])]
     if rows.any():
         # rows without any quasi-identifier are nobody's class: whoever looks for a person finds all of them
-        rest = released_part(sides, np.flatnonzero(~rows))
+        rest = part_of(sides, np.flatnonzero(~rows))
         sensitive = tuple(replace(column, codes=column.codes[~rows]) for column in sides.released_sensitive)
         totals = {column.name: column.counts() for column in sides.released_sensitive}
         sides = replace(rest, released_sensitive=sensitive)
@@ -385,6 +385,7 @@ MODULES = (
     models,
     column_comparison,
     regressions,
+    broken_rules,
 )
 FIGURES: tuple[Figure, ...] = (
     Figure({"per_person": PerPerson | None}, _per_person, needs=("pairs", "per_person")),
@@ -396,7 +397,7 @@ FIGURES: tuple[Figure, ...] = (
         parallel=True,
     ),
     Figure({"risk.release": ClassRisk, "pictures.scatters": Mapping[str, Scatter]}, _after, parallel=True),
-    *(figure for module in BESIDE_CLASSES for figure in module.FIGURES),
+    *(replace(figure, parallel=True) for module in BESIDE_CLASSES for figure in module.FIGURES),
     Figure(
         {"risk.other": OtherColumns | None},
         lambda t: other_columns(t.what.table, t.what.schema, t.what.plan and t.what.plan.relations()),
@@ -445,27 +446,18 @@ _TOOL = Kind("a command or a function", lambda value: isinstance(value, str) or 
 @takes(
     schema=SCHEMA,
     plan=one_of(Plan, "a plan", "such as hr.Plan.load(...)"),
-    k=whole(1),
     threshold=NUMBER,
     others=LIST,
-    people=whole(1),
     learners=NAMES,
     random_state=SEED,
-    attacks=FLAG,
-    learning=FLAG,
-    inference=FLAG,
-    paired=FLAG,
-    per_person=FLAG,
-    key=TEXT,
-    weights=TEXT,
+    **dict.fromkeys(("attacks", "learning", "inference", "paired", "per_person"), FLAG),
+    **dict.fromkeys(("key", "weights", "engine"), TEXT),
+    **dict.fromkeys(("k", "people", "suda", "sample"), whole(1)),
     population_size=whole(),
-    suda=whole(1),
     most_exposed=whole(4),
     remake=_TOOL,
     remakes=whole(20),
     date=DAY,
-    sample=whole(1),
-    engine=TEXT,
     progress=PROGRESS,
 )
 def audit(

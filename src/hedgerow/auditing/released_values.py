@@ -156,7 +156,8 @@ class ReleasedColumn:
         original = of_rows(self.original, rows)
         every = None if original is self.original else self.original
         column = replace(self, original=original, every=every, codes=_codes_of_rows(self.codes, released_rows))
-        return column if is_drawn and self.original.has_missing else _suppressed_nulls(column)
+        hidden = column.empty[column.codes] & (original.codes != original.n_values)
+        return suppressed(column) if hidden.any() and not (is_drawn and self.original.has_missing) else column
 
     def covers(self, values: npt.NDArray[Any], cells: npt.NDArray[Any]) -> Bools:
         """Return, element by element, whether a cell can stand for an original value code.
@@ -200,12 +201,6 @@ def _codes_of_rows(codes: npt.NDArray[Any], rows: Ints) -> npt.NDArray[Any]:
     if len(rows) == len(codes) and (rows[:-1] < rows[1:]).all():
         return codes
     return codes[rows]
-
-
-def _suppressed_nulls(column: ReleasedColumn) -> ReleasedColumn:
-    """Treat missing cells as suppressed if the original has a value in any of their rows."""
-    hidden = column.empty[column.codes] & (column.original.codes != column.original.n_values)
-    return suppressed(column) if hidden.any() else column
 
 
 def suppressed(column: ReleasedColumn) -> ReleasedColumn:

@@ -103,19 +103,10 @@ class Audit:
 
     def to_dict(self) -> AuditData:
         """Return the audit as plain JSON data (`json_schema` describes it)."""
-        data = {
-            "table": self.table,
-            "risk": self.risk,
-            "attacks": self.attacks,
-            "utility": self.utility,
-            "pictures": self.pictures,
-            "profile": self.profile,
-            "unbounded": self.unbounded,
-            "not_measured": [*self.missing, *self._not_measured()],
-            "measures": MEASURES,
-            "parameters": self.parameters,
-            "versions": self.versions,
-        }
+        measured = ("table", "risk", "attacks", "utility", "pictures", "profile", "unbounded")
+        data = {name: getattr(self, name) for name in measured}
+        data |= {"not_measured": [*self.missing, *self._not_measured()], "measures": MEASURES}
+        data |= {"parameters": self.parameters, "versions": self.versions}
         return cast(AuditData, {"hedgerow_audit": VERSION, **plain(data, digits=DIGITS)})
 
     @property

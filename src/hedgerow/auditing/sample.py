@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TypedDict
+from typing import TypedDict, cast
 
 import numpy as np
 import pyarrow as pa
@@ -88,7 +88,7 @@ def sample_of(pair: Pair, n: int, random_state: int) -> Sample:
         rows = np.sort(_by_content(pair, key)[:n])
     else:
         rows, groups = _whole_groups(pair, n, key)
-    return Sample(part_of(pair, rows), pair.n_rows, groups, random_state)
+    return Sample(cast(Pair, part_of(pair, rows)), pair.n_rows, groups, random_state)
 
 
 def _by_content(pair: Pair, key: Key) -> Ints:
@@ -114,45 +114,28 @@ def _whole_groups(pair: Pair, n: int, key: Key) -> tuple[Ints, int]:
     return np.flatnonzero(chosen[labels]), enough
 
 
-def part_of(pair: Pair, rows: Ints) -> Pair:
-    """Copy the given records of a pair into a new pair in memory."""
-    schema, every = pair.schema, np.arange(len(rows))
+def part_of(sides: TablePair, rows: Ints) -> TablePair:
+    """Return the same tables with the given released rows alone, and of a pair their originals alone, in memory."""
+    schema, every = sides.schema, np.arange(len(rows))
     measured = [*schema.quasi, *schema.sensitive]
-    people = [n for n in (schema.person, schema.household) if n is not None]
-    quasi = tuple(
-        replace(column, original=of_rows(column.original, rows), codes=column.codes[rows], every=None)
-        for column in pair.released_quasi
-    )
-    sensitive = tuple(of_rows(column, rows) for column in pair.sensitive)
     part = replace(
-        pair,
-        original=_table(pair.original, [*measured, *people], pair.rows[rows]),
-        released=_table(pair.released, measured, pair.released_rows[rows]),
-        rows=every,
-        released_rows=every,
-        members=People(tuple(column.original for column in quasi), sensitive),
-        released_quasi=quasi,
-        released_sensitive=tuple(of_rows(column, rows) for column in pair.released_sensitive),
-        groups=None if pair.groups is None else group([pair.groups.labels[rows]]),
-    )
-    # the control of the sample is the same people unprotected, not the whole original
-    vars(part)["unchanged"] = Pair.of_itself(schema, part.original, part.quasi, sensitive)
-    return part
-
-
-def released_part(sides: TablePair, rows: Ints) -> TablePair:
-    """Return the same tables with the given released rows alone, for figures of released groups."""
-    if isinstance(sides, Pair):
-        return part_of(sides, rows)
-    measured = [*sides.schema.quasi, *sides.schema.sensitive]
-    return replace(
         sides,
-        released=_table(sides.released, measured, rows),
+        released=_table(sides.released, measured, sides.released_rows[rows] if isinstance(sides, Pair) else rows),
         released_quasi=tuple(replace(column, codes=column.codes[rows]) for column in sides.released_quasi),
         released_sensitive=tuple(of_rows(column, rows) for column in sides.released_sensitive),
         cells=tuple(replace(column, codes=column.codes[rows]) for column in sides.cells),
         groups=None if sides.groups is None else group([sides.groups.labels[rows]]),
     )
+    if not isinstance(part, Pair):
+        return part
+    people = [n for n in (schema.person, schema.household) if n is not None]
+    original = _table(part.original, [*measured, *people], part.rows[rows])
+    quasi = tuple(replace(c, original=of_rows(c.original, rows), every=None) for c in part.released_quasi)
+    members = People(tuple(c.original for c in quasi), tuple(of_rows(c, rows) for c in part.sensitive))
+    part = replace(part, original=original, rows=every, released_rows=every, members=members, released_quasi=quasi)
+    # the control of the sample is the same people unprotected, not the whole original
+    vars(part)["unchanged"] = Pair.of_itself(schema, part.original, part.quasi, part.sensitive)
+    return part
 
 
 def _table(table: Table, names: Sequence[str], rows: Ints) -> Table:

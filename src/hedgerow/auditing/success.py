@@ -356,6 +356,10 @@ class AttackData(TypedDict):
     found: NotRequired[Mapping[str, FoundMembers]]
 
 
+# where a figure of attacks stands in an audit, and its type
+ATTACKS = {"attacks": Sequence[AttackData]}
+
+
 def attack_record(
     attack: str,
     *,

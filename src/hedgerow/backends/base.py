@@ -58,7 +58,7 @@ from numpy.typing import NDArray
 from ..columns.column import Column
 from ..columns.table import Table
 from ..columns.to_parquet import DEFAULTS, OpenOptions
-from ..errors import ParameterError, PlanError, SchemaError, UnsupportedError
+from ..errors import ParameterError, PlanError, SchemaError, UnsupportedError, reprs
 from ..io.read import read
 from ..key import Key
 from ..measures import Classes, Persons
@@ -269,7 +269,7 @@ def transform(plan: Plan, table: Table, key: Key | None = None) -> Transformed:
     differing = [c.name for c in times if bool(table.column(c.name, kind="date").zone) != bool(c.zone)]
     if differing:
         raise PlanError(
-            f"times have a zone in the plan or in the table, and none in the other: {', '.join(map(repr, differing))}",
+            f"times have a zone in the plan or in the table, and none in the other: {reprs(differing)}",
             hint="give the table's times a zone, or take it away, as in the table of the plan",
         )
     return engine(table.engine).execute(plan, table, key)

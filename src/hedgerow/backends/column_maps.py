@@ -50,7 +50,7 @@ def coded_maps(maps: Maps, table: Table) -> tuple[list[CodedMap], int]:
     """Return each map applied to the codes of its column, and the number of cells whose value no map lists."""
     columns = [CodedMap(column, maps, table) for column in maps.columns]
     outside = sum(
-        int(column.coded.counts()[column.places == _unknown(column.map)].sum())
+        int(column.coded.counts()[column.places == len(column.map.labels)].sum())
         for column in columns
         if not column.map.is_number
     )
@@ -104,22 +104,14 @@ class CodedMap:
     def is_identity(self) -> bool:
         """Return whether the map leaves every value unchanged."""
         column, places = self.map, self.places[:-1]  # missing values have a label of their own
-        return (
-            not column.is_number
-            and column.labels == column.categories
-            and column.missing is None
-            and not np.any(places == _unknown(column))
-        )
+        same = column.labels == column.categories and column.missing is None
+        return same and not column.is_number and not np.any(places == len(column.labels))
 
 
 def _labels(column: ColumnMap) -> list[Released]:
     """Return all released values: one per interval or category, then the default, then that of missing cells."""
     # Every number has an interval, so a default must not decide the type of numbers.
     return [*column.labels, None if column.is_number else column.default, column.missing]
-
-
-def _unknown(column: ColumnMap) -> int:
-    return len(column.labels)
 
 
 def _unchanged_numbers(column: ColumnMap, table: Table) -> pa.Array | None:
@@ -138,7 +130,7 @@ def _places(column: ColumnMap, table: Table) -> tuple[Column, Ints]:
     else:
         coded = table.column(column.name, kind="categorical")
         place_of = {category: i for i, category in enumerate(column.categories)}
-        place = np.array([place_of.get(value, _unknown(column)) for value in coded.values], dtype=np.int64)
+        place = np.array([place_of.get(value, len(column.labels)) for value in coded.values], dtype=np.int64)
     return coded, np.append(place, len(column.labels) + 1)
 
 

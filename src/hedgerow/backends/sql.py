@@ -178,14 +178,11 @@ def _mapped(column: ColumnMap, request: SqlRequest) -> str:
         return f"CASE WHEN {conditions} THEN {identifier(column.name)} END"
     parts = [f"WHEN {value} IS NULL THEN {label_of(column.missing, words)}"]
     if column.is_number:
-        for cut, label in zip(column.cuts, column.labels, strict=False):
-            parts.append(f"WHEN {value} < {edge(column, cut)} THEN {label_of(label, words)}")
-        last = column.labels[-1]
+        cases, last = [f"< {edge(column, cut)}" for cut in column.cuts], column.labels[-1]
     else:
-        for category, label in zip(column.categories, column.labels, strict=True):
-            key = literal(column, category)
-            parts.append(f"WHEN {value} = {key} THEN {label_of(label, words)}")
-        last = column.default
+        cases, last = [f"= {literal(column, category)}" for category in column.categories], column.default
+    pairs = zip(cases, column.labels, strict=False)  # the last interval has no upper end
+    parts += (f"WHEN {value} {case} THEN {label_of(label, words)}" for case, label in pairs)
     return f"CASE {' '.join(parts)} ELSE {label_of(last, words)} END"
 
 
@@ -230,31 +227,25 @@ def literal(column: ColumnMap, category: str) -> str:
 def _partition(tree: Partition, request: SqlRequest) -> str:
     plan, source, released = request.plan, request.source, request.released
     names = [column.name for column in plan.columns]
-    leaf = unused_name("leaf", names)
-    keys = [unused_name(f"key_{i}", names) for i in range(len(tree.columns))]
+    leaf = identifier(unused_name("leaf", names))
+    keys = [identifier(unused_name(f"key_{i}", names)) for i in range(len(tree.columns))]
     places = _places(tree)
     tests = [_test(tree, node, keys, places) for node in range(len(tree.split))]
     depth = _DEPTH if request.dialect == NATIVE else _DEPTH_OF_OTHERS
     prefix = unused_name("step", [source.strip('"')])
-    columns = ", ".join([identifier(n) for n in [*released, *keys]])
+    columns = ", ".join([*map(identifier, released), *keys])
 
-    place_names = [
-        f"{key_of(column, request)} AS {identifier(key)}" for column, key in zip(tree.columns, keys, strict=True)
-    ]
+    place_names = [f"{key_of(column, request)} AS {key}" for column, key in zip(tree.columns, keys, strict=True)]
     steps = [f"{prefix}_0 AS (\n  SELECT {', '.join(request.chosen() + place_names)}\n  FROM {source}\n)"]
     routed, cells = f"{prefix}_0", f"{prefix}_cells"
     if places:
         steps += _placed(routed, prefix, released, keys, places)
         routed = f"{prefix}_places"
-    for number_, case in enumerate(_cases(tree, tests, depth, identifier(leaf)), start=1):
-        steps.append(
-            f"{prefix}_{number_} AS (\n  SELECT {columns},\n    {case} AS {identifier(leaf)}\n  FROM {routed}\n)"
-        )
+    for number_, case in enumerate(_cases(tree, tests, depth, leaf), start=1):
+        steps.append(f"{prefix}_{number_} AS (\n  SELECT {columns},\n    {case} AS {leaf}\n  FROM {routed}\n)")
         routed = f"{prefix}_{number_}"
-    steps.append(
-        f"{cells} AS (\n  SELECT * FROM (VALUES\n{_cell_rows(tree)}\n  ) AS v({identifier(leaf)}, "
-        f"{', '.join(f'cell_{i}' for i in range(len(tree.columns)))})\n)"
-    )
+    listed = ", ".join([leaf, *(f"cell_{i}" for i in range(len(tree.columns)))])
+    steps.append(f"{cells} AS (\n  SELECT * FROM (VALUES\n{_cell_rows(tree)}\n  ) AS v({listed})\n)")
 
     place = {column.name: i for i, column in enumerate(tree.columns)}
     chosen = []
@@ -266,15 +257,9 @@ def _partition(tree: Partition, request: SqlRequest) -> str:
             chosen.append(f"  {routed}.{identifier(name)}")
     if request.traced:
         originals = (f"  {routed}.{identifier(c.name)} AS {request.traced}was_{i}" for i, c in enumerate(tree.columns))
-        chosen += [f"  {cells}.{identifier(leaf)} AS {request.traced}leaf", *originals]
-    return (
-        "WITH "
-        + ",\n".join(steps)
-        + "\nSELECT\n"
-        + ",\n".join(chosen)
-        + f"\nFROM {routed}\nJOIN {cells} ON {routed}.{identifier(leaf)} = "
-        f"{cells}.{identifier(leaf)}"
-    )
+        chosen += [f"  {cells}.{leaf} AS {request.traced}leaf", *originals]
+    tables, selected = (",\n".join(each) for each in (steps, chosen))
+    return f"WITH {tables}\nSELECT\n{selected}\nFROM {routed}\nJOIN {cells} ON {routed}.{leaf} = {cells}.{leaf}"
 
 
 def key_of(column: PlanColumn, request: SqlRequest, name: str = "") -> str:
@@ -325,15 +310,14 @@ def _placed(
     columns = [f"{step}.{identifier(name)}" for name in released]
     for i, key in enumerate(keys):
         if i not in places:
-            columns.append(f"{step}.{identifier(key)}")
+            columns.append(f"{step}.{key}")
             continue
         table, m = f"{prefix}_places_{i}", len(places[i])
         rows = ",\n".join(f"    ({text(c)}, {at})" for at, c in enumerate(places[i], start=1))
         steps.append(f"{table} AS (\n  SELECT * FROM (VALUES\n{rows}\n  ) AS v(category, place)\n)")
-        joins.append(f"\n  LEFT JOIN {table} ON {step}.{identifier(key)} = {table}.category")
+        joins.append(f"\n  LEFT JOIN {table} ON {step}.{key} = {table}.category")
         columns.append(
-            f"CASE WHEN {step}.{identifier(key)} IS NULL THEN {m + 1} "
-            f"ELSE COALESCE({table}.place, {m + 2}) END AS {identifier(key)}"
+            f"CASE WHEN {step}.{key} IS NULL THEN {m + 1} ELSE COALESCE({table}.place, {m + 2}) END AS {key}"
         )
     chosen = f"SELECT {', '.join(columns)}\n  FROM {step}{''.join(joins)}"
     return [*steps, f"{prefix}_places AS (\n  {chosen}\n)"]
@@ -343,7 +327,7 @@ def _test(tree: Partition, node: int, keys: Sequence[str], places: Mapping[int, 
     """Return the SQL condition that sends a row to a node's left child; empty for a leaf."""
     if tree.split[node] < 0:
         return ""
-    column, key = tree.columns[tree.split[node]], identifier(keys[tree.split[node]])
+    column, key = tree.columns[tree.split[node]], keys[tree.split[node]]
     if column.kind in ("numeric", "date"):
         below = f"{key} < {edge(column, tree.threshold[node])}"
         return f"({below} OR {key} IS NULL)" if tree.missing_left[node] else below
@@ -396,14 +380,11 @@ def _numeric_labels(column: Recoded) -> bool:
 
 def _cell_rows(tree: Partition) -> str:
     written = []
-    for column in tree.columns:
+    for column, cells in zip(tree.columns, tree.leaf_cells, strict=True):
         words = not _numeric_labels(column)
-        written.append([label_of(cell.label, words) for cell in column.cells])
-    rows = []
-    for leaf in range(tree.n_leaves):
-        row = (written[i][cells[leaf]] for i, cells in enumerate(tree.leaf_cells))
-        rows.append(f"    ({', '.join([str(leaf), *row])})")
-    return ",\n".join(rows)
+        labels = [label_of(cell.label, words) for cell in column.cells]
+        written.append([labels[cell] for cell in cells])
+    return ",\n".join(f"    ({', '.join([str(leaf), *row])})" for leaf, row in enumerate(zip(*written, strict=True)))
 
 
 def label_of(label: Released, words: bool) -> str:

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from ..errors import SchemaError
+from ..errors import SchemaError, reprs
 from ..notation import beyond_years, moment, number
 from ..schema import Kind
 
@@ -65,11 +65,7 @@ def one_piece(array: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
 
 def storage(array: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
     """Return the storage array of an extension array; any other array unchanged."""
-    if not isinstance(array.type, pa.BaseExtensionType):
-        return array
-    if not isinstance(array, pa.ChunkedArray):
-        return array.storage
-    return pa.chunked_array([c.storage for c in array.chunks], array.type.storage_type)
+    return array.cast(array.type.storage_type) if isinstance(array.type, pa.BaseExtensionType) else array
 
 
 def same_memory(one: pa.Array | pa.ChunkedArray, other: pa.Array | pa.ChunkedArray) -> bool:
@@ -233,10 +229,9 @@ def as_entries(cells: pa.Array) -> tuple[pa.Array, pa.Array]:
 
 def inexact(names: Sequence[str]) -> SchemaError:
     """Build the error for columns with numbers that doubles cannot represent."""
-    listed = ", ".join(map(repr, names))
     return SchemaError(
         "numbers that doubles cannot hold (whole ones beyond 2^53, more than 15 digits, parts of microseconds) "
-        f"in: {listed}",
+        f"in: {reprs(names)}",
         hint="round them, give them in another unit, or declare the column categorical",
     )
 

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from ..errors import InputError, ParameterError, UnsupportedError
+from ..errors import InputError, ParameterError, UnsupportedError, reprs
 from ..io.file_format import FileFormat
 from ..io.parquet_reader import Scan
 from ..kernels.threads import streamed
@@ -172,7 +172,7 @@ class ChunkedTable(StoredTable):
         nested = [n for n in names if pa.types.is_nested(self._field(n).type)]
         if nested:
             raise UnsupportedError(
-                f"columns hold nested values: {', '.join(map(repr, nested))}",
+                f"columns hold nested values: {reprs(nested)}",
                 hint="leave them out, flatten them, or use the engine that works in memory",
             )
         if not names:

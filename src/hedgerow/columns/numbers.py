@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..errors import InputError, SchemaError
+from ..errors import InputError, SchemaError, reprs
 from ..kernels import Floats
 from .arrays import beyond_doubles, decoded, floats, inexact
 from .table import Table
@@ -20,7 +20,7 @@ _LEAVE_OUT = "leave these columns out of the quasi-identifiers"
 
 def _refuse(what: str, names: Sequence[str], hint: str) -> None:
     if names:
-        raise InputError(f"{what} in: {', '.join(map(repr, names))}", hint=hint)
+        raise InputError(f"{what} in: {reprs(names)}", hint=hint)
 
 
 def check_numbers(table: Table, names: Sequence[str], kinds: Mapping[str, str]) -> None:

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from ..errors import InputError, SchemaError, UnsupportedError
+from ..errors import InputError, SchemaError, UnsupportedError, reprs
 from ..io.file_format import FileFormat
 from ..io.frames import ArrowSource, Source
 from ..plan import PlanColumn
@@ -497,13 +497,11 @@ def check_names(names: Sequence[str], where: str = "the table") -> None:
         raise InputError(f"{where} has columns without a name: number {', '.join(empty)}", hint=hint)
     # before the first name of a release it would be the mark of the file
     if marked := [name.strip("\ufeff") for name in names if name.startswith("\ufeff")]:
-        listed = ", ".join(map(repr, marked))
         raise InputError(
-            f"{where} has an invisible byte order mark (U+FEFF) before the column names {listed}",
+            f"{where} has an invisible byte order mark (U+FEFF) before the column names {reprs(marked)}",
             hint="take it out: it belongs before the first byte of a file alone",
         )
     if doubled := sorted({name for name in names if list(names).count(name) > 1}):
-        listed = ", ".join(map(repr, doubled))
         raise InputError(
-            f"{where} has column names more than once: {listed}", hint="give every column a name of its own"
+            f"{where} has column names more than once: {reprs(doubled)}", hint="give every column a name of its own"
         )

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from ..columns.arrays import as_text, is_number, is_text, value_type
 from ..columns.table import Table, check_names
-from ..errors import InputError, translated
+from ..errors import InputError, reprs, translated
 from ..schema import Schema
 from .csv_file import check_sign, declared_texts, read_csv, read_texts
 from .file_format import UNICODE, Dialect, FileFormat
@@ -236,7 +236,7 @@ def _refuse_words(table: Table, missing: Collection[str]) -> None:
     ]
     if affected:
         raise InputError(
-            f"missing= names words that stand in {', '.join(map(repr, affected))} of a table that is not a text file",
+            f"missing= names words that stand in {reprs(affected)} of a table that is not a text file",
             hint="make those cells missing (null) in the table itself; missing= is for CSV files and workbooks",
         )
 

@@ -533,13 +533,10 @@ def _coded(name: str, column: pa.ChunkedArray, before: VariableLabels, form: Sta
         for text in new:
             code_of[text] = next(n for n in free if not before.declared_missing(n))
     values = {code: text for text, code in sorted(code_of.items(), key=lambda each: _place(each[1]))}
-    variable = replace(
-        before,
-        # new texts too: a reader takes codes for categories only where all of them have labels
-        values=values,
-        form=before.form if not new else "",
-        measure=before.measure if not new else "nominal",
-    )
+    # new texts too: a reader takes codes for categories only where all of them have labels
+    variable = replace(before, values=values)
+    if new:
+        variable = replace(variable, form="", measure="nominal")
     if not variable.categorical(code_of.values()):
         variable = replace(variable, missing=())
     by_place = [code_of.get(text) if text is not None else None for text in texts]

@@ -78,14 +78,11 @@ def read_workbook(path: Path, sheet: str = "", missing: Sequence[str] = ()) -> t
 
     def fault(error: Exception) -> Exception:
         # openpyxl has no error of its own for a damaged file: what it meets there is what it raises
-        passes = isinstance(error, (HedgerowError, Warning)) or getattr(error, "errno", None)
-        return (
-            error
-            if passes
-            else InputError(
-                f"{path.name} is not an Excel workbook, or it is damaged or locked by a password",
-                hint="open it and save it as .xlsx without a password",
-            )
+        if isinstance(error, (HedgerowError, Warning)) or getattr(error, "errno", None):
+            return error
+        return InputError(
+            f"{path.name} is not an Excel workbook, or it is damaged or locked by a password",
+            hint="open it and save it as .xlsx without a password",
         )
 
     with translated(Exception, fault), ExitStack() as stack:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import codecs
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from io import BytesIO
 from itertools import pairwise
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 import numpy as np
 import pyarrow as pa
@@ -185,31 +185,17 @@ def parquet_writer(schema: pa.Schema, file: IO[bytes]) -> Iterator[Callable[[pa.
         table = table if stored_schema.equals(schema) else table.cast(stored_schema)
         return _as_appears(table) if simple else _written_out(table)
 
-    with ExitStack() as stack:
-        writer: Any = None
+    types = stored(schema.empty_table()).schema
+    # the least and greatest text take as long to find as all the rest, and no reader needs them
+    numbers = [e.name for e in types if pa.types.is_primitive(e.type)]
+    settings = {"compression": "zstd", "compression_level": 1, "write_statistics": numbers}
+    with pq.ParquetWriter(file, types, store_schema=not simple, **settings) as writer:
 
         def write(table: pa.Table) -> None:
-            nonlocal writer
             for start in range(0, table.num_rows, ROW_GROUP):
-                part = stored(table.slice(start, ROW_GROUP))
-                if writer is None:
-                    # the least and greatest text take as long to find as all the rest, and no reader needs them
-                    numbers = [e.name for e in part.schema if pa.types.is_primitive(e.type)]
-                    parquet = pq.ParquetWriter(
-                        file,
-                        part.schema,
-                        compression="zstd",
-                        compression_level=1,
-                        store_schema=not simple,
-                        write_statistics=numbers,
-                    )
-                    writer = stack.enter_context(parquet)
-                writer.write_table(part, row_group_size=ROW_GROUP)
+                writer.write_table(stored(table.slice(start, ROW_GROUP)), row_group_size=ROW_GROUP)
 
         yield write
-        if writer is None:  # a table without rows, whose types are asked for
-            empty = stored(schema.empty_table())
-            stack.enter_context(pq.ParquetWriter(file, empty.schema, store_schema=not simple))
 
 
 def _as_appears(table: pa.Table) -> pa.Table:

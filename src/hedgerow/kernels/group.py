@@ -1,4 +1,4 @@
-"""Numbers for equal keys and for equal sets of codes, by hash tables in one pass."""
+"""Numbers for equal keys, by a hash table in one pass."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import UnsupportedError
-from . import Codes, Ints, UInts32
+from . import Ints, UInts32
 from .compiled import checked
 
 # The golden ratio in 64 bits; it is odd, so multiplying by it keeps different keys apart.
@@ -119,86 +119,3 @@ def number_keys(keys: Ints) -> tuple[UInts32, Ints, Ints]:
     for a in range(0, len(labels), _WINDOW):  # in place: a second array of labels would take memory
         labels[a : a + _WINDOW] = rank[labels[a : a + _WINDOW]]
     return labels, keys_of[order], first[order]
-
-
-@checked
-def _distinct(
-    codes: Codes, starts: Ints, last_seen: Ints, table: Ints, labels: Ints, members: UInts32, ends: Ints
-) -> int:
-    mask = np.uint64(table.shape[0] - 1)
-    n_sets, begin = 0, 0
-    for g in range(starts.shape[0]):
-        stop = starts[g + 1] if g + 1 < starts.shape[0] else codes.shape[0]
-        end = begin
-        for i in range(starts[g], stop):
-            if last_seen[codes[i]] != g:
-                last_seen[codes[i]] = g
-                members[end] = codes[i]
-                end += 1
-        h = np.uint64(end - begin)
-        for i in range(begin, end):  # a sum: the order of the members does not matter
-            word = (np.uint64(members[i]) + _MIX) * _MIX
-            h += (word ^ (word >> _SHIFT)) * _MIX
-        h ^= h >> _SHIFT
-        slot = h & mask
-        while True:
-            same_slot = table[slot]
-            if same_slot < 0:  # a new set: it stays where it was gathered
-                table[slot] = n_sets
-                labels[g] = n_sets
-                ends[n_sets] = end
-                n_sets += 1
-                begin = end
-                break
-            first = ends[same_slot - 1] if same_slot else 0
-            # Sets are equal if they have one size and this group has all members of the other.
-            same = ends[same_slot] - first == end - begin
-            for i in range(first, ends[same_slot]):
-                if not same:
-                    break
-                same = last_seen[members[i]] == g
-            if same:
-                labels[g] = same_slot
-                break
-            slot = (slot + np.uint64(1)) & mask
-    return n_sets
-
-
-def distinct_sets(codes: Codes, starts: Ints, n_codes: int) -> tuple[Ints, UInts32, Ints]:
-    """Return the index of each group's set of codes, and the members of every distinct set.
-
-    Parameters
-    ----------
-    codes : unsigned integer array of shape (n,)
-        Codes of the rows, group by group.
-    starts : int64 array of shape (groups,)
-        Where each group begins.
-    n_codes : int
-        Every code is below this.
-
-    Returns
-    -------
-    labels : int64 array of shape (groups,)
-        The set of each group, numbered by first appearance.
-    members : uint32 array
-        The codes of the first set, ascending, then those of the second, and so on.
-    ends : int64 array of shape (sets,)
-        End of each set's codes in `members`.
-
-    Examples
-    --------
-    >>> distinct_sets(np.array([2, 0, 2, 1, 0, 2], np.uint8), np.array([0, 3, 4]), 3)
-    (array([0, 1, 0]), array([0, 2, 1], dtype=uint32), array([2, 3]))
-    """
-    n = len(starts)
-    labels, ends = np.empty(n, np.int64), np.empty(n, np.int64)
-    members = np.empty(len(codes), np.uint32)
-    # At most half full, so that a search soon meets a free slot.
-    table = np.full(1 << (2 * n).bit_length(), -1, np.int64)
-    last_seen = np.full(n_codes, -1, np.int64)
-    codes, starts = np.ascontiguousarray(codes), np.asarray(starts, np.int64)
-    n_sets = _distinct(codes, starts, last_seen, table, labels, members, ends)
-    ends = ends[:n_sets]
-    members = members[: ends[-1] if n_sets else 0]
-    of = np.repeat(np.arange(n_sets), np.diff(ends, prepend=0))
-    return labels, members[np.lexsort((members, of))], ends

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from operator import add
 from typing import Any
@@ -258,6 +258,10 @@ class Counts:
     @property
     def _keys(self) -> Ints:
         return self.groups * self.n_values + self.values
+
+    def some(self, cells: npt.NDArray[Any] | slice) -> Counts:
+        """Return the chosen cells alone; classes and values keep their numbers."""
+        return replace(self, groups=self.groups[cells], values=self.values[cells], counts=self.counts[cells])
 
     def placed(
         self,

@@ -176,20 +176,14 @@ class KAnonymity(Guarantee):
         people = classes.people
         small = int(np.count_nonzero(people < self.k))
         reached = int(people.min()) if len(people) else 0
-        return Check(
-            "k-anonymity",
-            self.k,
-            reached,
-            reached >= self.k,
-            (
-                singular(f"{small:,} of {len(people):,} groups are smaller")
-                + (", or one person has more than half of their records" if self.unit else "")
-            )
-            if small
-            else singular(f"{len(people):,} groups")
-            + (f", people by {self.unit!r}" if self.unit else "")
-            + (f", households by {self.household!r}" if self.household else ""),
-        )
+        if small:
+            detail = singular(f"{small:,} of {len(people):,} groups are smaller")
+            detail += ", or one person has more than half of their records" if self.unit else ""
+        else:
+            named = {"people": self.unit, "households": self.household}
+            by = [f"{who} by {name!r}" for who, name in named.items() if name]
+            detail = ", ".join([singular(f"{len(people):,} groups"), *by])
+        return Check("k-anonymity", self.k, reached, reached >= self.k, detail)
 
     def words(self) -> str:
         """Return the promise as a sentence."""

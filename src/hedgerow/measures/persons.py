@@ -80,11 +80,8 @@ class PeopleByClass:
 
     def placed(self, labels: Ints, n: int, chosen: npt.NDArray[np.bool_] | None) -> PeopleByClass:
         """Renumber the classes by `labels`, leaving out the classes that are not chosen."""
-        every = self.records
-        cells = slice(None) if chosen is None else chosen[every.groups]
-        parts = (every.groups[cells], every.values[cells], every.counts[cells])
-        some = Counts(*parts, every.n_groups, every.n_values)
-        return replace(self, records=some.placed(groups=labels, n_groups=n))
+        records = self.records if chosen is None else self.records.some(chosen[self.records.groups])
+        return replace(self, records=records.placed(groups=labels, n_groups=n))
 
 
 @dataclass(frozen=True, eq=False, repr=False)

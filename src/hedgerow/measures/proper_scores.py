@@ -22,7 +22,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import TypeAlias
@@ -207,9 +207,7 @@ def _without_missing(counts: Counts, n_known: int) -> Counts:
     """Return the counts of known values only."""
     if n_known >= counts.n_values:
         return counts
-    is_known = counts.values < n_known
-    cells = (counts.groups[is_known], counts.values[is_known], counts.counts[is_known])
-    return Counts(*cells, counts.n_groups, n_known)
+    return replace(counts.some(counts.values < n_known), n_values=n_known, whole=None)
 
 
 def _dense(counts: Counts, n_cells: int) -> Iterator[tuple[slice, Floats]]:

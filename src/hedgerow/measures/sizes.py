@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, NotRequired, TypedDict
+from typing import Any, Literal, NotRequired, TypedDict, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -212,15 +212,12 @@ def attackers(
             "expected": float((risk * sizes).sum()),
         }
 
-    def marketer(reference: IntruderRisk) -> IntruderRisk:
-        return {"average": reference["average"], "expected": reference["expected"]}
-
     # The prosecutor knows that the person is in the table, so only its own classes count.
-    by_prosecutor = intruder(1.0 / counted)
-    if journalist is None:
-        return {"prosecutor": by_prosecutor, "marketer": marketer(by_prosecutor)}
-    by_journalist = intruder(journalist)
-    return {"prosecutor": by_prosecutor, "journalist": by_journalist, "marketer": marketer(by_journalist)}
+    by_name = {"prosecutor": intruder(1.0 / counted)}
+    by_name |= {} if journalist is None else {"journalist": intruder(journalist)}
+    reference = by_name["prosecutor" if journalist is None else "journalist"]
+    marketer = {"average": reference["average"], "expected": reference["expected"]}
+    return cast(Intruders, {**by_name, "marketer": marketer})
 
 
 _TERMS = 100
@@ -355,15 +352,10 @@ def population_uniques(sizes: Ints, population: float) -> Uniqueness:
     size, count = np.unique(sizes, return_counts=True)
     n, uniques = int(sizes.sum()), int(count[size == 1].sum())
     population = float(max(population, n))
-    if not uniques or n == population:  # nobody is, or everybody was counted
-        everybody = float(uniques)
-        estimates: UniquenessModels = {"pitman": everybody, "zayatz": everybody, "snb": everybody}
-    else:
-        estimates = {
-            "pitman": pitman(size, count, population),
-            "zayatz": zayatz(size, count, population),
-            "snb": slide_negative_binomial(size, count, population),
-        }
+    is_counted = not uniques or n == population  # nobody is, or everybody was counted
+    models = {"pitman": pitman, "zayatz": zayatz, "snb": slide_negative_binomial}
+    every = {name: float(uniques) if is_counted else model(size, count, population) for name, model in models.items()}
+    estimates = cast(UniquenessModels, every)
     chosen = _chosen(estimates, n / population)
     estimate = estimates[chosen]
     assert estimate is not None

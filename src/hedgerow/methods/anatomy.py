@@ -164,16 +164,9 @@ class Anatomy(Method):
         """Check that no sensitive value makes up more than 1/l of any released group."""
         classes = self.buckets(original, released)
         share = float(largest_share(classes.sensitive[self._sensitive].counts).max())
-        sizes = classes.sizes
-        return [
-            Check(
-                "largest share of a value in a group",
-                1 / self.l,
-                share,
-                share <= 1 / self.l + 1e-12,
-                f"{len(sizes):,} groups of {int(sizes.min()):,} to {int(sizes.max()):,} records",
-            )
-        ]
+        sizes, most = classes.sizes, 1 / self.l
+        words = f"{len(sizes):,} groups of {int(sizes.min()):,} to {int(sizes.max()):,} records"
+        return [Check("largest share of a value in a group", most, share, share <= most + 1e-12, words)]
 
     def buckets(self, original: Table, released: Table) -> Classes:
         """Return the released groups as classes, with their members' original sensitive values."""

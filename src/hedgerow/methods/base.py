@@ -17,7 +17,7 @@ from ..columns.arrays import decoded, is_text, one_piece
 from ..columns.column import Column
 from ..columns.numbers import one_zero
 from ..columns.table import Table
-from ..errors import InputError, ParameterError, PlanError, SchemaError, UnsupportedError
+from ..errors import InputError, ParameterError, PlanError, SchemaError, UnsupportedError, reprs
 from ..io.read import read
 from ..kernels.threads import side_by_side
 from ..key import Key
@@ -452,9 +452,8 @@ class Method(Estimator):
         columns = [table.column(c.name, kind=c.kind) for c in numbers if c.name in table.names]
         faults = [column.name for column in columns if column.has_missing or column.infinite]
         if faults:
-            names = ", ".join(map(repr, faults))
             raise InputError(
-                f"missing (NaN) or infinite numbers in: {names}", hint="fill them, or leave these rows out"
+                f"missing (NaN) or infinite numbers in: {reprs(faults)}", hint="fill them, or leave these rows out"
             )
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
@@ -503,9 +502,8 @@ class NoTransform(UnsupportedError, AttributeError):
 def check_grid(schema: Schema) -> None:
     """Raise SchemaError if a column with a grid is no quasi-identifier."""
     if others := [name for name in schema.grid if name not in schema.quasi]:
-        names = ", ".join(map(repr, others))
         raise SchemaError(
-            f"columns with a grid are no quasi-identifiers: {names}", hint="a grid says where groups are cut"
+            f"columns with a grid are no quasi-identifiers: {reprs(others)}", hint="a grid says where groups are cut"
         )
 
 
@@ -581,7 +579,7 @@ def check_named(what: str, names: Iterable[Any], schema: Schema) -> None:
     """Raise ParameterError if a parameter names columns that are not quasi-identifiers."""
     unknown = [name for name in names if name not in schema.quasi]
     if unknown:
-        raise ParameterError(f"{what} names columns that are no quasi-identifiers: {', '.join(map(repr, unknown))}")
+        raise ParameterError(f"{what} names columns that are no quasi-identifiers: {reprs(unknown)}")
 
 
 def values_by_code(table: Table, column: Column) -> pa.Array:

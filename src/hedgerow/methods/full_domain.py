@@ -378,10 +378,7 @@ class Incognito(_FullDomain):
 
     kinds: ClassVar[Mapping[str, Kind]] = {
         **_FullDomain.kinds,
-        "l": NUMBER,
-        "t": NUMBER,
-        "max_disclosure": NUMBER,
-        "c": NUMBER,
+        **dict.fromkeys(("l", "t", "max_disclosure", "c"), NUMBER),
     }
 
     k: int = 5

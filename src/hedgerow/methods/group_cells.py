@@ -16,7 +16,6 @@ import numpy.typing as npt
 from ..columns.column import Column, ValueCounts
 from ..hierarchy import TOP, Hierarchy
 from ..kernels.exact_sums import deviations
-from ..kernels.group import distinct_sets
 from ..measures import Bools, Counts, Floats, Groups, Ints, group
 from ..notation import DAY, JOIN, MISSING, WEIGHT, Cell, between, interval, moment, number, quote
 
@@ -72,6 +71,12 @@ class GroupedCodes:
             codes = codes * (codes != self.column.n_values)
         last = np.maximum.reduceat(codes, self.starts).astype(np.int64)
         return np.where(self.present > 0, last, -1)
+
+    @property
+    def counts(self) -> Counts:
+        """Return how often each code occurs in each group, the missing code last."""
+        labels = np.repeat(np.arange(len(self.starts), dtype=np.uint32), self.sizes)
+        return Counts.from_codes(Groups(labels, self.starts), self.codes, self.column.n_values + 1)
 
 
 def recode(grouped: GroupedCodes, style: str, hierarchy: Hierarchy | None = None) -> tuple[list[Cell], Ints]:
@@ -271,9 +276,10 @@ def one_two_five(most: float) -> float:
 def _sets(grouped: GroupedCodes, label: Callable[[list[int]], Cell]) -> tuple[list[Cell], Ints]:
     """Return cells that depend only on the set of codes in each group, in the form that `recode` returns."""
     # Each different set is labelled once: there are fewer sets than groups.
-    index, members, ends = distinct_sets(grouped.codes, grouped.starts, grouped.column.n_values + 1)
-    codes, bounds = members.tolist(), pairwise([0, *ends.tolist()])
-    return [label(codes[begin:end]) for begin, end in bounds], index
+    counts, place = grouped.counts, dict[tuple[int, ...], int]()
+    codes, bounds = counts.values.tolist(), pairwise(counts.starts.tolist())
+    index = [place.setdefault(tuple(codes[begin:end]), len(place)) for begin, end in bounds]
+    return [label(list(members)) for members in place], np.array(index, np.int64)
 
 
 def _categories(column: Column, codes: list[int], text: str) -> Cell:
@@ -304,9 +310,7 @@ def _ancestor(column: Column, hierarchy: Hierarchy) -> Callable[[list[int]], Cel
 
 def _weighted(grouped: GroupedCodes) -> tuple[list[Cell], Ints]:
     """Return each group's categories with counts, such as ``a:4+b:1``, in the form that `recode` returns."""
-    column, starts = grouped.column, grouped.starts
-    labels = np.repeat(np.arange(len(starts), dtype=np.uint32), grouped.sizes)
-    counts = Counts.from_codes(Groups(labels, starts), grouped.codes, column.n_values + 1)
+    column, counts = grouped.column, grouped.counts
     codes, numbers = counts.values.tolist(), counts.counts.tolist()
     quoted = [*map(quote, column.values), MISSING]
     cells = []

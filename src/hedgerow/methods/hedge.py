@@ -5,15 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
 
 from ..columns.column import Column, quantile_bins
 from ..columns.table import Table
-from ..errors import ParameterError, UnsupportedError
+from ..errors import ParameterError, UnsupportedError, reprs
 from ..kernels.exact_sums import scale
-from ..measures import Classes, Ints, Persons
+from ..measures import Ints, Persons
 from ..measures.guarantees import ColumnGuarantee
 from ..plan import Partition, Plan
 from ..plan.records import REDRAW
@@ -230,7 +231,7 @@ class Hedge(PartitionMethod):
         named = {name for criterion in self.criteria or () for name in criterion.columns or ()}
         if unknown := sorted(named - set(schema.sensitive)):
             raise ParameterError(
-                f"further promises speak of {', '.join(map(repr, unknown))}, which is not sensitive",
+                f"further promises speak of {reprs(unknown)}, which is not sensitive",
                 hint=f"the sensitive columns are {', '.join(schema.sensitive)}",
             )
         return persons
@@ -255,17 +256,11 @@ class Hedge(PartitionMethod):
         promises = self._promises(schema, sensitive)
         leaf = grown.column == LEAF
 
-        def grouped(group_of_cell: Ints) -> Classes:
-            return classes_of(self.tree_, sensitive, persons, group_of_cell)
-
+        grouped = partial(classes_of, self.tree_, sensitive, persons)
         # Cells have k records already, so joining checks k only if people may have several records.
-        self._joined = joined(
-            grown.end[leaf] - grown.start[leaf],
-            likeness.means(grown.stats[leaf]),
-            grouped,
-            promises if persons is not None else promises[1:],
-            self._in_rows,
-        )
+        limits = promises if persons is not None else promises[1:]
+        sizes, means = grown.end[leaf] - grown.start[leaf], likeness.means(grown.stats[leaf])
+        self._joined = joined(sizes, means, grouped, limits, self._in_rows)
         plan = self._plan(table, schema, quasi, grown, promises, persons, self._joined)
         assert isinstance(plan.recoding, Partition)
         self.group_of_cell_ = np.asarray(plan.recoding.groups, np.int64)

@@ -287,27 +287,18 @@ class Lattice:
             for at in np.flatnonzero(((height == level) & alive()).ravel()):
                 yield tuple(map(int, np.unravel_index(at, self.heights)))
 
-    def _passes(self, node: Levels) -> bool:
-        """Return whether few enough records are in failing classes; if so, all coarser nodes pass too."""
-        classes = self.classes(node)
-        out = ~self._good(classes) if self.monotone else classes.few(self.k)
-        return int(classes.size[out].sum()) <= self.limit
-
     def _test(self, node: Levels) -> bool:
-        """Return whether a node passes, and mark all nodes whose status follows from that."""
+        """Return whether few enough records of a node are in failing classes; mark all nodes that follow from that."""
         if not self._status[node]:
+            classes = self.classes(node)
+            out = ~self._good(classes) if self.monotone else classes.few(self.k)
             # A node that passes makes all coarser ones pass; one that fails makes all finer ones
             # fail.
-            if self._passes(node):
+            if classes.size[out].sum() <= self.limit:
                 self._status[tuple(slice(level, None) for level in node)] = 1
             else:
                 self._status[tuple(slice(None, level + 1) for level in node)] = -1
         return bool(self._status[node] > 0)
-
-    def _lowest(self, chain: list[Levels]) -> Levels | None:
-        """Return the first node of an upward chain that passes, found by binary search; None if none does."""
-        at = bisect_left(chain, True, key=self._test)
-        return chain[at] if at < len(chain) else None
 
     def optimal(self) -> Outcome | None:
         """Return the releasable node with the least loss, or None if no node can be released.
@@ -337,8 +328,8 @@ class Lattice:
         chain: list[Levels] = [(0,) * len(self.heights)]
         while above := _above(chain[-1], self.heights):
             chain.append(min(above, key=lambda node: (bound[node], node)))
-        node = self._lowest(chain)
-        return None if node is None else self.outcome(node)
+        at = bisect_left(chain, True, key=self._test)
+        return self.outcome(chain[at]) if at < len(chain) else None
 
 
 def _above(node: Levels, heights: Sequence[int]) -> list[Levels]:

@@ -17,7 +17,7 @@ from ..backends.randomize import Rows, hashes, words_of
 from ..columns.column import Column
 from ..columns.numbers import check_numbers, numeric_matrix, released_column
 from ..columns.table import Table
-from ..errors import ParameterError, SchemaError, UnsupportedError
+from ..errors import ParameterError, SchemaError, UnsupportedError, reprs
 from ..kernels.masking_loops import swap_ranks
 from ..kernels.sorting import stable_sort
 from ..key import Key
@@ -456,9 +456,9 @@ class PRAM(Masking):
         """Raise an error as `Method.check_table` does, and if a quasi-identifier holds no categories."""
         super().check_table(table, schema)
         if other := [n for n in schema.quasi if table.declared_kind(schema, n) not in CATEGORICAL]:
-            names = ", ".join(map(repr, other))
             raise SchemaError(
-                f"PRAM moves categories, not {names}", hint='declare their kind as "categorical", or leave them out'
+                f"PRAM moves categories, not {reprs(other)}",
+                hint='declare their kind as "categorical", or leave them out',
             )
 
     def _mask(self, table: Table, schema: Schema) -> Masked:

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..columns.numbers import numeric_matrix, standardise
 from ..columns.table import Table
-from ..errors import ParameterError, SchemaError
+from ..errors import ParameterError, SchemaError, reprs
 from ..kernels.masking_loops import mdav, mdav_gower
 from ..kernels.neighbours import build, nearest
 from ..measures import Counts, Floats, Ints, Persons, group
@@ -83,9 +83,9 @@ class Microaggregation(Masking):
         """Raise an error as `Method.check_table` does, and if a quasi-identifier holds dates."""
         super().check_table(table, schema)
         if dates := [name for name in schema.quasi if table.declared_kind(schema, name) == "date"]:
-            names = ", ".join(map(repr, dates))
             raise SchemaError(
-                f"dates cannot be averaged here: {names}", hint="leave these columns out of the quasi-identifiers"
+                f"dates cannot be averaged here: {reprs(dates)}",
+                hint="leave these columns out of the quasi-identifiers",
             )
 
     def _mask(self, table: Table, schema: Schema) -> Masked:
@@ -101,7 +101,7 @@ class Microaggregation(Masking):
         missing = [name for name, column in zip(figures, before.T, strict=True) if np.isnan(column).any()]
         if missing:
             raise ParameterError(
-                f"missing numbers (NaN) in: {', '.join(map(repr, missing))}", hint="fill them, or leave these rows out"
+                f"missing numbers (NaN) in: {reprs(missing)}", hint="fill them, or leave these rows out"
             )
         codes = np.array([c.codes for c in encoded], np.int64).reshape(-1, table.n_rows).T
         rows = self._rows(table)

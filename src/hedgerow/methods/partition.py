@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from ..columns.column import Column
 from ..columns.table import Table
-from ..errors import InfeasibleError, ParameterError, UnsupportedError
+from ..errors import InfeasibleError, ParameterError, UnsupportedError, reprs
 from ..hierarchy import TOP
 from ..kernels.threads import side_by_side
 from ..measures import Classes, Counts, Floats, Ints, Persons, group
@@ -137,8 +137,7 @@ def conditions(grown: Grown, quasi: Quasi) -> tuple[Floats, Ints, list[tuple[str
     n = grown.n_nodes
     threshold, subset = np.zeros(n), np.full(n, -1, np.int64)
     subsets: dict[tuple[str | None, ...], int] = {}
-    # Millions of nodes have few different subsets: bytes of codes are the cheapest key.
-    codes, width = grown.subset_codes.tobytes(), grown.subset_codes.itemsize
+    codes = grown.subset_codes.tolist()
     for j, (column, cut) in enumerate(zip(quasi.columns, quasi.cuts, strict=True)):
         here = np.flatnonzero(grown.column == j)
         if cut.public:  # grids: the cut is a point that somebody chose, and no value of a person
@@ -154,18 +153,12 @@ def conditions(grown: Grown, quasi: Quasi) -> tuple[Floats, Ints, list[tuple[str
         names = [*column.values, None]
         ends, begins = grown.last_left[here].tolist(), grown.subset_at[here].tolist()
         if column.kind == "ordinal":  # a threshold over declared categories is a subset of them
-            wanted: list[Any] = list(zip(ends, grown.missing_left[here].tolist(), strict=True))
+            pairs = zip(ends, grown.missing_left[here].tolist(), strict=True)
+            wanted = [(*range(end + 1), *[column.n_values] * missing) for end, missing in pairs]
         else:
-            pairs = zip(begins, ends, strict=True)
-            wanted = [codes[width * begin : width * (begin + end)] for begin, end in pairs]
-        number_of: dict[Any, int] = {}  # by codes, which are cheaper to compare than names
-        for key in dict.fromkeys(wanted):
-            if column.kind == "ordinal":
-                places = [*range(key[0] + 1), *([column.n_values] if key[1] else [])]
-            else:
-                places = np.frombuffer(key, grown.subset_codes.dtype).tolist()
-            chosen = tuple([names[c] for c in places])
-            number_of[key] = subsets.setdefault(chosen, len(subsets))
+            wanted = [tuple(codes[begin : begin + end]) for begin, end in zip(begins, ends, strict=True)]
+        # by codes, which are cheaper to compare than names: millions of nodes have few different subsets
+        number_of = {k: subsets.setdefault(tuple([names[c] for c in k]), len(subsets)) for k in dict.fromkeys(wanted)}
         subset[here] = [number_of[each] for each in wanted]
     return threshold, subset, list(subsets)
 
@@ -264,9 +257,9 @@ class PartitionMethod(Method):
                 if n not in schema.hierarchies and table.declared_kind(schema, n) not in ("numeric", "date")
             ]
             if lacking:
-                names = ", ".join(map(repr, lacking))
                 raise ParameterError(
-                    f"no hierarchy for {names}", hint="give Schema(hierarchies={...}) or recode by concatenation"
+                    f"no hierarchy for {reprs(lacking)}",
+                    hint="give Schema(hierarchies={...}) or recode by concatenation",
                 )
         return persons
 
@@ -470,7 +463,7 @@ def limited_classes(criterion: LDiversity, responses: Responses) -> Iterator[int
     names = [r.name for r in responses.categorical]
     unknown = [n for n in criterion.columns or () if n not in names]
     if unknown or not names:
-        where = f"of {', '.join(map(repr, unknown))}" if unknown else "of numeric columns only"
+        where = f"of {reprs(unknown)}" if unknown else "of numeric columns only"
         raise ParameterError(
             f"l-diversity is asked {where}, but it is for categorical sensitive columns",
             hint="max_disclosure protects numeric columns",

@@ -348,16 +348,12 @@ def verify(plan: Randomize, risk: Risk, original: Table, released: Table, above:
             outside.append(column.name)
         if likelihood_of_kept(unchanged, original.n_rows, column.p) < _ALARM:
             improbable.append(column.name)
+    risk_name, far = f"disclosure risk over its cap ({plan.bound} bound)", ", ".join(improbable)
+    words = f"columns far from their p by the exact binomial distribution: {far}"
     return [
-        Check(
-            f"disclosure risk over its cap ({plan.bound} bound)", 1.0, over, over <= 1 or above is not None, exception
-        ),
+        Check(risk_name, 1.0, over, over <= 1 or above is not None, exception),
         Check.none("values in the domain", len(outside), f"columns at fault: {', '.join(outside)}"),
-        Check.none(
-            "share of values kept",
-            len(improbable),
-            f"columns far from their p by the exact binomial distribution: {', '.join(improbable)}",
-        ),
+        Check.none("share of values kept", len(improbable), words),
     ]
 
 

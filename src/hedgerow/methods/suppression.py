@@ -15,7 +15,7 @@ import pyarrow as pa
 from ..columns.arrays import one_piece
 from ..columns.numbers import one_zero
 from ..columns.table import Table
-from ..errors import InfeasibleError, ParameterError
+from ..errors import InfeasibleError, ParameterError, reprs
 from ..measures import Bools, Ints, Persons
 from ..measures import group as by_codes
 from ..measures.guarantees import KAnonymity, KInCombinations
@@ -134,7 +134,7 @@ class LocalSuppression(Masking):
         sets = [[name for name in schema.quasi if name in each] for each in self.combinations]
         foreign = {name for each in self.combinations for name in each} - {*schema.quasi}
         if foreign or not all(sets):
-            names = ", ".join(map(repr, sorted(foreign)))
+            names = reprs(sorted(foreign))
             raise ParameterError(
                 f"combinations name columns that are no quasi-identifiers: {names}"
                 if names
@@ -148,7 +148,7 @@ class LocalSuppression(Masking):
         check_named("importance", costs, schema)
         wrong = [n for n, w in costs.items() if not is_number(w) or not 0 < w < np.inf]
         if wrong:
-            raise ParameterError(f"importance must be above 0: {', '.join(map(repr, wrong))}")
+            raise ParameterError(f"importance must be above 0: {reprs(wrong)}")
         return [float(costs.get(name, 1.0)) for name in schema.quasi]
 
 

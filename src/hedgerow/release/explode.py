@@ -15,7 +15,7 @@ import pyarrow as pa
 from ..backends import engine
 from ..columns.arrays import indexed
 from ..columns.to_parquet import OpenOptions
-from ..errors import ParameterError, SchemaError
+from ..errors import ParameterError, SchemaError, reprs
 from ..notation import MISSING, split_concatenation
 from ..texts import refusal
 from ..validation import NAMES, NUMBER, TEXT, takes
@@ -85,7 +85,7 @@ def explode(
         raise ParameterError(f"the table already has a column {weight!r}", hint="choose another name by weight=")
     unknown = [name for name in columns or () if name not in frame.columns]
     if unknown:
-        raise SchemaError(f"no column {', '.join(map(repr, unknown))} in the table")
+        raise SchemaError(f"no column {reprs(unknown)} in the table")
     parts_of: dict[str, _Parts] = {}
     for name in columns if columns is not None else frame.columns:
         series = frame[name]

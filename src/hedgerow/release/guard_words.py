@@ -17,6 +17,7 @@ from ..measures.guarantees import ColumnGuarantee, Disclosure, Guarantee, KAnony
 from ..notation import duration, figure, markdown, percent
 from ..plan import Guard, GuardedColumn, Plan
 from ..plan.records import FILE, RUNS
+from ..rules import parse
 from ..schema import Schema
 from ..texts import text, texts
 
@@ -56,8 +57,12 @@ def in_words(plan: Plan, guard: Guard) -> str:
     if guard.form != RUNS:
         again = sum(n > 0 for n in guard.again)
         lines.append(_say("groups", groups=len(guard.sizes), again=again, people=plan.counted(guard.people)))
-    for column in guard.columns:
+    computed = _computed(guard)
+    for column in guard.as_drawn().columns:
         name, pieces = column.name, len(column.begins)
+        if name in computed:
+            lines.append(f"{name}: {computed[name]}")
+            continue
         values = _say("pieces", pieces=pieces) if pieces else _say("values", values=column.n_values)
         added = {"people": plan.counted(column.smoothed), "counts": plan.counts}
         smoothed = _say("alike" if column.ruled else "smoothed", **added) if column.smoothed else ""
@@ -85,6 +90,19 @@ def in_words(plan: Plan, guard: Guard) -> str:
     if pairs := _correlations(guard):
         lines.append(_say("correlations", pairs="; ".join(pairs)))
     return "\n  ".join([*lines, _say("once")])
+
+
+def _computed(guard: Guard, spelled: Callable[[str], str] = str) -> dict[str, str]:
+    """Return how the columns that rules hold by are computed from others, as text."""
+    ways = {}
+    for each in guard.derived:
+        together = [other.name for other in guard.derived if other.inside == each.inside and other.name != each.name]
+        if each.inside:
+            ways[each.name] = _say("together", names=", ".join(map(spelled, together)))
+        else:
+            key = "distance" if each.name in parse(each.sql).parts[1].names else "computed"
+            ways[each.name] = _say(key, names=", ".join(map(spelled, each.reads)))
+    return ways
 
 
 def value_of_rare(column: GuardedColumn, spelled: Callable[[str], str] = str) -> str:
@@ -246,6 +264,8 @@ def contents(plan: Plan) -> dict[str, str]:
         )
         for c in plan.guard.columns
     }
+    kinds = {c.name: texts("kind")[c.kind] for c in plan.guard.columns}
+    cells |= {name: f"{kinds[name]}, {words}" for name, words in _computed(plan.guard, markdown).items()}
     cells |= {
         c.name: _say("cell_empty", people=plan.counted(plan.guard.people)) for c in plan.guard.columns if not c.n_values
     }
@@ -266,7 +286,8 @@ def reading(plan: Plan, counts: Mapping[str, Any] | None = None) -> list[str]:
     key = "reading_runs" if guard.form == RUNS else "reading_drawn"
     if guard.rows:
         key = "reading_capped" if guard.cap_on == FILE else "reading_rows"
-    near = "" if counts and (counts["median"] or 0) > _NEAR else _say("near")
+    near = _say("near") if guard.rows and not (counts and (counts["median"] or 0) > _NEAR) else ""
+    near += _say("rules_apart" if plan.rules else "no_rules")
     return [
         _say("reading", form=form_in_words(plan, guard, markdown)),
         _say(key, people=plan.counted(guard.people), near=near),
@@ -298,7 +319,9 @@ def promises(plan: Plan) -> list[str]:
     """Return the promises of a plan as sentences, with those of its guard."""
     guard, sentences = plan.guard, [promise_in_words(plan, from_promise(promise)) for promise in plan.promises]
     if guard is not None:
-        names = ", ".join(column.name for column in guard.columns)
+        computed = {each.name: ", ".join(each.reads) for each in guard.derived if each.sql}
+        names = ", ".join(column.name for column in guard.columns if column.name not in computed)
         key = "promise" if guard.form == RUNS else "promise_drawn"
         sentences.append(_say(key, names=names, people=plan.counted(guard.people)))
+        sentences += [_say("promise_computed", name=name, names=others) for name, others in computed.items()]
     return sentences

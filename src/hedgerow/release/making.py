@@ -27,7 +27,7 @@ from ..schema import Schema
 from ..texts import text
 from ..trees.responses import is_constant
 from .release import Release, ReleaseOptions
-from .rule_counts import planned_rules
+from .rule_counts import released_rules
 
 _PSEUDONYM_BYTES = 8
 
@@ -168,7 +168,7 @@ def _protected(
         plan = replace(fitted.plan_, columns=tuple(c for c in fitted.plan_.columns if c.name in table.names))
         if schema.unit is None:  # somebody said that every row is a person
             plan = replace(plan, parameters={**plan.parameters, "row_is_person": True})
-        plan = replace(plan, rules=planned_rules(table, schema, plan, guard))
+        plan = replace(plan, rules=released_rules(table, schema, plan, guard))
         undeclared = plan.names("undeclared")
         nested = [name for name in undeclared if pa.types.is_nested(table.types.field(name).type)]
         for key, names in (("nested", nested), ("undeclared", [n for n in undeclared if n not in nested])):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from math import ceil
 from typing import Any
@@ -15,6 +15,7 @@ from ..plan import ColumnMap, Maps, Plan, PlanColumn, Recoded, Recoding
 from ..texts import text, texts
 from . import guard_words
 from .explain import style_in_words
+from .rule_counts import RuleRows, is_broken
 
 # a larger change of slopes or share of changed cells is said of a column; so many of the worst estimates are named
 SHRUNK, REPLACED, _WEAKEST = 0.15, 0.05, 5
@@ -79,6 +80,7 @@ def recipient(
     lines += [] if plan.in_rows else _reading(recoding, file, empty)
     lines += guard_words.reading(plan, numbers.get("counts"))
     lines += [] if guard_words.hides_relations(plan) else _estimates(numbers.get("models"))
+    lines += _rules(numbers.get("rules") or ())
     if plan.zones:
         lines.append(_say("zones", names=_listed(plan.zones)))
     lines += [_say("counts_records")] if plan.counts == "records" else [_say("counts_people")] * bool(plan.unit)
@@ -204,6 +206,21 @@ def _estimates(models: Mapping[str, Any] | None) -> list[str]:
         names = (f"{markdown(each['outcome'])} by {markdown(each['term'])}" for each in models["worst"][:_WEAKEST])
         lines.append(_say("estimates_weakest", names="; ".join(names)))
     return [*lines, _say("estimates_end")]
+
+
+def rule_in_words(rule: RuleRows, spelled: Callable[[str], str] = str) -> str:
+    """Return in how many rows of a release a rule of the original holds, as a sentence."""
+    values = {"rule": spelled(rule["words"]), "rows": rule["release"]}
+    if rule["release"] is None:
+        return _say("rule_unseen", **values)
+    if is_broken(rule):
+        return _say("rule_broken", share=percent(rule["release"] / rule["rows"], 0), **values)
+    return _say("rule_tolerated" if rule["release"] else "rule_holds", **values)
+
+
+def _rules(rules: Sequence[RuleRows]) -> list[str]:
+    """Return the section on rules between columns, if there are any."""
+    return [_say("rules"), *(f"- {rule_in_words(rule, markdown)}" for rule in rules)] if rules else []
 
 
 def columns_in_words(models: Mapping[str, Any] | None) -> Iterator[tuple[str, str]]:

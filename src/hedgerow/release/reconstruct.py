@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ..columns.column import quantile_bins
 from ..columns.table import Table
-from ..errors import InputError, ParameterError, PlanError
+from ..errors import InputError, ParameterError, PlanError, reprs
 from ..files import read_text
 from ..io.read import as_spelled, read
 from ..kernels import Floats
@@ -247,7 +247,7 @@ class Reconstruction:
         names = (columns,) if isinstance(columns, str) else tuple(columns)
         unknown = [n for n in names if n not in self.columns]
         if unknown or len(set(names)) != len(names):
-            wrong = ", ".join(map(repr, unknown or names))
+            wrong = reprs(unknown or names)
             raise ParameterError(**refusal("unknown_columns", "release", names=wrong, columns=", ".join(self.columns)))
         return names
 
@@ -262,16 +262,8 @@ class Reconstruction:
         se = np.sqrt(np.maximum(channel.inverse_square(observed) - fixed, 0.0))
         grid = np.indices(channel.dims).reshape(len(names), -1)
         cells = {n: _labels(self.categories[n]).take(pa.array(at)) for n, at in zip(names, grid, strict=True)}
-        return pa.table(
-            {
-                **cells,
-                "count": counts.ravel(),
-                "unbiased": raw,
-                "se": se,
-                "lo": np.clip(raw - z * se, 0, self.n),
-                "hi": np.clip(raw + z * se, 0, self.n),
-            }
-        )
+        lo, hi = (np.clip(end, 0, self.n) for end in (raw - z * se, raw + z * se))
+        return pa.table({**cells, "count": counts.ravel(), "unbiased": raw, "se": se, "lo": lo, "hi": hi})
 
 
 def _z(level: float) -> float:

@@ -43,6 +43,7 @@ from .explain import recoding_in_words
 from .folder import AUDIT, EVIDENCE, MAPPING, PLAN, RECIPIENT, REPORT, write_release
 from .recipient import apostrophes, recipient
 from .records import RowMap, evidence, fingerprint, record
+from .rule_counts import rule_rows
 from .signing import with_signature
 from .verify import Verified, classes, require, same_columns, verify, verify_file
 from .warnings import extremes, extremes_in_words, format_of, not_bounded, of_release, one_pseudonym, shares_alone
@@ -537,7 +538,11 @@ class Release:
             measured.report(folder / REPORT, plan=plan, checks=self.checks, cautions=self.cautions, name=file.name)
         counts = (figures["utility"].get("queries") or {}).get("range") if figures else None
         models = figures["utility"].get("models") if figures else facade.models_of(self)
+        rules = (
+            figures["utility"]["rules"] if figures else rule_rows(self.original, self.released, self.schema, self.plan)
+        )
         reached = {**self.summary(), "found": shares_alone(plan, self.released), "counts": counts, "models": models}
+        reached["rules"] = rules
         notes = recipient(
             plan, reached, file.name, self.method.recipient_notes(file.name), self.pseudonyms,
             any(self.released.has_missing(column.name) for column in plan.recoding.recoded()),

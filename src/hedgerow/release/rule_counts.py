@@ -2,96 +2,132 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable
+from typing import TypedDict
 
 import numpy as np
 
-from ..columns.column import Column
+from ..columns.find_rules import find_rules
 from ..columns.rule_values import broken
 from ..columns.table import Table
 from ..errors import ParameterError, SchemaError
 from ..guard.guarding import GuardOptions
+from ..json_types import Count
 from ..plan import Plan, PlanRule
-from ..plan.records import FILE
+from ..plan.records import FILE, REDRAW
+from ..rules import Rule
 from ..schema import Schema
 
 
-@dataclass(frozen=True)
-class RuleCount:
-    """A rule with the rows of a release that break it.
-
-    Parameters
-    ----------
-    text : str
-    original : int
-        Records of the original that break it.
-    released : int or None
-        Rows of the release that break it; None if its cells do not show that.
-    n_rows : int
-        Rows of the release.
-    """
-
-    text: str
-    original: int
-    released: int | None
-    n_rows: int
-
-    @property
-    def is_kept(self) -> bool:
-        """Return whether no more rows of the release break it than of the original."""
-        return self.released is not None and self.released <= self.original
-
-
-def planned_rules(table: Table, schema: Schema, plan: Plan, guard: GuardOptions | None) -> tuple[PlanRule, ...]:
-    """Return the declared rules of columns that are released, with how many records of the table break each.
+def planned_rules(table: Table, schema: Schema) -> tuple[PlanRule, ...]:
+    """Return the rules that a schema declares, with how many records of the table break each.
 
     Raises
     ------
     SchemaError
         A rule compares what cannot be compared, or records break it that is not tolerated.
-    ParameterError
-        Some of its columns are drawn, and others are released as they are; or a cap is on the file.
     """
-    planned, faults = [], []
-    drawn = set() if guard is None else {*plan.names("sensitive"), *(plan.names("quasi") if guard.rows else ())}
-    for rule in schema.all_rules():
-        if not {*plan.left_out}.isdisjoint(rule.names):
-            continue
+    planned, faults, declared = [], [], schema.all_rules()
+    table = table.with_local_codes([name for rule in declared for name in rule.names])
+    for rule in declared:
         columns = {name: table.declared_column(schema, name) for name in rule.names}
         rule.check({name: column.kind for name, column in columns.items()})
         n_broken = int(np.count_nonzero(broken(rule, columns)))
         if n_broken and not rule.tolerated:
             faults.append(f"{n_broken:,} of {table.n_rows:,} records break {str(rule)!r}")
-        exact = {*rule.names} - drawn - {*plan.names("quasi")}
-        if exact and not drawn.isdisjoint(rule.names):
-            others = ", ".join(sorted(exact))
-            raise ParameterError(
-                f"the rule {str(rule)!r} is about drawn columns and about {others}, released as it is",
-                hint="make all of its columns quasi-identifiers or sensitive, or leave the rule out (rules=, --rule)",
-            )
         planned.append(PlanRule("" if rule.determines else str(rule), rule.determines, n_broken))
     if faults:
         raise SchemaError(
             f"rules do not hold: {'; '.join(faults)}",
             hint="leave them out (rules=, --rule), or let as many rows of a release break them (--tolerated)",
         )
-    if planned and guard is not None and guard.cap_on == FILE:
+    return tuple(planned)
+
+
+def released_rules(table: Table, schema: Schema, plan: Plan, guard: GuardOptions | None) -> tuple[PlanRule, ...]:
+    """Return the rules of a release: those that are about released columns alone.
+
+    Raises
+    ------
+    SchemaError
+        As `planned_rules`.
+    ParameterError
+        Some of the columns of a rule are drawn, and others are released as they are; or a cap is on the file.
+    """
+    rules = [each for each in planned_rules(table, schema) if {*plan.left_out}.isdisjoint(each.rule.names)]
+    if guard is None or guard.form != REDRAW or not rules:
+        return tuple(rules)
+    drawn = {*plan.names("sensitive"), *(plan.names("quasi") if guard.rows else ())}
+    for each in rules:
+        exact = {*each.rule.names} & {*plan.names("other")}
+        if exact and not drawn.isdisjoint(each.rule.names):
+            raise ParameterError(
+                f"the rule {str(each.rule)!r} is about drawn columns and {', '.join(sorted(exact))}, released as it is",
+                hint="make all of its columns quasi-identifiers or sensitive, or leave the rule out (rules=, --rule)",
+            )
+    if guard.cap_on == FILE:
         raise ParameterError(
             "rules between columns cannot be kept where a cap is on the file",
             hint="cap the groups (cap_on, --cap-on groups), or leave the rules out (rules=, --rule)",
         )
-    return tuple(planned)
+    return tuple(rules)
 
 
-def count_broken(rules: Sequence[PlanRule], plan: Plan, released: Table) -> list[RuleCount]:
-    """Return, for each rule, how many rows of a release break it, where its cells show that."""
-    counts, of_plan = [], {column.name: column for column in plan.columns}
-    for each in rules:
+class RuleRows(TypedDict):
+    """A rule: as SQL and in words, whether somebody declared it, and the rows of both tables that break it.
+
+    ``release`` is None where its cells, such as ranges, do not show that.
+    """
+
+    rule: str
+    words: str
+    declared: bool
+    original: Count
+    release: Count | None
+    rows: Count
+
+
+def is_broken(rule: RuleRows) -> bool:
+    """Return whether more rows of the release break a rule than of the original."""
+    return rule["release"] is not None and rule["release"] > rule["original"]
+
+
+def rule_rows(original: Table, released: Table, schema: Schema, plan: Plan | None) -> list[RuleRows]:
+    """Return the declared rules, and those that are found in the original and that more rows of the release break.
+
+    Parameters
+    ----------
+    original, released : Table
+    schema : Schema
+        Its rules are the declared ones, if there is no plan.
+    plan : Plan, optional
+    """
+    declared = planned_rules(original, schema) if plan is None else plan.rules
+    shown = {name for name in original.names if name in released.names and schema.role(name) != "identifier"}
+    every = [(each.rule, each.broken, "") for each in declared]
+    known = {rule for rule, *_ in every}
+    every += [(each.rule, each.broken, each.words) for each in find_rules(original, schema) if each.rule not in known]
+    every = [each for each in every if shown.issuperset(each[0].names)]
+    counts = count_broken([rule for rule, *_ in every], schema, original, released)
+    return [
+        {
+            "rule": str(rule), "words": words or str(rule), "declared": rule in known, "original": before,
+            "release": after, "rows": released.n_rows,
+        }
+        for (rule, before, words), after in zip(every, counts, strict=True)
+        if rule in known or (after is not None and after > before)
+    ]  # fmt: skip
+
+
+def count_broken(rules: Iterable[Rule], schema: Schema, original: Table, released: Table) -> list[int | None]:
+    """Return, for each rule, how many rows of a release break it; None where its cells do not show that."""
+    counts: list[int | None] = []
+    rules = list(rules)
+    released = released.with_local_codes(dict.fromkeys(name for rule in rules for name in rule.names))
+    for rule in rules:
         try:
-            columns: dict[str, Column] = {name: released.like(of_plan[name]) for name in each.rule.names}
-            n: int | None = int(np.count_nonzero(broken(each.rule, columns)))
+            columns = {name: released.like(original.declared_column(schema, name)) for name in rule.names}
+            counts.append(int(np.count_nonzero(broken(rule, columns))))
         except SchemaError:  # ranges and sets
-            n = None
-        counts.append(RuleCount(str(each.rule), each.broken, n, released.n_rows))
+            counts.append(None)
     return counts

@@ -36,6 +36,7 @@ from ..plan import Mask, Partition, Plan, PlanColumn, Recoded, Recoding
 from ..plan.records import UNCHANGED
 from ..schema import Event, Schema
 from ..texts import text, texts
+from .rule_counts import count_broken
 
 _say = partial(text, "caution")
 
@@ -78,6 +79,12 @@ def of_release(
     yield from _by_chance(plan)
     yield from format_of(plan, original).dialect.doubts()
     yield from _written_otherwise(plan, original, released)
+    counts = count_broken([each.rule for each in plan.rules], schema, original, released)
+    for each, n in zip(plan.rules, counts, strict=True):
+        if n is None:
+            yield _say("rule_hidden", rule=each.rule)
+        elif n > each.broken:
+            yield _say("rule_breaks", rule=each.rule, rows=n, before=each.broken)
     persons = Persons.from_table(original, schema.person, schema.household)
     if persons is not None:
         yield from _people(persons, plan)

@@ -23,6 +23,7 @@ from ..measures.masking_scores import ScoresData
 from ..notation import figure, percent
 from ..release.recipient import columns_in_words as columns_in_words
 from ..release.recipient import kinds_in_words as kinds_in_words
+from ..release.recipient import rule_in_words as rule_in_words
 from ..texts import read_toml, texts
 
 # the function that writes a figure of each unit; people may be a mean, an estimate has five digits
@@ -100,15 +101,13 @@ def risk_rows(before: Figures | None, after: Figures, *models: str) -> Iterator[
     uniqueness = after.get("uniqueness")
     if not uniqueness:
         return
+    says = f"of {uniqueness['population']:,.0f} people, a sample of {percent(uniqueness['fraction'])}"
     for name, value in uniqueness["models"].items():
         chosen = ", chosen" if name == uniqueness["chosen"] else ""
         failed = "" if value is not None else "; its equations have no solution here"
-        yield FigureRow(
-            f"  by the model {name}{chosen}",
-            written(at(before, "uniqueness", "models", name), "people"),
-            written(value, "people"),
-            f"of {uniqueness['population']:,.0f} people, a sample of {percent(uniqueness['fraction'])}{failed}",
-        )
+        path = "uniqueness", "models", name
+        row = Definition(f"  by the model {name}{chosen}", path, "people", says + failed)
+        yield from figure_rows([row], before, after, keep_missing=True)
 
 
 _PAGE_ONLY = ("entropy_l", "recursive_c", "basic_beta", "enhanced_beta", "delta")

@@ -233,16 +233,9 @@ def draw_attacks(axes: Axes, attacks: Sequence[AttackData]) -> None:
             other = label == "control" and attack["attack"] == "linking"
             if value is None or (other and attack["over_control"] is None):
                 continue
-            axes.plot(
-                value,
-                y,
-                marker=marker,
-                color=colour,
-                linestyle="none",
-                markersize=10 if marker == "|" else 6,
-                markeredgewidth=2 if marker == "|" else 0,
-                label=label if i == 0 else None,
-            )
+            size, edge = (10, 2) if marker == "|" else (6, 0)
+            style: Any = {"color": colour, "linestyle": "none", "markersize": size, "markeredgewidth": edge}
+            axes.plot(value, y, marker=marker, label=label if i == 0 else None, **style)
     axes.set_yticks(range(len(attacks)), names[::-1])
     axes.set_ylim(-0.6, len(attacks) - 0.4)
     axes.set_xlim(-0.02, 1.02)

@@ -18,6 +18,7 @@ from ..measures.guarantees import promised_k, unbounded
 from ..notation import percent
 from ..plan import Plan
 from ..release.guard_words import left_empty, value_of_rare
+from ..release.rule_counts import is_broken
 from ..release.warnings import extremes_in_words
 from ..texts import text
 from .figures import at, counted, is_larger
@@ -31,6 +32,8 @@ UNLIKELY, COPIED = 0.01, 0.002
 OFF = 0.5
 # the share of records whose category too few people have, from which on a column has lost much
 JOINED = 0.2
+# the share of rows that break a rule of the original, from which on it is broken, and how many such rules are said
+BROKEN, SAID = 0.005, 3
 # the share of the rows that carry a rule from which on it is almost certain, and the share of all rows up to which
 # what it says of them is scarce
 CERTAIN, SCARCE = 0.95, 0.2
@@ -196,6 +199,16 @@ def _estimates_are_off(audit: AuditData, plan: Plan | None) -> Iterator[str]:
         yield text("verdict", "estimates", names=", ".join(names))
 
 
+def _breaks_rules(audit: AuditData, plan: Plan | None) -> Iterator[str]:
+    """Yield a clause on rules between columns that hold in the original, and that many rows of the release break."""
+    rules = () if "epsilon" in audit["table"] else at(audit, "utility", "rules") or ()
+    shares = {rule["words"]: (rule["release"] or 0) / rule["rows"] for rule in rules if is_broken(rule)}
+    worst = sorted((words for words in shares if shares[words] > BROKEN), key=lambda words: -shares[words])
+    if worst:
+        names = "; ".join(f"{words} (broken in {percent(shares[words], 0)} of the rows)" for words in worst[:SAID])
+        yield text("verdict", "broken_rules", names=names, more=", and others" * (len(worst) > SAID))
+
+
 def _joins_categories(audit: AuditData, plan: Plan | None) -> Iterator[str]:
     """Yield a clause on columns that lost the categories of many records, because too few people have them."""
     if plan is None or plan.guard is None:
@@ -244,6 +257,7 @@ REASONS: tuple[Reason, ...] = (
     _ends_at_rare_values,
     _counts_are_off,
     _estimates_are_off,
+    _breaks_rules,
     _joins_categories,
     _leaves_columns_empty,
 )

@@ -211,11 +211,8 @@ def _point_label(point: PointData, chosen: bool) -> str:
 
 def _named(point: PointData) -> str:
     """Return a point's method, parameters and figures as text."""
-    return f"{point['method']} {parameters_in_short(point['parameters'])}".strip() + f": {_figures(point)}"
-
-
-def _figures(point: PointData) -> str:
-    return f"use {figure(point['utility'], 2)}, tells {figure(point['disclosure'], 2)}"
+    figures = f"use {figure(point['utility'], 2)}, tells {figure(point['disclosure'], 2)}"
+    return f"{point['method']} {parameters_in_short(point['parameters'])}".strip() + f": {figures}"
 
 
 def _mark(i: int, x: float, y: float, kind: str, point: PointData) -> str:

@@ -90,13 +90,7 @@ def _unjudged(plan: Plan | None, checks: Sequence[Any], judged: Sequence[Verdict
         yield text("share_or_not", "not_again" if promises else "no_limit")
 
 
-def verdicts(
-    audit: AuditData,
-    plan: Plan | None,
-    checks: Sequence[Any],
-    k: int | None = None,
-    max_disclosure: float | None = None,
-) -> list[Verdict]:
+def verdicts(audit: AuditData, plan: Plan | None, checks: Sequence[Any], **thresholds: Any) -> list[Verdict]:
     """Return one verdict per threshold: those that were promised, and those set by the person who measures.
 
     `audit`, `plan` and `checks` are those of `lines`. A group must have at least `k` records (people,
@@ -108,7 +102,7 @@ def verdicts(
         *_promise_verdicts(plan, data),
         *_method_verdicts(data),
         # what was checked is judged already
-        *_measured(audit, k, max_disclosure, None if checks else plan),
+        *_measured(audit, None if checks else plan, **thresholds),
         *_standard(audit.get("profile")),
     ]
 
@@ -158,7 +152,9 @@ def _method_verdicts(checks: Sequence[CheckData]) -> Iterator[Verdict]:
             yield Verdict(check["name"], limit, figure(reached), holds)
 
 
-def _measured(audit: AuditData, k: int | None, max_disclosure: float | None, plan: Plan | None) -> Iterator[Verdict]:
+def _measured(
+    audit: AuditData, plan: Plan | None, k: int | None = None, max_disclosure: float | None = None
+) -> Iterator[Verdict]:
     """Yield verdicts on `k` and `max_disclosure`, or else on those of a plan; none if the audit judges no groups."""
     table = audit["table"]
     if epsilon := table.get("epsilon"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -104,22 +104,11 @@ def settings(
 
     `defaults` holds the default values of the method's options, `proposed` what was proposed as public.
     """
-    method = form.get("method", before.method)
-    if method not in METHODS:
-        raise ParameterError("there is no such method")
+    method = _listed(form, before, "method", METHODS, "method")
     values = {row.name: _option(row, form) for row in OPTIONS}
     options = {name: value for name, value in values.items() if value is not None}
     if beyond := [n for n, (least, most) in LIMITS.items() if not least <= options.get(n, least) <= most]:
         raise ParameterError(WORDS["numbers"][beyond[0]])
-    utility = form.get("utility", before.utility)
-    if utility not in WORDS["utilities"]:
-        raise ParameterError("there is no such meaning of use")
-    guard = form.get("guard", before.guard)
-    if guard not in WORDS["guards"]:
-        raise ParameterError("there is no such way to hide exact values")
-    cap_on = form.get("cap_on", before.cap_on)
-    if cap_on not in WORDS["caps"]:
-        raise ParameterError("there is no such thing that a cap is on")
     texts = {name: form.get(f"grid-{i}", "").strip() for i, name in enumerate(before.roles)}
     profile, typed = form.get("profile", before.profile), form.get("own-profile", "").strip()
     if typed and profile in ("", before.profile):  # else another one was just picked from the list
@@ -128,10 +117,10 @@ def settings(
     choices = replace(
         before,
         options=options,
-        utility=utility,
+        utility=_listed(form, before, "utility", WORDS["utilities"], "meaning of use"),
         grid={name: _points(name, text) for name, text in texts.items() if text},
-        guard=guard,
-        cap_on=cap_on,
+        guard=_listed(form, before, "guard", WORDS["guards"], "way to hide exact values"),
+        cap_on=_listed(form, before, "cap_on", WORDS["caps"], "thing that a cap is on"),
         guard_people=_number(form, "guard_people", int, before.guard_people, lambda least: least >= 2),
         max_inference=_number(form, "max_inference", float, before.max_inference, lambda most: 0 < most < 1),
         profile=profile,
@@ -141,6 +130,14 @@ def settings(
     elif "public-0" in form:
         choices = replace(choices, public=_public(form, proposed), confirmed=bool(form.get("confirmed")))
     return _with_k_of_profile(choices, before, defaults)
+
+
+def _listed(form: Mapping[str, str], before: Choices, name: str, listed: Collection[str], what: str) -> str:
+    """Return a choice of the form, by default the one before; raise ParameterError if it is not listed."""
+    choice = form.get(name, getattr(before, name))
+    if choice not in listed:
+        raise ParameterError(f"there is no such {what}")
+    return choice
 
 
 def another(method: str, before: Choices, defaults: Mapping[str, object]) -> Choices:

@@ -434,11 +434,7 @@ class StudioState:
         if name in ("today", "proposed", "propose"):
             return choices.table == self.choices.table
         if name == "reasons":
-            return (choices.table, choices.follows, choices.rare) == (
-                self.choices.table,
-                self.choices.follows,
-                self.choices.rare,
-            )
+            return all(getattr(choices, n) == getattr(self.choices, n) for n in ("table", "follows", "rare"))
         return name == "hello" or (name == "frontier" and choices.picture == self.choices.picture)
 
     def _store(self, name: str, result: dict[str, Any], choices: Choices, more: Mapping[str, Any]) -> None:

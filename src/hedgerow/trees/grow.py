@@ -205,16 +205,10 @@ def grow(
     by_size = open_nodes[np.argsort(size, kind="stable")]
     with ThreadPoolExecutor(n_threads) as pool:
         try:
+            places = top.nodes[by_size][:, [START, END, DEPTH]].tolist()
             tasks = [
-                pool.submit(
-                    grower.branch,
-                    int(top.nodes[i, START]),
-                    int(top.nodes[i, END]),
-                    int(top.nodes[i, DEPTH]),
-                    top.stats[i],
-                    0,
-                )
-                for i in by_size
+                pool.submit(grower.branch, start, end, depth, top.stats[i], 0)
+                for i, (start, end, depth) in zip(by_size, places, strict=True)
             ]
             while wait(tasks, HEARTBEAT, FIRST_EXCEPTION).not_done:
                 ended = [task for task in tasks if task.done()]

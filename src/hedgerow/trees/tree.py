@@ -152,15 +152,8 @@ def measure(tree: Grown, responses: Responses, layout: StatisticsLayout) -> Node
     digression = np.linalg.det(scatter[0] - scatter) if r else np.ones(tree.n_nodes)
     digression = digression * np.prod(gini[0] - gini, axis=1)
     branch_error, branch_digression, q = _branch_sums(tree.column, tree.right, error, digression)
-    return NodeMeasures(
-        error=error,
-        digression=digression,
-        branch_error=branch_error,
-        branch_digression=branch_digression,
-        q=q,
-        p_value=_p_values(tree, responses, layout, scatter),
-        explained=explained(tree, responses, layout, scatter),
-    )
+    p_value, shares = (of_nodes(tree, responses, layout, scatter) for of_nodes in (_p_values, explained))
+    return NodeMeasures(error, digression, branch_error, branch_digression, q, p_value, shares)
 
 
 def explained(tree: Grown, responses: Responses, layout: StatisticsLayout, scatter: Floats) -> Floats:
@@ -209,11 +202,8 @@ def _p_values(tree: Grown, responses: Responses, layout: StatisticsLayout, scatt
         sign, size = np.linalg.slogdet(whole)
         signs, sizes = np.linalg.slogdet(part)
         # a determinant that is only rounding, against the product of the variances, is singular
-        flat = (
-            (signs <= 0)
-            | (np.exp(np.minimum(sizes, 700)) <= 1e-12 * np.prod(np.maximum(np.einsum("tjj->tj", part), 0), axis=1))
-            | (n < 2)
-        )
+        variances = np.prod(np.maximum(np.einsum("tjj->tj", part), 0), axis=1)
+        flat = (signs <= 0) | (np.exp(np.minimum(sizes, 700)) <= 1e-12 * variances) | (n < 2)
         if sign > 0:
             trace = np.einsum("tjk,kj->t", part, np.linalg.inv(whole))
             statistic = np.where(flat, np.inf, (n - 1) * (size - sizes + trace - r))

@@ -15,6 +15,7 @@ import numpy as np
 from ..backends import ENGINES
 from ..backends.select import opened
 from ..columns.column import Column
+from ..columns.find_rules import FoundRule, find_rules
 from ..columns.roles import (
     LONG,
     ColumnProfile,
@@ -38,6 +39,7 @@ from ..validation import NAMES, TEXT, takes
 _say = partial(text, "inspection")
 # the most categories that are proposed as public
 _MOST_CATEGORIES = 100
+_RULE_HEAD = ("rule", "records", "break it", "to declare it")
 _HEAD = ("column", "role", "kind", "distinct", "missing", "shape", "why")
 
 
@@ -56,6 +58,8 @@ class Inspection:
         The proposal, for a person to correct: only they know what an intruder may know.
     warnings : tuple of str
         Points to check before the table is protected.
+    rules : tuple of FoundRule
+        Rules between columns that hold in the table, for a person to declare; the proposal has none of them.
     table : Table, optional
         The table, for `public`.
     """
@@ -64,6 +68,7 @@ class Inspection:
     columns: tuple[ColumnProfile, ...]
     schema: Schema
     warnings: tuple[str, ...]
+    rules: tuple[FoundRule, ...] = ()
     table: Table | None = field(default=None, compare=False)
 
     def public(self, schema: Schema | None = None) -> Schema:
@@ -127,6 +132,17 @@ class Inspection:
                 }
                 for c in self.columns
             ],
+            "rules": [
+                {
+                    "rule": rule.sql,
+                    "determines": list(rule.determines or []),
+                    "words": rule.words,
+                    "records": rule.rows,
+                    "broken": rule.broken,
+                    "option": rule.option,
+                }
+                for rule in self.rules
+            ],
             "warnings": list(self.warnings),
         }
 
@@ -139,7 +155,9 @@ class Inspection:
     def _repr_html_(self) -> str:
         """Return the columns and their proposed roles as HTML for notebooks, with counts only."""
         notes = [*self._codes(), *self.warnings]
-        return notebook_html(self._size(), [_say("roles"), _say("shape")], ("", _HEAD, self._rows()), notes=notes)
+        rules = [(rule.words, words(rule.rows), words(rule.broken), rule.option) for rule in self.rules]
+        tables = ("", _HEAD, self._rows()), (_say("rules"), _RULE_HEAD, rules)
+        return notebook_html(self._size(), [_say("roles"), _say("shape")], *tables, notes=notes)
 
     def _rows(self) -> list[tuple[str, ...]]:
         roles = {c.name: str(self.schema.role(c.name)).replace("undeclared", "left out") for c in self.columns}
@@ -156,6 +174,11 @@ class Inspection:
             *fitted(self._rows(), _HEAD, max(80, min(get_terminal_size().columns, 120))),
         ]
         lines += [f"\n{wrapped(text)}" for text in self._codes()]
+        lines += [f"\n{wrapped(_say('rules'))}\n"] if self.rules else []
+        for rule in self.rules:
+            broken = f", {rule.broken:,} break it" if rule.broken else ""
+            lines.append(wrapped(f"{rule.words} ({rule.rows:,} records{broken})"))
+            lines += [f"  {rule.option}"] if rule.option else []
         return "\n".join(lines + [f"\n{wrapped('warning: ' + text)}" for text in self.warnings])
 
     def _codes(self) -> Iterator[str]:
@@ -198,7 +221,7 @@ def inspect(table: Any, *, missing: Sequence[str] = (), decimal: str = "", encod
     columns = tuple(profile(table))
     schema = proposal(table, columns)
     warnings = (*_warnings(table, columns, schema), *_of_text(table, columns))
-    return Inspection(table.n_rows, columns, schema, warnings, table)
+    return Inspection(table.n_rows, columns, schema, warnings, tuple(find_rules(table, schema)), table)
 
 
 def _round_bounds(column: Column) -> tuple[Any, Any]:

@@ -24,7 +24,7 @@ from ..backend import Holder
 from ..figure import Figure
 from ..pairing import pair_up
 from ..subject import of_release, plan_of, read_like, subject
-from ..success import AttackData, Rates, attack_record, rate_of
+from ..success import ATTACKS, AttackData, Rates, attack_record, rate_of
 from ..table_pair import Pair, People, by_name, evenly
 from ..whole_rows import rows_alike
 
@@ -111,11 +111,9 @@ def _other(pair: Pair, other: Any, key: str | None, name: str) -> ReleaseGroups:
         plan, schema = plan_of(other), None
         if plan is None:
             other = read(other)
-            named = set(other.names)
-            schema = pair.schema.replace(
-                quasi=tuple(n for n in pair.schema.quasi if n in named),
-                sensitive=tuple(n for n in pair.schema.sensitive if n in named),
-            )
+            measured = {"quasi": pair.schema.quasi, "sensitive": pair.schema.sensitive}
+            there = {role: [n for n in names if n in other.names] for role, names in measured.items()}
+            schema = pair.schema.replace(**there)
             if not schema.quasi:
                 raise InputError(
                     f"{name} has none of the quasi-identifiers",
@@ -424,10 +422,8 @@ def _disclosure(who: Ints, values: Ints, counts: Ints, public: Column, n_people:
 
 FIGURES = (
     Figure(
-        {"risk.composition": Composition | None, "attacks": Sequence[AttackData]},
-        lambda task: composition(
-            task.sides, other_releases(task.sides, task.others, task.options["key"]), k=task.options["k"]
-        ),
+        {"risk.composition": Composition | None, **ATTACKS},
+        lambda t: composition(t.sides, other_releases(t.sides, t.others, t.options["key"]), k=t.options["k"]),
         needs=("pairs", "other releases"),
         says="what the releases tell together",
     ),

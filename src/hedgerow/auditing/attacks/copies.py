@@ -8,7 +8,8 @@ from typing import Annotated, Any, Literal, TypedDict
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import bdtrc, gammaln, pdtrc
+from scipy.special import bdtrc, pdtrc
+from scipy.stats import hypergeom
 
 from ...columns.table import Table
 from ...json_types import Count, Length, OrNull, Positive, Share
@@ -41,17 +42,7 @@ def surprise(hits: int, n: int, others: int, m: int) -> float:
     >>> round(surprise(10, 1_000, 0, 990), 3), round(surprise(1, 1, 0, 1), 3)
     (0.001, 0.5)
     """
-    both = hits + others
-    right = np.arange(hits, min(n, both) + 1)
-    ways = sum(_log_choices(*part) for part in ((n, right), (m, both - right))) - _log_choices(n + m, both)
-    return min(1.0, float(np.exp(ways).sum())) if n and hits else 1.0
-
-
-def _log_choices(n: int, some: npt.NDArray[Any] | int) -> Floats:
-    """Return the logarithm of the number of ways to choose some of n."""
-    with np.errstate(invalid="ignore"):  # of none at all
-        log: Floats = gammaln(n + 1) - gammaln(some + 1) - gammaln(n - np.asarray(some) + 1)
-    return np.where(np.asarray(some) > n, -np.inf, log)
+    return min(1.0, float(hypergeom.sf(hits - 1, n + m, n, hits + others))) if n and hits else 1.0
 
 
 class EqualRows(TypedDict):
@@ -198,7 +189,7 @@ def left_as_they_were(sides: TablePair) -> CopiedValues:
         visible = column.lo[column.counts > 0][column.lo[column.counts > 0] == column.hi[column.counts > 0]]
         for end, figures in _by_end(column, visible):
             extremes[f"{column.name}, {end}"] = figures
-    unknown = {column.name: rows for column in cells if _is_strange(column, rows := _unexplained(column))}
+    unknown = {column.name: rows for column in cells if (rows := _unexplained(column))}
     return {"extremes": extremes, "decimals": more, "unknown": unknown}
 
 
@@ -229,15 +220,8 @@ def _by_end(column: ReleasedColumn, visible: Floats) -> Iterator[tuple[str, Copi
             for which in (is_shown, True)
         )
         if people:
-            yield (
-                end,
-                {
-                    "people": people,
-                    "found": hits / people,
-                    "others": others / rest if rest else None,
-                    "p_value": surprise(hits, people, others, rest),
-                },
-            )
+            p_value, by_chance = surprise(hits, people, others, rest), _share(others, rest)
+            yield end, {"people": people, "found": hits / people, "others": by_chance, "p_value": p_value}
 
 
 def _decimals(values: npt.NDArray[Any], part: float = 1.0) -> int:
@@ -255,19 +239,16 @@ def _decimals(values: npt.NDArray[Any], part: float = 1.0) -> int:
 
 
 def _unexplained(column: ReleasedColumn) -> int:
-    """Count the rows with a cell that no value of the original can have given."""
-    is_empty = np.isnan(column.lo) if column.is_number else np.array([not len(each) for each in column.members])
-    return int(column.counts[is_empty & ~column.missing & ~column.anything].sum())
+    """Count the rows with a cell that no value of the original can have given; 0 where chance gives as many.
 
-
-def _is_strange(column: ReleasedColumn, rows: int) -> bool:
-    """Return whether so many rows have values that the original lacks, as chance gives once in a thousand times.
-
-    As many of other people have such a value as have one that nobody else has (Good and Turing).
+    As many of other people have such a value as have one that nobody else has (Good and Turing); rows count that
+    chance gives once in a thousand times.
     """
+    is_empty = np.isnan(column.lo) if column.is_number else np.array([not len(each) for each in column.members])
+    rows = int(column.counts[is_empty & ~column.missing & ~column.anything].sum())
     counts = column.whole.counts()[:-1]
     expected = (np.count_nonzero(counts == 1) + 1) * len(column.codes) / max(int(counts.sum()), 1)
-    return rows > 0 and bool(pdtrc(rows - 1, expected) < 0.001)
+    return rows if rows and pdtrc(rows - 1, expected) < 0.001 else 0
 
 
 # people whose values are looked up to count those whose row they find
@@ -389,11 +370,9 @@ FIGURES = (
     Figure(
         {"risk.found": FoundByValue | None},
         # rows that are nobody's find nobody
-        lambda task: None if task.what.is_private else found_by_value(task.sides, task.what.table, **task.seed),
+        lambda t: None if t.what.is_private else found_by_value(t.sides, t.what.table, **t.seed),
         needs=("both tables",),
     ),
-    Figure(
-        {"risk.equal": EqualRows | None}, lambda task: equal_rows(task.sides, task.strangers), needs=("nobody's rows",)
-    ),
-    Figure({"risk.copied": CopiedValues | None}, lambda task: left_as_they_were(task.sides), needs=("a foreign file",)),
+    Figure({"risk.equal": EqualRows | None}, lambda t: equal_rows(t.sides, t.strangers), needs=("nobody's rows",)),
+    Figure({"risk.copied": CopiedValues | None}, lambda t: left_as_they_were(t.sides), needs=("a foreign file",)),
 )

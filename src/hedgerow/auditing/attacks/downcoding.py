@@ -18,7 +18,7 @@ from ...progress import Tell, telling
 from ..figure import Figure
 from ..learners import quiet
 from ..released_values import ReleasedColumn
-from ..success import AttackColumn, AttackData, Rates, attack_record, wilson
+from ..success import ATTACKS, AttackColumn, AttackData, Rates, attack_record, wilson
 from ..table_pair import Pair, by_name, evenly, spread
 
 # released classes that dependence is learnt from, spread evenly over their sorted cells
@@ -281,11 +281,10 @@ def _within_cells(column: ReleasedColumn, cells: Ints) -> npt.NDArray[np.bool_]:
         hi = np.where(empty, -np.inf, column.hi)
         inside = (lo >= lo[cells, None]) & (hi <= hi[cells, None])
     else:
-        m = column.original.n_values
-        member = np.zeros((len(cells), m), np.bool_)
-        for i, cell in enumerate(cells):
-            member[i, column.members[cell]] = True
-        inside = np.stack([member[:, members].all(axis=1) for members in column.members], axis=1)
+        of_cell, categories = column.categories
+        shape = column.n_cells, column.original.n_values
+        member = csr_array((np.ones(len(categories), np.int64), (of_cell, categories)), shape=shape)
+        inside = (member[cells] @ member.T).toarray() == member.sum(axis=1)
     inside &= ~missing | missing[cells, None]
     inside &= ~anything
     return np.asarray(inside | anything[cells, None])
@@ -478,10 +477,4 @@ def _covered(column: ReleasedColumn, step: Ints, n_steps: int) -> csr_array:
     return covered
 
 
-FIGURES = (
-    Figure(
-        {"attacks": Sequence[AttackData]},
-        lambda task: downcoding(task.sides, **task.attack_options),
-        needs=("own rows", "attacks"),
-    ),
-)
+FIGURES = (Figure(ATTACKS, lambda t: downcoding(t.sides, **t.attack_options), needs=("own rows", "attacks")),)

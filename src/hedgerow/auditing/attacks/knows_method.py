@@ -519,7 +519,7 @@ def _worst(posteriors: list[Posterior]) -> WorstPart | None:
 FIGURES = (
     Figure(
         {"risk.knows_method": KnowsMethod | None},
-        lambda task: knows_method(task.sides, task.what.method, task.what.plan, **task.drawing),
+        lambda t: knows_method(t.sides, t.what.method, t.what.plan, **t.drawing),
         needs=("pairs", "a fitted method"),
         says="what the method refused",
     ),

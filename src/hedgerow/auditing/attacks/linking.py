@@ -25,7 +25,7 @@ from ..figure import Figure
 from ..learners import by_person
 from ..record_distance import NEAR, Reach
 from ..released_values import ReleasedColumn
-from ..success import AttackData, AttackTarget, Rates, area, attack_record, rate_of
+from ..success import ATTACKS, AttackData, AttackTarget, Rates, area, attack_record, rate_of
 from ..table_pair import Pair, People, TablePair, by_name, spread
 
 
@@ -416,15 +416,15 @@ def _right(groups: Groups, column: Column, target: AttackTarget) -> Floats:
 FIGURES = (
     Figure(
         {"risk.linkage": Linkage},
-        lambda task: linkage_summary(task.sides, task.what.plan, task.linked, **task.seed),
+        lambda t: linkage_summary(t.sides, t.what.plan, t.linked, **t.seed),
         needs=("pairs", "altered values"),
         says="linking altered records with their originals",
         is_listed=False,
     ),
-    Figure({"attacks": Sequence[AttackData]}, lambda task: task.linked, needs=("pairs", "attacks")),
+    Figure(ATTACKS, lambda t: t.linked, needs=("pairs", "attacks")),
     Figure(
-        {"attacks": Sequence[AttackData], "risk.nearest": Nearest | None},
-        lambda task: linking(task.sides, **task.attack_options),
+        {**ATTACKS, "risk.nearest": Nearest | None},
+        lambda t: linking(t.sides, **t.attack_options),
         needs=("no pairs", "attacks"),
     ),
 )

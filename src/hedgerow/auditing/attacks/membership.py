@@ -19,7 +19,7 @@ from ..non_members import Outside
 from ..pairing import same
 from ..record_distance import Reach, bound
 from ..released_values import ReleasedColumn
-from ..success import AttackData, FoundMembers, Rate, Rates, area, attack_record, wilson
+from ..success import ATTACKS, AttackData, FoundMembers, Rate, Rates, area, attack_record, wilson
 from ..table_pair import People, TablePair, by_name, spread
 
 # false-alarm rates (shares of strangers taken for members) at which the share of members found is given
@@ -538,10 +538,4 @@ def _caught(scores: Sequence[MemberScores], alarms: float) -> float:
     return fmean(caught)
 
 
-FIGURES = (
-    Figure(
-        {"attacks": Sequence[AttackData]},
-        lambda task: membership(task.non_members, **task.attack_options),
-        needs=("attacks",),
-    ),
-)
+FIGURES = (Figure(ATTACKS, lambda t: membership(t.non_members, **t.attack_options), needs=("attacks",)),)

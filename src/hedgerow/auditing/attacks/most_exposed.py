@@ -431,13 +431,13 @@ class ByCommand:
 FIGURES = (
     Figure(
         {"risk.most_exposed": MostExposed | None},
-        lambda task: most_exposed(
-            task.original,
-            task.what.schema,
-            task.remake,
-            people=task.options["most_exposed"],
-            runs=task.options["remakes"],
-            **task.drawing,
+        lambda t: most_exposed(
+            t.original,
+            t.what.schema,
+            t.remake,
+            people=t.options["most_exposed"],
+            runs=t.options["remakes"],
+            **t.drawing,
         ),
         needs=("remakes",),
     ),

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +22,7 @@ from ..design_matrix import OUTSIDE, shown_values, true_values
 from ..figure import Figure
 from ..learners import LEARNERS, TRAINED, TrainingSet, nearest_of, same_for_all
 from ..non_members import FOLDS
-from ..success import AttackData, AttackTarget, Rates, Tolerance, attack_record, rate_of
+from ..success import ATTACKS, AttackData, AttackMatching, AttackTarget, Rates, attack_record, rate_of
 from ..table_pair import Asked, TablePair, by_name, spread
 
 
@@ -92,7 +92,7 @@ def _on_column(
     target, nearby = shown_as(column, sides.released_sensitive[j], aim), np.concatenate(near)
     train = partial(TrainingSet.from_tables, sides, quasi, j, target, aim.is_number, nearby)
     release = train()
-    if release.cells is None or not release.counts.n_groups:
+    if not release.counts.n_groups:
         return []
     withheld = None
     # rows that were drawn hold nobody's value, so withholding them withholds nothing of a person
@@ -105,14 +105,8 @@ def _on_column(
     # the same attack on the table as it was: what protection took away is the difference
     before = sides.unchanged
     exact = shown_as(before.sensitive[j], before.sensitive[j], aim)
-    original = TrainingSet.from_tables(
-        before,
-        by_name(before.released_quasi),
-        j,
-        exact,
-        before.targets[column.name].is_number,
-        sides.original_rows(members),
-    )
+    is_number, rows = before.targets[column.name].is_number, sides.original_rows(members)
+    original = TrainingSet.from_tables(before, by_name(before.released_quasi), j, exact, is_number, rows)
     by_public, best, random_row = baselines(release.cells.totals, release.values, people[0].values[0], aim)
     # the nearest record names what a group says of its members
     usable = (*TRAINED, "group counts") if release.cells.separate else TRAINED
@@ -210,26 +204,12 @@ def _row(
     )
     row["attacked_as"] = aim.attacked_as
     if aim.is_number:
-
-        def mean(source: str, tolerance: Tolerance) -> float | None:
-            return float(hits[source][tolerance.key].mean()) if source in hits else None
-
+        sources = AttackMatching.__annotations__
         row["matching"] = {
-            t.key: {
-                "release": mean("release", t),
-                "control": mean("control", t),
-                "public": mean("public", t),
-                "original": mean("original", t),
-            }
+            t.key: cast(AttackMatching, {s: float(hits[s][t.key].mean()) if s in hits else None for s in sources})
             for t in aim.tolerances
         }
     return row
 
 
-FIGURES = (
-    Figure(
-        {"attacks": Sequence[AttackData]},
-        lambda task: regression(task.sides, learners=task.learners, **task.attack_options),
-        needs=("attacks",),
-    ),
-)
+FIGURES = (Figure(ATTACKS, lambda t: regression(t.sides, learners=t.learners, **t.attack_options), needs=("attacks",)),)

@@ -15,7 +15,7 @@ from ...measures import Bools, Counts, Floats, Ints, group
 from ..figure import Figure
 from ..non_members import Outside
 from ..released_values import ReleasedColumn, unchanged
-from ..success import AttackData, Rate, Rates, attack_record, rate_of, wilson
+from ..success import ATTACKS, AttackData, Rate, Rates, attack_record, rate_of, wilson
 from ..table_pair import People, TablePair, by_name
 from .downcoding import FinerSteps
 
@@ -468,14 +468,14 @@ class _Rows:
 
 FIGURES = (
     Figure(
-        {"attacks": Sequence[AttackData]},
-        lambda task: predicate_singling_out(task.sides, task.non_members, **task.seed),
+        ATTACKS,
+        lambda t: predicate_singling_out(t.sides, t.non_members, **t.seed),
         needs=("pairs", "attacks"),
         says="predicate singling out",
     ),
     Figure(
-        {"attacks": Sequence[AttackData]},
-        lambda task: singling_out(task.sides, people=task.options["people"], **task.seed),
+        ATTACKS,
+        lambda t: singling_out(t.sides, people=t.options["people"], **t.seed),
         needs=("no pairs", "attacks"),
         says="singling out",
     ),

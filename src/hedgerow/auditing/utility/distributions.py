@@ -306,8 +306,7 @@ def distribution_summary(pair: TablePair) -> Distributions:
 FIGURES = (
     Figure(
         {"utility.distributions": Distributions | None},
-        lambda task: distribution_summary(task.sides.plain),
+        lambda t: distribution_summary(t.sides.plain),
         needs=("both tables",),
-        parallel=True,
     ),
 )

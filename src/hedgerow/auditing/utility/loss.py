@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TypedDict
+from typing import Any, TypedDict, cast
 
 import numpy as np
 
@@ -170,28 +170,18 @@ class Loss(TypedDict):
 def loss_summary(sides: TablePair, k: int | None = None) -> Loss:
     """Return every information loss of the release; if rows are not paired, only average class sizes."""
     size = sides.n_rows / sides.classes.n_groups if sides.is_paired or sides.risk_model == "classes" else None
-    losses: Loss = {
-        "ncp": None,
-        "discernibility": None,
-        "average_class_size": size,
-        "c_avg": size / k if size is not None and k else None,
-        "entropy_loss": None,
-        "cells_changed": None,
-        "cells_suppressed": None,
-        "rows_suppressed": None,
-        "columns": {},
-    }
-    unknown: ColumnLoss = {"ncp": None, "entropy_loss": None, "changed": None, "suppressed": None}
+    average = {"average_class_size": size, "c_avg": size / k if size is not None and k else None}
+    losses = cast(Loss, dict.fromkeys(Loss.__annotations__) | average)
+    unknown = cast(ColumnLoss, dict.fromkeys(ColumnLoss.__annotations__))
     if not isinstance(sides, Pair):
         return {**losses, "columns": {column.name: unknown for column in sides.released_quasi}}
     penalties, columns = certainty_penalty(sides), dict[str, ColumnLoss]()
-    by_column = []
     for column in sides.released_quasi:
         changed, suppressed = changed_cells(sides, column)
         ncp, entropy = penalties[column.name], entropy_loss(sides, column)
-        by_column.append((ncp, entropy, changed, suppressed))
         columns[column.name] = {"ncp": ncp, "entropy_loss": entropy, "changed": changed, "suppressed": suppressed}
-    ncp, entropy, changed, suppressed = np.mean(np.reshape(by_column, (-1, 4)), axis=0).tolist()
+    by_column: list[Any] = [list(each.values()) for each in columns.values()]
+    ncp, entropy, changed, suppressed = np.mean(by_column, axis=0).tolist()
     return {
         **losses,
         "ncp": ncp,
@@ -206,9 +196,6 @@ def loss_summary(sides: TablePair, k: int | None = None) -> Loss:
 
 FIGURES = (
     Figure(
-        {"utility.loss": Loss | None},
-        lambda task: loss_summary(task.sides.plain, task.options["k"]),
-        needs=("both tables",),
-        parallel=True,
+        {"utility.loss": Loss | None}, lambda t: loss_summary(t.sides.plain, t.options["k"]), needs=("both tables",)
     ),
 )

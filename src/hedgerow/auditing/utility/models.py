@@ -225,7 +225,7 @@ def _mean(values: list[Any]) -> Any:
 FIGURES = (
     Figure(
         {"utility.learning": Sequence[Learning]},
-        lambda task: learning(task.sides, **task.drawing),
+        lambda t: learning(t.sides, **t.drawing),
         needs=("learning", "sensitive columns"),
         empty=[],
     ),

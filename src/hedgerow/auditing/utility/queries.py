@@ -231,11 +231,6 @@ def _parts(column: ReleasedColumn) -> list[npt.NDArray[np.bool_]]:
     return [np.append(part == p, False) for p in np.unique(part)[:200]]
 
 
-def query_summary(pair: TablePair, *, random_state: int = 0) -> QueryErrors:
-    """Return the errors of `range_queries` and of `group_queries`."""
-    return {"range": range_queries(pair, random_state=random_state), "group_by": group_queries(pair)}
-
-
 def estimates(pair: Pair, weights: str) -> Estimates | None:
     """Return weighted population estimates from the original, and from the release as a recipient reads it.
 
@@ -333,14 +328,12 @@ def _shares(original: Column, before: Floats, mass: npt.NDArray[Any], after: Flo
 FIGURES = (
     Figure(
         {"utility.queries": QueryErrors | None},
-        lambda task: query_summary(task.sides.plain, **task.seed),
+        lambda t: QueryErrors(range=range_queries(t.sides.plain, **t.seed), group_by=group_queries(t.sides.plain)),
         needs=("both tables",),
-        parallel=True,
     ),
     Figure(
         {"utility.estimates": Estimates | None},
-        lambda task: estimates(task.sides, task.options["weights"]),
+        lambda t: estimates(t.sides, t.options["weights"]),
         needs=("pairs", "weights"),
-        parallel=True,
     ),
 )

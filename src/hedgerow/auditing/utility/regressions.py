@@ -600,7 +600,7 @@ def models(sides: TablePair) -> Models | None:
 FIGURES = (
     Figure(
         {"utility.models": Models | None},
-        lambda task: models(task.sides.plain),
+        lambda t: models(t.sides.plain),
         needs=("both tables", "sensitive columns"),
         says="regressions",
     ),

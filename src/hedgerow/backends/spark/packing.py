@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ...columns.column import smallest
 from ...columns.workspace import memory_of
-from ...errors import UnsupportedError
+from ...errors import UnsupportedError, reprs
 from ...kernels import Ints
 from .cluster import collected, map_parts
 
@@ -146,9 +146,8 @@ def combined(
     grouped = grouped.groupBy(*words).agg(f.sum("n").alias("n"))
     table = collected(grouped.limit(MOST_TOGETHER + 1))
     if table.num_rows > MOST_TOGETHER:
-        named = ", ".join(map(repr, packing.places))
         raise UnsupportedError(
-            f"{named} have more than {MOST_TOGETHER:,} combinations of values, which are held in memory",
+            f"{reprs(packing.places)} have more than {MOST_TOGETHER:,} combinations of values, held in memory",
             hint="coarsen those that have the most values, or take MART, which counts on the cluster",
         )
     columns = [table.column(w).to_numpy() for w in words]

@@ -19,7 +19,7 @@ from ...columns.order import cell_texts, order_by_ranks, ranks_of
 from ...columns.table import Table
 from ...columns.to_parquet import OpenOptions, open_chunked
 from ...columns.workspace import Workspace, memory_of
-from ...errors import OutputError, SchemaError, UnsupportedError
+from ...errors import OutputError, SchemaError, UnsupportedError, reprs
 from ...files import PART, SUFFIXES, private_file, private_folder, private_handle
 from ...io.file_format import FileFormat
 from ...io.parquet_reader import Scan
@@ -208,7 +208,7 @@ def release(table: Table, change: Change) -> ReleasedTable:
     columns = {name: column for name, column in change.columns.items() if isinstance(column, SparkColumn)}
     if refused := [name for name in change.columns if name not in columns]:
         raise UnsupportedError(
-            f"these columns cannot be replaced on a cluster: {', '.join(map(repr, refused))}",
+            f"these columns cannot be replaced on a cluster: {reprs(refused)}",
             hint='use engine="memory" (--engine memory)',
         )
     remaining = [name for name in table.names if name not in change.drop]

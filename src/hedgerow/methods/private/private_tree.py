@@ -92,10 +92,10 @@ class PrivateTree(Method):
                 f"PrivateTree releases no column as it is, so it does not support {names} of the schema",
                 hint="leave these columns out, or name them quasi-identifiers",
             )
-        if schema.follows:
+        if schema.follows or schema.all_rules():
             raise UnsupportedError(
-                "PrivateTree draws columns of a leaf independently, so none can follow another",
-                hint="leave out follows (--follows)",
+                "PrivateTree draws columns of a leaf independently, so none can follow another or obey a rule",
+                hint="leave out follows (--follows), rules (--rule, --tolerated) and determines (--determines)",
             )
         _refuse_guesses(table, schema)
         OpenDP()
@@ -141,15 +141,9 @@ class PrivateTree(Method):
             _tell_unlisted(columns[i], codes[column.name])
         quasi, sensitive = ([c for c in columns if c.role == role] for role in ("quasi", "sensitive"))
         measured = measure(quasi, sensitive, codes, ledger, parts, people, counting.deviation())
-        return PrivatePlan(
-            epsilon=str(epsilon),
-            records=records,
-            columns=tuple(quasi + sensitive),
-            order=tuple(name for name in table.names if name in codes),
-            measured=measured,
-            ledger=tuple((part, str(cost)) for part, cost in ledger.entries),
-            row_key=token_hex(16),
-        )
+        order = tuple(name for name in table.names if name in codes)
+        costs = tuple((part, str(cost)) for part, cost in ledger.entries)
+        return PrivatePlan(str(epsilon), records, tuple(quasi + sensitive), order, measured, costs, token_hex(16))
 
     def transform(self, X: Any) -> NoReturn:
         """Refuse: the released rows are nobody's, so no table is changed row by row."""

@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import InfeasibleError, ParameterError
+from ...errors import InfeasibleError, ParameterError, reprs
 from ...kernels import Floats
 from ...notation import figure, percent
 from ...texts import text
@@ -163,7 +163,7 @@ def cautions(risk: Risk, quasi: Sequence[Coded], sensitive: Sequence[Coded], t: 
     randomized = ([*quasi] if risk.n_quasi else []) + ([*sensitive] if risk.n_sensitive else [])
     weak = [c.name for c, x in zip(randomized, t, strict=True) if c.d > 1 and x < 0.1]
     if weak:
-        warnings.append(say("weak", names=", ".join(map(repr, weak))))
+        warnings.append(say("weak", names=reprs(weak)))
     cells = int(np.prod([c.d for c in (*quasi, *sensitive)], dtype=float))
     if contingency.n < cells:
         warnings.append(say("thin", records=contingency.n, cells=cells))
@@ -179,5 +179,5 @@ def cautions(risk: Risk, quasi: Sequence[Coded], sensitive: Sequence[Coded], t: 
         warnings.append(say("unchanged"))
     single = [c.name for c in randomized if c.d == 1]
     if single:
-        warnings.append(say("single", names=", ".join(map(repr, single))))
+        warnings.append(say("single", names=reprs(single)))
     return warnings

@@ -324,20 +324,11 @@ def _solve(risk: Risk, cells: CellSet, t: Floats, free: NDArray[np.int64]) -> Fl
         spread = others * np.exp(-2 * x)
         return float(np.log1p(spread).sum()), -2 * spread / (1 + spread)
 
-    result = minimize(
-        loss,
-        np.log(t[free]),
-        jac=True,
-        method="SLSQP",
-        bounds=[(np.log(SMALLEST), np.log(_LARGEST))] * len(free),
-        constraints={
-            "type": "ineq",
-            "fun": lambda x: evaluate(x.tobytes())[0],
-            "jac": lambda x: evaluate(x.tobytes())[1],
-        },
-        options={"maxiter": 200, "ftol": 1e-10},
-    )
-    x = np.clip(result.x, np.log(SMALLEST), np.log(_LARGEST))
+    caps = {"type": "ineq", "fun": lambda x: evaluate(x.tobytes())[0], "jac": lambda x: evaluate(x.tobytes())[1]}
+    least, most = np.log(SMALLEST), np.log(_LARGEST)
+    settings = {"bounds": [(least, most)] * len(free), "options": {"maxiter": 200, "ftol": 1e-10}}
+    result = minimize(loss, np.log(t[free]), jac=True, method="SLSQP", constraints=caps, **settings)
+    x = np.clip(result.x, least, most)
     return at(x) if np.all(np.isfinite(x)) else t
 
 

@@ -342,14 +342,8 @@ class Builder:
 
     def grow(self) -> BuiltTree:
         """Grow the tree and return it."""
-        return best_first(
-            self.columns,
-            self.response.n,
-            self.settings.n_splits,
-            self.leaf,
-            self.best_split,
-            weights=self.weights if self.is_weighted else None,
-        )
+        weights, n_splits = self.weights if self.is_weighted else None, self.settings.n_splits
+        return best_first(self.columns, self.response.n, n_splits, self.leaf, self.best_split, weights=weights)
 
     def leaf(self, path: str, rows: Rows) -> Node:
         """Return a leaf node with the class counts or the mean response of the given records."""

@@ -147,14 +147,8 @@ def encode_predictor(table: Table, schema: Schema, name: str, single: bool) -> t
                 hint="give X as the estimator saw it (one-hot encoded, say)",
             )
         labels = (*column.values, *((MISSING,) if column.has_missing else ()))
-        predictor = Predictor(
-            name,
-            column.codes.astype(np.int32),
-            labels=labels,
-            wide=len(labels) > MOST_SUBSETS,
-            missing=column.has_missing,
-        )
-        return column, predictor
+        ranks, wide = column.codes.astype(np.int32), len(labels) > MOST_SUBSETS
+        return column, Predictor(name, ranks, labels=labels, wide=wide, missing=column.has_missing)
     values, codes = column.doubles, column.codes
     if single:
         with np.errstate(over="ignore"):

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from ...columns.column import Column
 from ...columns.table import Table
-from ...errors import ParameterError, SchemaError
+from ...errors import ParameterError, SchemaError, reprs
 from ...io.read import read
 from ...measures import Classes, group
 from ...measures.class_measures import frequency_l
@@ -25,7 +25,7 @@ from .builder import ModelSettings, TreeSettings
 from .encoding import Predictor, check_numbers, encode_predictor, encode_response, sensitive_codes
 from .model import dumps, model_to_json, recipient_lines, verify_model
 from .sanitize import Sanitizer, column_map, shrunk
-from .targets import PreservedModel, SklearnTree, is_estimator, parse
+from .targets import PreservedModel, SklearnTree, parse
 
 # bytes per record while a tree is grown (measured on seven predictors)
 _RECORD = 180
@@ -203,15 +203,10 @@ class TreePatternPreserving(Method):
             caution(text)
         described = [t.describe(min(best.step, t.n_steps)) for t in targets]
         labels = responses[True].labels if True in responses else ()
-        self.model_ = model_to_json(
-            described,
-            best.trees,
-            sanitizer.released(best.plans),
-            [p.group for p in best.plans],
-            {"name": response, **({"classes": list(labels)} if labels else {})},
-            table.n_rows,
-            {"k": best.k, "l": best.l, "sensitive": list(sensitive)},
-        )
+        answer = {"name": response, **({"classes": list(labels)} if labels else {})}
+        reached = {"k": best.k, "l": best.l, "sensitive": list(sensitive)}
+        released, groups = sanitizer.released(best.plans), [p.group for p in best.plans]
+        self.model_ = model_to_json(described, best.trees, released, groups, answer, table.n_rows, reached)
         trees = [tree for model in best.trees for tree in model]
         maps = tuple(
             column_map(*each, plan, f, trees) for f, (each, plan) in enumerate(zip(encoded, best.plans, strict=True))
@@ -289,9 +284,9 @@ def _encode(
     inexact = [p.name for c, p in numbers if not np.array_equal(np.asarray(c.values), p.values)]
     # All trees share one dictionary of values, which is rounded to float32 or is not.
     if len(is_single) == 2 and inexact:
-        listed = ", ".join(map(repr, inexact))
         raise ParameterError(
-            f"a scikit-learn tree and another builder cannot share columns whose numbers float32 cannot hold: {listed}",
+            "a scikit-learn tree and another builder cannot share columns whose numbers float32 cannot hold: "
+            f"{reprs(inexact)}",
             hint="publish them apart, or round those columns to float32 first",
         )
     for target in targets:
@@ -326,7 +321,7 @@ def _is_class(table: Table, schema: Schema, response: str) -> bool:
 def _target(tree: Any, classes: bool) -> PreservedModel:
     if isinstance(tree, ModelSettings):
         return PreservedModel(tree.for_response(classes))
-    if is_estimator(tree):
+    if hasattr(tree, "get_params") and hasattr(tree, "fit"):
         return SklearnTree(tree)
     raise ParameterError(
         f"{type(tree).__name__} is neither builder settings nor a fitted tree",

@@ -14,7 +14,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ...columns.table import Table
-from ...errors import HedgerowError, PlanError, SchemaError
+from ...errors import HedgerowError, PlanError, SchemaError, reprs
 from ...files import read_text
 from ...io.file_format import Dialect
 from ...io.read import as_spelled, read
@@ -222,7 +222,7 @@ def verify_model(model: str | Path | Mapping[str, object], release: Any, y: Any 
         names = [p["name"] for p in data["predictors"]]
         missing = [n for n in names if n not in table.names]
         if missing:
-            raise SchemaError("the release lacks predictors of the model: " + ", ".join(map(repr, missing)))
+            raise SchemaError("the release lacks predictors of the model: " + reprs(missing))
         difference, models = _difference(data, table, y), data["models"]
         n_trees, n_splits = sum(len(m["trees"]) for m in models), sum(m["n_splits"] for m in models)
         return Verification(not difference, len(models), n_trees, n_splits, difference)
@@ -287,13 +287,8 @@ def _predictor(p: Mapping[str, Any], table: Table) -> Predictor:
     unknown = [t for t in texts if t not in rank]
     if unknown:
         raise _Fault(f"column {name!r} has {len(unknown)} values that the model does not know")
-    return Predictor(
-        name,
-        np.array([rank[t] for t in texts], np.int32)[column.codes],
-        labels=tuple(p["labels"]),
-        alone=tuple(p["alone"]),
-        wide=bool(p["one_against_rest"]),
-    )
+    codes, wide = np.array([rank[t] for t in texts], np.int32)[column.codes], bool(p["one_against_rest"])
+    return Predictor(name, codes, labels=tuple(p["labels"]), alone=tuple(p["alone"]), wide=wide)
 
 
 def _rebuild(

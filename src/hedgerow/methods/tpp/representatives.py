@@ -99,12 +99,8 @@ class _Planner:
         self.weight = np.concatenate([[0], np.cumsum(counts)])
         self.moment = np.concatenate([[0.0], np.cumsum(values * counts)])
         # Where a threshold had to be the upper value itself, the midpoint cannot move.
-        self.pinned = {
-            rank
-            for b in boundaries
-            for rank in (b.lo, b.hi)
-            if (float(values[b.lo]) + float(values[b.hi])) / 2 != b.threshold
-        }
+        off = [b for b in boundaries if (float(values[b.lo]) + float(values[b.hi])) / 2 != b.threshold]
+        self.pinned = {rank for b in off for rank in (b.lo, b.hi)}
 
     def _needed(self) -> list[int]:
         """Return the ranks whose exact values the search may need: boundaries, and the ends of possible blocks."""

@@ -256,15 +256,9 @@ def column_map(
     block = np.empty(len(values), np.int32)
     block[column.codes] = plan.group[predictor.codes]
     first = np.flatnonzero(np.diff(block)) + 1
-    cuts = sorted(
-        {
-            # Intervals of a plan are closed on the left: x <= t is x < the next double.
-            np.nextafter(n.threshold, np.inf) if t.closed_left else n.threshold
-            for t in trees
-            for n in t.nodes
-            if n.feature == feature
-        }
-    )
+    splits = [(n.threshold, t.closed_left) for t in trees for n in t.nodes if n.feature == feature]
+    # Intervals of a plan are closed on the left: x <= t is x < the next double.
+    cuts = sorted({np.nextafter(at, np.inf) if closed_left else at for at, closed_left in splits})
     between = []
     for at in first:
         a, b = float(values[at - 1]), float(values[at])

@@ -15,7 +15,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import ParameterError, SchemaError, UnsupportedError
+from ...errors import ParameterError, SchemaError, UnsupportedError, reprs
 from ...notation import plain
 from ...progress import done
 from ...validation import check_share, check_whole
@@ -273,11 +273,6 @@ SKLEARN_CLASSES = {kind: name for name, kind in _KINDS.items()}
 _CRITERIA = ("gini", "entropy", "log_loss", "squared_error", "friedman_mse")
 
 
-def is_estimator(tree: Any) -> bool:
-    """Return whether an object looks like an estimator and not like builder settings."""
-    return hasattr(tree, "get_params") and hasattr(tree, "fit")
-
-
 def check_estimator(estimator: Any) -> None:
     """Raise an error with the reason if the estimator is not a fitted tree or is not covered by the guarantee."""
     name = type(estimator).__name__
@@ -368,9 +363,7 @@ class SklearnTree(PreservedModel):
             missing = [n for n in fitted if n not in names]
             new = [n for n in names if n not in fitted]
             what = (
-                f"it saw {', '.join(map(repr, missing[:5]))}, now {', '.join(map(repr, new[:5]))}"
-                if missing
-                else "the same columns in another order"
+                f"it saw {reprs(missing[:5])}, now {reprs(new[:5])}" if missing else "the same columns in another order"
             )
             raise SchemaError(
                 f"the estimator was fitted on other columns: {what}", hint="give the X that it was fitted on"
