@@ -24,7 +24,7 @@ import numpy as np
 import pandas as pd
 from experiments.members import by_moments, last_person
 from experiments.numbers import NUMBERS, attack
-from experiments.ruled_tables import ROWS, TABLES, Kept, measured
+from experiments.ruled_tables import TABLES, Kept, kept, measured
 
 import hedgerow as hr
 
@@ -420,28 +420,29 @@ def columns(keys: int, k: int = 10) -> None:
 
 
 def rules(keys: int, tables: str) -> None:
-    """Print the share of rows that break each rule, and what else changes, without rules, with follows, with rules."""
+    """Print the share of rows that break each rule, and what else changes, without rules, with follows, with them."""
     warm_up = hr.datasets.make_people(300)
     hr.protect(warm_up, hr.Schema(quasi=["age", "sex"], sensitive=["income", "diagnosis"], unit=None), random_state=0)
     for case in TABLES:
         if tables and case.name not in tables.split(","):
             continue
-        kept: dict[str, list[Kept]] = {"without": [], "follows": [], "rules": []}
+        found: dict[str, list[Kept]] = {"original": [], "without": [], "follows": [], "rules": []}
         for seed in range(keys):
-            original = case.rows(seed, ROWS)
+            original = case.original(seed)
+            found["original"].append(kept(case, original, original, 0))
             for way, schema in case.schemas().items():
                 try:
-                    kept[way].append(measured(case, schema, original, seed))
+                    found[way].append(measured(case, schema, original, seed))
                 except hr.HedgerowError as error:
                     print(f"{case.name}, {way}, key {seed}: {error}", flush=True)
-        columns = list(kept.values())
-        for rule in kept["without"][0].broken:
-            _row(case.name, f"`{rule}`", [[each.broken[rule] for each in found] for found in columns], "{:.1%}")
-        for what, form in (("correlation", ".3f"), ("zeros", ".3f"), ("missing", ".3f"), ("seconds", ".1f")):
-            figures = [[getattr(each, what) for each in found] for found in columns]
+        for rule in found["original"][0].broken:
+            _row(case.name, f"`{rule}`", [[each.broken[rule] for each in way] for way in found.values()], "{:.1%}")
+        forms = {"correlation": ".3f", "zeros": ".3f", "missing": ".3f", "outside": ".1%", "seconds": ".1f"}
+        for what, form in forms.items():
+            figures = [[getattr(each, what) for each in way] for way in found.values()]
             _row(case.name, what, figures, f"{{:{form}}}")
-        pairs = [max(found, key=lambda each: each.correlation).pair if found else "" for found in columns]
-        print(f"| {case.name} | the pair | {' | '.join(pairs)} |", flush=True)
+        pairs = [max(way, key=lambda each: each.correlation).pair if way else "" for way in list(found.values())[1:]]
+        print(f"| {case.name} | the pair | | {' | '.join(pairs)} |", flush=True)
 
 
 def _row(table: str, what: str, figures: list[list[float]], form: str) -> None:

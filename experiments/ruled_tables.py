@@ -51,6 +51,10 @@ class RuledTable:
     follows: dict[str, str] = field(default_factory=dict)
     sql: dict[str, str] = field(default_factory=dict)
 
+    def original(self, seed: int) -> pd.DataFrame:
+        """Return the columns that are released, of `ROWS` rows or of all there are."""
+        return self.rows(seed, ROWS)[[*self.quasi, *self.sensitive]]
+
     def schemas(self) -> dict[str, hr.Schema]:
         """Return the ways of releasing it: without rules, with `follows` where it may help, with rules."""
         plain = hr.Schema(quasi=self.quasi, sensitive=self.sensitive, unit=None)
@@ -74,6 +78,8 @@ class Kept:
         The columns that have it.
     zeros, missing : float
         The largest change of the share of zeros, or missing values, of a column.
+    outside : float
+        The share of the rows with a number or a date outside of what the column has in the original.
     seconds : float
         Of one processor.
     """
@@ -83,6 +89,7 @@ class Kept:
     pair: str
     zeros: float
     missing: float
+    outside: float
     seconds: float
 
 
@@ -90,18 +97,27 @@ def measured(case: RuledTable, schema: hr.Schema, original: pd.DataFrame, seed: 
     """Release a table by a schema, and return what its rows keep."""
     start = time.process_time()
     released = hr.protect(original, schema, random_state=seed).table
-    seconds = time.process_time() - start
+    return kept(case, original, released, time.process_time() - start)
+
+
+def kept(case: RuledTable, original: pd.DataFrame, released: pd.DataFrame, seconds: float) -> Kept:
+    """Return what some rows keep of the original's, which may be the same."""
     one, two = (_numbers(table) for table in (original, released))
     change = (two.corr() - one.corr()).abs().loc[[name for name in one if _is_ruled(case, name)]]
     pair = change.stack().idxmax()
-    is_heaped = (one == 0).mean() >= _ZEROS
+    zeros = ((two == 0).mean() - (one == 0).mean()).abs()[(one == 0).mean() >= _ZEROS]
+    broken = {rule: _broken(rule, case, released) for rule in (*case.rules, *case.tolerated)}
+    for name, other in case.determines.items():
+        broken[f"{name} determines {other}"] = _undetermined(name, other, original, released)
     return Kept(
-        {**{rule: _broken(rule, case, released) for rule in (*case.rules, *case.tolerated)},
-         **{f"{a} determines {b}": _undetermined(a, b, original, released) for a, b in case.determines.items()}},
-        float(change.loc[pair]), " and ".join(pair),
-        float(((two == 0).mean() - (one == 0).mean())[is_heaped].abs().max()) if is_heaped.any() else 0.0,
-        float((released.isna().mean() - original.isna().mean()).abs().max()), seconds,
-    )  # fmt: skip
+        broken,
+        float(change.loc[pair]),
+        " and ".join(pair),
+        float(zeros.max()) if len(zeros) else 0.0,
+        float((released.isna().mean() - original.isna().mean()).abs().max()),
+        float(((two < one.min()) | (two > one.max())).any(axis=1).mean()),
+        seconds,
+    )
 
 
 def _is_ruled(case: RuledTable, name: str) -> bool:
@@ -242,6 +258,26 @@ def households(seed: int, n: int) -> pd.DataFrame:
     return table.sample(min(n, len(table)), random_state=seed).reset_index(drop=True)
 
 
+def companies(seed: int, n: int) -> pd.DataFrame:
+    """Return Tarragona's companies with a total of their assets, and what these are beyond the debt."""
+    table = _real("casc_tarragona")(seed, n)
+    table["ASSETS"] = table["FIXED.ASSETS"] + table["CURRENT.ASSETS"]
+    table["BEYOND.DEBT"] = table["ASSETS"] - table["SHORT.TERM.DEBT"]
+    return table
+
+
+def drinkers(seed: int, n: int) -> pd.DataFrame:
+    """Return men with drinks a day, whether they drink, and parts of 100 of what they drink."""
+    draws, table = np.random.default_rng(seed), _real("alcohol_kenkel_terza")(seed, n)
+    is_drinker, is_inland = table["drinks"] > 0, table["region"].str.lower().str.contains("mid")
+    beer = np.where(is_drinker, draws.binomial(100, 0.6, len(table)), 100)
+    wine = (draws.random(len(table)) * (101 - beer)).astype(int)
+    return table.assign(
+        drinks=table["drinks"].astype(int), drinker=np.where(is_drinker, "yes", "no"), beer=beer, wine=wine,
+        spirits=100 - beer - wine, coast=np.where(is_inland, "inland", "coast"),
+    )  # fmt: skip
+
+
 TABLES = (
     RuledTable(
         "stays", stays, ("age", "sex", "job", "admit"), ("discharge", "days", "cost"),
@@ -279,7 +315,8 @@ TABLES = (
         ("age", "sex", "education", "marital_stat", "class_of_worker"),
         ("weeks_worked_in_year", "wage_per_hour", "num_persons_worked_for_employer", "income"),
         ("age >= 15 OR weeks_worked_in_year = 0", "weeks_worked_in_year > 0 OR num_persons_worked_for_employer = 0",
-         "weeks_worked_in_year = 0 OR num_persons_worked_for_employer > 0"), ("age >= 15 OR marital_stat = 'Never married'",),
+         "weeks_worked_in_year = 0 OR num_persons_worked_for_employer > 0"),
+        ("age >= 15 OR marital_stat = 'Never married'",),
         follows={"marital_stat": "age", "num_persons_worked_for_employer": "weeks_worked_in_year"},
     ),
     RuledTable(
@@ -301,5 +338,17 @@ TABLES = (
         "households", households, ("age_1", "sex_1", "age_2", "sex_2", "age_3", "sex_3", "urbrur", "roof"),
         ("expend", "income", "savings", "water"), ("sex_1 <> sex_2",), ("age_2 <= age_1", "age_3 <= age_1"),
         follows={"age_2": "age_1", "sex_2": "sex_1"},
+    ),
+    RuledTable(
+        "companies", companies, ("FIXED.ASSETS", "CURRENT.ASSETS", "SALES"),
+        ("TREASURY", "SHORT.TERM.DEBT", "LABOR.COSTS", "DEPRECIATION", "NET.PROFIT", "ASSETS", "BEYOND.DEBT"),
+        ('"ASSETS" = "FIXED.ASSETS" + "CURRENT.ASSETS"', '"BEYOND.DEBT" = "ASSETS" - "SHORT.TERM.DEBT"'),
+        ('"TREASURY" <= "CURRENT.ASSETS"',), follows={"SHORT.TERM.DEBT": "ASSETS"},
+    ),
+    RuledTable(
+        "drinkers", drinkers, ("age", "race", "region", "coast", "educ", "drinker"),
+        ("drinks", "income", "beer", "wine", "spirits"),
+        ("beer + wine + spirits = 100", "drinker = 'yes' OR drinks = 0", "drinker = 'no' OR drinks > 0"),
+        determines={"region": "coast"}, follows={"wine": "beer", "spirits": "beer", "coast": "region"},
     ),
 )  # fmt: skip
