@@ -102,7 +102,7 @@ def measured(case: RuledTable, schema: hr.Schema, original: pd.DataFrame, seed: 
 
 def kept(case: RuledTable, original: pd.DataFrame, released: pd.DataFrame, seconds: float) -> Kept:
     """Return what some rows keep of the original's, which may be the same."""
-    one, two = (_numbers(table) for table in (original, released))
+    one, two = (_numbers(table[list(original)]) for table in (original, released))
     change = (two.corr() - one.corr()).abs().loc[[name for name in one if _is_ruled(case, name)]]
     pair = change.stack().idxmax()
     zeros = ((two == 0).mean() - (one == 0).mean()).abs()[(one == 0).mean() >= _ZEROS]
