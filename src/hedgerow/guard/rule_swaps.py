@@ -10,6 +10,7 @@ import numpy as np
 from ..backends.randomize import uniforms, words_of
 from ..columns.rule_values import broken
 from ..errors import InfeasibleError
+from ..kernels import Bools
 from ..key import Key
 from ..measures import Ints
 from ..plan import Guard, GuardedColumn, Plan
