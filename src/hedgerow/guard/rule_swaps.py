@@ -20,6 +20,8 @@ from .derived import in_own_form
 
 # rows of its group, and then of the table, that a row which breaks a rule tries the values of
 TURNS = 64
+# by how many places in its group the rows that it tries first are away from it: near values change relations least
+NEAREST = (1, 2, 3, 5, 8, 13, 21, 34)
 
 
 @dataclass(frozen=True)
@@ -103,6 +105,11 @@ def within_rules(
         uniform = uniforms(words_of(bad.astype(np.uint64), key, f"guard rules {turn}"))
         other = (first[bad] + uniform * size[bad] if is_swap else uniform * len(first)).astype(np.int64)
         if is_swap:
+            step = turn // len(bundles)
+            if step < 2 * len(NEAREST):
+                order = np.lexsort((moved[names[0]], first))
+                place = np.argsort(order)[bad] + NEAREST[step // 2] * (-1) ** step
+                other = order[np.clip(place, first[bad], first[bad] + size[bad] - 1)]
             bad, other = _each_once(bad, other)
             if not len(bad):
                 continue
