@@ -8,6 +8,7 @@ HEDGEROW_DATA=... python benchmarks/file.py foreign      # what an audit says of
 HEDGEROW_DATA=... python benchmarks/file.py numbers      # who is found by the numbers that columns show
 HEDGEROW_DATA=... python benchmarks/file.py columns      # what becomes of rare categories and of steps
 HEDGEROW_DATA=... python benchmarks/file.py members      # who is found by all moments, and what the last person has
+HEDGEROW_DATA=... python benchmarks/file.py rules --keys 5   # what rules between columns keep and cost
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ import numpy as np
 import pandas as pd
 from experiments.members import by_moments, last_person
 from experiments.numbers import NUMBERS, attack
+from experiments.ruled_tables import TABLES, Kept, kept, measured
 
 import hedgerow as hr
 
@@ -417,11 +419,47 @@ def columns(keys: int, k: int = 10) -> None:
                 print(f"| {title} | {seed} | {name} | {what} |", flush=True)
 
 
+def rules(keys: int, tables: str) -> None:
+    """Print the share of rows that break each rule, and what else changes, without rules, with follows, with them."""
+    warm_up = hr.datasets.make_people(300)
+    hr.protect(warm_up, hr.Schema(quasi=["age", "sex"], sensitive=["income", "diagnosis"], unit=None), random_state=0)
+    for case in TABLES:
+        if tables and case.name not in tables.split(","):
+            continue
+        found: dict[str, list[Kept]] = {"original": [], "without": [], "follows": [], "rules": []}
+        for seed in range(keys):
+            original = case.original(seed)
+            found["original"].append(kept(case, original, original, 0))
+            for way, schema in case.schemas().items():
+                try:
+                    found[way].append(measured(case, schema, original, seed))
+                except hr.HedgerowError as error:
+                    print(f"{case.name}, {way}, key {seed}: {error}", flush=True)
+        for rule in found["original"][0].broken:
+            _row(case.name, f"`{rule}`", [[each.broken[rule] for each in way] for way in found.values()], "{:.1%}")
+        forms = {"correlation": ".3f", "zeros": ".3f", "missing": ".3f", "outside": ".1%", "seconds": ".1f"}
+        for what, form in forms.items():
+            figures = [[getattr(each, what) for each in way] for way in found.values()]
+            _row(case.name, what, figures, f"{{:{form}}}")
+        pairs = [max(way, key=lambda each: each.correlation).pair if way else "" for way in list(found.values())[1:]]
+        print(f"| {case.name} | the pair | | {' | '.join(pairs)} |", flush=True)
+
+
+def _row(table: str, what: str, figures: list[list[float]], form: str) -> None:
+    """Print the mean of each list of figures, with the least and the largest."""
+    cells = []
+    for each in figures:
+        least, mean, largest = (form.format(x) for x in (min(each), np.mean(each), max(each))) if each else ("",) * 3
+        cells.append(mean if least == largest else f"{mean} ({least} to {largest})")
+    print(f"| {table} | {what} | " + " | ".join(cells) + " |", flush=True)
+
+
 if __name__ == "__main__":
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument(
-        "what", choices=["ward", "cap", "intervals", "large", "foreign", "numbers", "columns", "members"]
+        "what", choices=["ward", "cap", "intervals", "large", "foreign", "numbers", "columns", "members", "rules"]
     )
+    options.add_argument("--tables", default="", help="names of tables with rules, joined by commas")
     options.add_argument("--keys", type=int, default=20, help="releases of each ward")
     options.add_argument("--repeats", type=int, default=60, help="samples whose intervals are computed")
     given = options.parse_args()
@@ -438,6 +476,8 @@ if __name__ == "__main__":
         columns(given.keys)
     elif given.what == "large":
         large(given.keys)
+    elif given.what == "rules":
+        rules(given.keys, given.tables)
     elif given.what == "members":
         members()
     else:
