@@ -270,7 +270,7 @@ class Lattice:
         nodes = math.prod(self.heights)
         if nodes > MOST_NODES:
             raise ParameterError(
-                f"quasi-identifiers are generalised in {nodes:,} ways together, and at most {MOST_NODES:,} are searched",
+                f"the quasi-identifiers have {nodes:,} ways together, and at most {MOST_NODES:,} are searched",
                 hint="give fewer quasi-identifiers or fewer levels, or take Datafly, which walks one way up",
             )
         return np.zeros(self.heights, dtype=np.int8)
