@@ -372,8 +372,7 @@ def of_true_values(
     if not column.is_number:
         return originals, {}
     rows = np.flatnonzero(column.codes < n_values)
-    truth = Counts.dense(np.append(counts, 0)[None])
-    hits = matching(truth, column.by_code, target.tolerances)
+    hits = matching(Counts.dense(np.append(counts, 0)[None]), column.by_code, target.tolerances)
     by_release = Counts.from_codes(groups, codes, released.n_values + 1)
     for tolerance in target.tolerances:
         guess = best_guesses(by_release, values, tolerance)[1][groups.labels[rows]]
@@ -401,8 +400,7 @@ def smallest_cell(groups: Groups, column: Column, persons: Persons | None) -> in
 def _with_value(counts: Counts, missing: int) -> Counts:
     """Return counts without missing values, whose code is given; a class without a known value keeps them, as one."""
     is_value = counts.values != missing
-    stays = is_value | (counts.per_group(is_value) == 0)[counts.groups]
-    return counts.some(stays)
+    return counts.some(is_value | (counts.per_group(is_value) == 0)[counts.groups])
 
 
 def twentieths(figure: Floats, sizes: Ints) -> list[float]:

@@ -140,8 +140,7 @@ def _numbers(column: ReleasedColumn, y: Floats, absent: Floats) -> Floats:
         scaled = (np.where(absent < 1.0, y, middle) - original.values[0]) / (column.span or 1.0)
     else:
         scaled = np.zeros(len(y))
-    columns = [scaled, absent] if original.has_missing else [scaled]
-    return np.stack(columns, axis=1)
+    return np.stack([scaled, absent] if original.has_missing else [scaled], axis=1)
 
 
 def indicators(column: Column) -> Any:

@@ -444,8 +444,7 @@ class Frontier:
         return text.getvalue()
 
     def _rows(self) -> list[dict[str, Any]]:
-        points = [vars(p) | {"collapsed": p.collapsed} for p in self.points]
-        every = [*points, *self.infeasible]
+        every = [*(vars(p) | {"collapsed": p.collapsed} for p in self.points), *self.infeasible]
         names = list(dict.fromkeys(n for each in every for n in each["parameters"]))
         return [
             {"method": each["method"]}
@@ -689,8 +688,7 @@ class Prepared:
         refuse_repeated(table, schema)
         declared = {n: table.declared(n) for n in table.names if table.declared(n)}
         rows = table.arrow.take(content_order(table.arrow))
-        roles = schema.replace(categories=declared | dict(schema.categories))
-        return cls(table, schema, Table(rows), roles)
+        return cls(table, schema, Table(rows), schema.replace(categories=declared | dict(schema.categories)))
 
     def trial(self, utility: str, disclosure: str, max_inference: float | None, random_state: int) -> Trial:
         """Return the `Trial` for these axes; its cache is shared by all searches."""

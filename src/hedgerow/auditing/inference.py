@@ -392,8 +392,7 @@ class _Losses:
             people_asked = Asked(people.values_for(part.released_quasi, rows), (), np.full(len(rows), OUTSIDE))
             for j, column in enumerate(part.sensitive):
                 training = training_set(part, j, np.zeros(0, np.int64))
-                truth = true_values(people.sensitive[j], rows)
-                losses = self.losses(training, column, people_asked, truth)
+                losses = self.losses(training, column, people_asked, true_values(people.sensitive[j], rows))
                 for learner, each in losses.items():
                     out[column.name][learner][place[outside.places[rows]]] = each
         return out
@@ -404,8 +403,7 @@ def public_loss(column: Column, truth: Any) -> Floats:
     counts = column.counts()[: column.n_values].astype(np.float64)
     shares = counts / max(counts.sum(), 1.0)
     if column.is_number:
-        mean = float(shares @ np.asarray(column.values, np.float64))
-        return np.asarray((truth - mean) ** 2)
+        return np.asarray((truth - float(shares @ np.asarray(column.values, np.float64))) ** 2)
     each = 1 - 2 * np.append(shares, [0.0, 0.0])[truth] + float(shares @ shares)
     return np.where(truth == column.n_values, np.nan, each)
 

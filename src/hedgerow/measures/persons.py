@@ -75,8 +75,7 @@ class PeopleByClass:
         """Return the number of distinct households in each class; None if households are unknown."""
         if self.homes is None:
             return None
-        n_homes = int(self.homes.max(initial=-1)) + 1
-        return distinct(self.records.placed(values=self.homes, n_values=n_homes))
+        return distinct(self.records.placed(values=self.homes, n_values=int(self.homes.max(initial=-1)) + 1))
 
     def placed(self, labels: Ints, n: int, chosen: npt.NDArray[np.bool_] | None) -> PeopleByClass:
         """Renumber the classes by `labels`, leaving out the classes that are not chosen."""
@@ -200,8 +199,7 @@ class Persons:
 
     def by_class(self, groups: Groups) -> PeopleByClass:
         """Count the records of each person, or of each household, in every class."""
-        records = Counts.from_codes(groups, self.codes, self.n)
-        return PeopleByClass(records, self.homes, self.unit is not None)
+        return PeopleByClass(Counts.from_codes(groups, self.codes, self.n), self.homes, self.unit is not None)
 
     def sizes(self, groups: Groups) -> Ints:
         """Return the number that k counts in every class; see `PeopleByClass.people`."""

@@ -115,8 +115,7 @@ def surest_attack(attacks: Sequence[AttackData]) -> AttackData | None:
 
     Of the membership attacks only the one that was chosen on other people counts.
     """
-    controlled = [a for a in _counted(attacks) if a["over_control"] is not None]
-    return max(controlled, key=_least_gain, default=None)
+    return max([a for a in _counted(attacks) if a["over_control"] is not None], key=_least_gain, default=None)
 
 
 def _least_gain(attack: AttackData) -> float:
@@ -185,8 +184,7 @@ def _counts_are_off(audit: AuditData, plan: Plan | None) -> Iterator[str]:
     """Yield a clause if half of all counts of people by two columns are far off."""
     counts = at(audit, "utility", "queries", "range") or {"median": None}
     if (counts["median"] or 0) > OFF:
-        shares = {part: percent(counts[part], 0) for part in ("median", "p90")}
-        yield text("verdict", "counts", **shares)
+        yield text("verdict", "counts", **{part: percent(counts[part], 0) for part in ("median", "p90")})
 
 
 def _estimates_are_off(audit: AuditData, plan: Plan | None) -> Iterator[str]:

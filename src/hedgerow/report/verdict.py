@@ -148,8 +148,7 @@ def _method_verdicts(checks: Sequence[CheckData]) -> Iterator[Verdict]:
             limit = "at most 100% of the cap"
             yield Verdict("largest risk of a record", limit, percent(round(reached, 3), 0), holds)
         elif check["name"] in BOUNDED:
-            limit = f"at most {_exactly(check['required'])}"
-            yield Verdict(check["name"], limit, figure(reached), holds)
+            yield Verdict(check["name"], f"at most {_exactly(check['required'])}", figure(reached), holds)
 
 
 def _measured(

@@ -240,8 +240,7 @@ def _released(column: ReleasedColumn) -> Variable:
 
 
 def _variable(column: Column) -> Variable:
-    values = column.by_code if column.is_number else None
-    return Variable.from_codes(column.name, column.codes, values)
+    return Variable.from_codes(column.name, column.codes, column.by_code if column.is_number else None)
 
 
 def dependences(before: Sequence[Variable], after: Sequence[Variable]) -> Dependences:
