@@ -509,10 +509,9 @@ def _worst_tenth(base: Floats, errors: Floats, cells: Ints) -> float:
     size, gain, spread = size[filled], gain[filled], spread[filled]
     share = np.divide(gain, spread, out=np.zeros(len(filled)), where=spread > 0)
     order = np.argsort(-share, kind="stable")
-    need = n / 10
     before = np.cumsum(size[order]) - size[order]
     # the last cell counts in part, so that exactly a tenth of the people is looked at
-    part = np.clip((need - before) / size[order], 0.0, 1.0)
+    part = np.clip((n / 10 - before) / size[order], 0.0, 1.0)
     total = float(part @ spread[order])
     return float(part @ gain[order]) / total if total > 0 else 0.0
 

@@ -163,9 +163,8 @@ def _has_equal_rows(audit: AuditData, plan: Plan | None) -> Iterator[str]:
 def _was_left_unchanged(audit: AuditData, plan: Plan | None) -> Iterator[str]:
     """Yield a clause on quasi-identifiers that a method of altered values left as they were."""
     # a grouping may leave a column as it is and still protect
-    altered = plan is not None and plan.risk_model == "linkage"
-    unchanged = plan.in_name_only if plan and altered else []
-    yield from unbounded((), {}, records=0, unchanged=unchanged)
+    if plan is not None and plan.risk_model == "linkage":
+        yield from unbounded((), {}, records=0, unchanged=plan.in_name_only)
 
 
 def _goes_beyond_promises(audit: AuditData, plan: Plan | None) -> Iterator[str]:
