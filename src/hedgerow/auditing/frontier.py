@@ -559,10 +559,9 @@ class Frontier:
         def stays(each: Mapping[str, Any]) -> bool:
             return each["method"] in same and str(Setting(each["method"], each["parameters"])) not in new
 
-        points = [p for p in self.points if stays(vars(p))]
         return replace(
             more,
-            points=mark_dominated([*points, *more.points]),
+            points=mark_dominated([*(p for p in self.points if stays(vars(p))), *more.points]),
             infeasible=(*filter(stays, self.infeasible), *more.infeasible),
             methods={n: m for n, m in self.methods.items() if n in same} | dict(more.methods),
         )

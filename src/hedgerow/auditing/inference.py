@@ -415,10 +415,9 @@ def _tree_cells(before: TablePair, name: str, rows: Ints) -> Ints:
     # too few people for a tree of two cells, or nothing to split them by
     if len(rows) < 2 * CELL or not quasi:
         return np.zeros(len(rows), np.int64)
-    people = Table(before.original.arrow.take(rows))
     events = {column: each for column, each in schema.events.items() if column == name}
     alone = schema.replace(quasi=tuple(quasi), sensitive=(name,), unit=None, grid={}, follows={}, events=events)
-    tree = MART(k=CELL, max_disclosure=None).fit_table(people, alone)
+    tree = MART(k=CELL, max_disclosure=None).fit_table(Table(before.original.arrow.take(rows)), alone)
     return np.asarray(tree.tree_.leaf_of_rows(), np.int64)
 
 

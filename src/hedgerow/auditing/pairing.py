@@ -148,9 +148,8 @@ def released_column(original: Column, subject: Subject) -> CellReading:
 
 
 def _released_sensitive(column: Column, subject: Subject, rows: Ints) -> Column:
-    after = subject.table
     try:
-        released = after.like(column)
+        released = subject.table.like(column)
     except SchemaError:
         if not column.is_number:
             raise InputError(

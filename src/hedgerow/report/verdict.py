@@ -271,8 +271,7 @@ def _open(audit: AuditData, plan: Plan | None, checks: Sequence[CheckData]) -> I
             yield text("verdict", "no_k", k=risk["release"]["classes"]["k"])
         if "disclosure" not in kinds:
             for name, column in risk["release"]["sensitive"].items():
-                worst = column["disclosure"]["worst"]
-                yield text("verdict", "no_cap", name=name, worst=figure(worst))
+                yield text("verdict", "no_cap", name=name, worst=figure(column["disclosure"]["worst"]))
     if plan is not None and plan.in_rows and "disclosure" in kinds:
         yield text("verdict", "no_sets_file" if plan.guard and plan.guard.cap_on == FILE else "no_sets")
     for name, rules in (risk.get("rules") or {}).items():
