@@ -370,8 +370,8 @@ class _Reader:
         if self.original.is_number:
             meaning = self._own_numbers(label) or self._planned_numbers(planned) or self._foreign_numbers(label)
         else:
-            own = self._own_categories(label) or self._planned_categories(planned)
-            meaning = own or self._foreign_categories(label)
+            meaning = self._own_categories(label) or self._planned_categories(planned)
+            meaning = meaning or self._foreign_categories(label)
         if meaning is None and not cell_patterns.suppressed(label):
             raise Unreadable
         return meaning or ANYTHING
