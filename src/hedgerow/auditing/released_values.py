@@ -552,11 +552,8 @@ class _Reader:
 
     def _ordered(self, label: str) -> list[int]:
         """Return all categories between the two that the label names, in the column's order."""
-        names = cell_patterns.first_and_last(label)
-        if names is None:
-            return []
-        ends = [self._trimmed(name) for name in names]
-        return list(range(ends[0][0], ends[1][0] + 1)) if all(ends) else []
+        ends = [self._trimmed(name) for name in cell_patterns.first_and_last(label) or ()]
+        return list(range(ends[0][0], ends[1][0] + 1)) if ends and all(ends) else []
 
 
 def _around(ranges: Sequence[Ends]) -> Ends:
