@@ -94,8 +94,7 @@ class Choices:
     @property
     def line(self) -> Any:
         """Return the method and its options except k and cap; such points form one line."""
-        options = self.options.items()
-        return self.method, sorted((n, str(v)) for n, v in options if n not in _VARIED)
+        return self.method, sorted((n, str(v)) for n, v in self.options.items() if n not in _VARIED)
 
 
 class StudioState:
