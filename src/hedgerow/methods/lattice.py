@@ -271,7 +271,7 @@ class Lattice:
         if nodes > MOST_NODES:
             raise ParameterError(
                 f"the quasi-identifiers can be generalised in {nodes:,} ways, and at most {MOST_NODES:,} are searched",
-                hint="give fewer quasi-identifiers or fewer levels, or take Datafly, which walks one way up",
+                hint="give hierarchies of fewer levels or fewer quasi-identifiers, or Datafly, which walks one way up",
             )
         return np.zeros(self.heights, dtype=np.int8)
 

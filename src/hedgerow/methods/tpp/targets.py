@@ -69,9 +69,7 @@ class ForestSettings(ModelSettings):
         check_whole("n_trees", self.n_trees, 1, MOST_TREES)
         # True is an int in Python, and no seed that somebody meant.
         if self.seed is None or isinstance(self.seed, bool) or not isinstance(self.seed, int):
-            raise UnsupportedError(
-                "a forest without a seed is outside the guarantee: its rows are random", hint="give a whole number"
-            )
+            raise UnsupportedError("a forest without a seed is outside the guarantee", hint="give a whole number")
         check_whole("seed", self.seed, 0)
         if self.max_features is not None:
             check_whole("max_features", self.max_features, 1)
