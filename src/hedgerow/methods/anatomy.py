@@ -111,7 +111,7 @@ class Anatomy(Method):
             raise ParameterError(f"l must be a whole number of at least 2, not {self.l!r}")
         name = schema.sensitive[0]
         if name in (GROUP, COUNT):
-            raise UnsupportedError(f"the sensitive table has a column {name!r} too", hint="rename the sensitive column")
+            raise UnsupportedError(f"the sensitive table has a column {name!r} of its own", hint="rename the other")
         # The quasi-identifiers are encoded only to refuse those that cannot be, such as lists.
         columns = [table.declared_column(schema, each) for each in (*schema.quasi, name)]
         for column in columns:

@@ -270,7 +270,7 @@ class Lattice:
         nodes = math.prod(self.heights)
         if nodes > MOST_NODES:
             raise ParameterError(
-                f"the quasi-identifiers can be generalised in {nodes:,} ways, and at most {MOST_NODES:,} are searched",
+                f"quasi-identifiers generalise in {nodes:,} ways together, and at most {MOST_NODES:,} are searched",
                 hint="give hierarchies of fewer levels or fewer quasi-identifiers, or Datafly, which walks one way up",
             )
         return np.zeros(self.heights, dtype=np.int8)

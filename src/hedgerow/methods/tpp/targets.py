@@ -185,7 +185,7 @@ def _parse_one(words: list[str]) -> Settings:
         name, equals, value = pair.partition("=")
         if not equals or name not in readable:
             names = ", ".join(sorted(readable))
-            raise ParameterError(f"cannot read {pair!r} of the model {kind}", hint=f"write name=value; names: {names}")
+            raise ParameterError(f"cannot read {pair!r} of model {kind}", hint=f"write name=value; names are {names}")
         (data if name in types else tree)[name] = _value(name, value, readable[name])
     if tree:
         # What is not named stays as that model's own trees have it by default.
