@@ -169,9 +169,7 @@ class TreePatternPreserving(Method):
         if self.l is not None and not 1 <= self.l < float("inf"):
             raise ParameterError("l must be a number of at least 1")
         if response is None:
-            raise ParameterError(
-                "the response is not named", hint='give y to fit, or response="income" (--response income)'
-            )
+            raise ParameterError("response not named", hint='give y to fit, or response="income" (--response income)')
         if response in schema.quasi:
             raise SchemaError(f"the response {response!r} is a quasi-identifier", hint="it stays: leave it out")
         sensitive = self._named() or tuple(n for n in schema.sensitive if n != response)
