@@ -93,7 +93,9 @@ class PrivateTree(Method):
                 hint="leave these columns out, or name them quasi-identifiers",
             )
         if schema.follows:
-            raise UnsupportedError("PrivateTree draws columns independently", hint="leave out follows (--follows)")
+            raise UnsupportedError(
+                "PrivateTree draws columns independently, so none follows another", hint="leave out follows (--follows)"
+            )
         _refuse_guesses(table, schema)
         OpenDP()
 
