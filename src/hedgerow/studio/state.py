@@ -441,7 +441,7 @@ class StudioState:
         if name == "rules":
             return (choices.table, choices.rules) == (self.choices.table, self.choices.rules)
         if name == "reasons":
-            return all(getattr(choices, n) == getattr(self.choices, n) for n in ("table", "follows", "rare"))
+            return all(getattr(choices, n) == getattr(self.choices, n) for n in ("table", "follows", "rare", "rules"))
         return name == "hello" or (name == "frontier" and choices.picture == self.choices.picture)
 
     def _store(self, name: str, result: dict[str, Any], choices: Choices, more: Mapping[str, Any]) -> None:
