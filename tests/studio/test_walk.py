@@ -263,7 +263,9 @@ def test_long_names_do_not_widen_the_first_step(chromium: Any, tmp_path: Path) -
 def test_rules_are_switched_on_and_survive_going_back_and_forth(chromium: Any, tmp_path: Path) -> None:
     rent, food = [i * 7 % 90 for i in range(300)], [i * 11 % 60 for i in range(300)]
     rows = {"age": [20 + i % 50 for i in range(300)], "rent": rent, "food": food}
-    pq.write_table(pa.table({**rows, "total": list(map(sum, zip(rent, food, strict=True)))}), tmp_path / "costs.parquet")
+    pq.write_table(
+        pa.table({**rows, "total": list(map(sum, zip(rent, food, strict=True)))}), tmp_path / "costs.parquet"
+    )
     with serving(chromium, tmp_path, tmp_path / "costs.parquet") as studio:
         page = studio.go("table", "#rules")
         assert "holds in all 300 records: total = rent + food" in page.inner_text("#rules")

@@ -240,7 +240,10 @@ def test_rules_of_the_page_are_kept_and_repeated(stays: Path, tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("rule", "fault"),
     [
-        ("discharge >= admit", "Rules do not hold: 2 of 600 records break 'discharge >= admit'. Leave them out, or switch"),
+        (
+            "discharge >= admit",
+            "Rules do not hold: 2 of 600 records break 'discharge >= admit'. Leave them out, or switch",
+        ),
         ("discharge >", "The rule 'discharge >' cannot be read as SQL."),
         ("height > 1", "No column 'height'."),
         ("city > 3", "The rule 'city > 3' orders texts."),
