@@ -573,6 +573,31 @@ def protect(asked: argparse.Namespace) -> Iterator[Side]:
     )
 
 
+@case(100_000)
+def rules(asked: argparse.Namespace) -> Iterator[Side]:
+    """Rules between 60 columns: amounts, counts, flags, dates, codes of places, answers and numbers with gaps."""
+    import numpy as np
+    import pyarrow as pa
+
+    from hedgerow.columns.find_rules import find_rules
+    from hedgerow.columns.table import Table
+
+    r, n = np.random.default_rng(1), asked.rows
+    city, amounts = r.integers(0, 2_000, n), {f"amount_{i}": r.lognormal(8, 1, n).round(2) for i in range(20)}
+    columns = {**amounts, "total": sum((amounts[f"amount_{i}"] * 100).round() for i in range(4, 9)) / 100}
+    columns |= {f"count_{i}": r.integers(0, 6 + i, n) for i in range(15)}
+    columns |= {f"flag_{i}": (r.random(n) < 0.3).astype(int) for i in range(5)}
+    columns |= {f"day_{i}": (r.integers(0, 900, n) + 30 * i).astype("datetime64[D]") for i in range(5)}
+    columns |= {f"place_{i}": np.char.add("p", (city // 3**i).astype(str)) for i in range(5)}
+    columns |= {f"answer_{i}": r.choice(list("abcde"), n) for i in range(5)}
+    columns |= {f"gaps_{i}": pa.array(r.integers(0, 1_000, n), mask=r.random(n) < 0.1) for i in range(4)}
+
+    def work(table: Table) -> str:
+        return f"{len(find_rules(table))} rules"
+
+    yield Side("find_rules", work, lambda: Table(pa.table(columns)), bound="5 s")
+
+
 @case(1_000, small=0)
 def first(asked: argparse.Namespace) -> Iterator[Side]:
     """The first `hedgerow protect` on a machine, before any kernel is compiled; processors of all its processes."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
@@ -62,6 +62,11 @@ class Node:
         """Return the columns that it reads, in their order."""
         inside = [name for part in self.parts for name in part.names]
         return list(dict.fromkeys([self.text] if self.op == "column" else inside))
+
+    @property
+    def operators(self) -> set[str]:
+        """Return what its parts are joined by."""
+        return {self.op}.union(*(part.operators for part in self.parts)) if self.parts else set()
 
     @property
     def sql(self) -> str:
@@ -237,6 +242,20 @@ def _decimal(text: str) -> str:
     if not number.is_finite() or abs(number.adjusted()) > 18:
         raise InvalidOperation
     return f"{number:f}"
+
+
+def sum_of(node: Node) -> tuple[list[str], str]:
+    """Return the columns whose sum a condition sets to a number, and that number; nothing for other conditions."""
+    if node.op != "=":
+        return [], ""
+    one, two = node.parts if node.parts[1].op == "number" else node.parts[::-1]
+    terms = list(_terms(one))
+    is_sum = two.op == "number" and len(terms) > 1 and all(term.op == "column" for term in terms)
+    return ([term.text for term in terms], two.text) if is_sum and len({*one.names}) == len(terms) else ([], "")
+
+
+def _terms(node: Node) -> Iterable[Node]:
+    return [term for part in node.parts for term in _terms(part)] if node.op == "+" else [node]
 
 
 def _kind_of(node: Node, kinds: Mapping[str, str], rule: str) -> str:

@@ -378,10 +378,10 @@ def test_inspect_lists_the_rules_and_proposes_none_of_them():
         assert "los is the days from admit to discharge" in text
         assert "--rule 'discharge >= admit'" in text
     assert seen.to_dict()["rules"][2] == {
-        "rule": "",
-        "determines": ["city", "land"],
+        "sql": "",
+        "determines": ("city", "land"),
         "words": "city determines land",
-        "records": N,
+        "rows": N,
         "broken": 0,
         "option": "--determines city=land",
     }

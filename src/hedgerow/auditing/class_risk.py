@@ -494,10 +494,8 @@ def household_risks(sides: TablePair, risk: Floats) -> tuple[Floats, Floats] | N
         # somebody with several records is found by the one that is found most easily
         members = np.zeros(persons.n)
         np.maximum.at(members, persons.codes, risk)
-        homes_of_members = persons.homes
-        there = np.zeros(persons.n, np.bool_)
-        there[persons.codes] = True
-        homes_of_members, members = homes_of_members[there], members[there]
+        there = np.unique(persons.codes)
+        homes_of_members, members = persons.homes[there], members[there]
     # a member at risk 1 has log(0), which makes the household's risk 1 as well
     with np.errstate(divide="ignore"):
         nobody = np.bincount(homes_of_members, np.log1p(-np.minimum(members, 1.0)), n)

@@ -191,11 +191,8 @@ class FormulaReader:
             if not self.take(")"):
                 self.refuse(f"{function}() has one column, and ) after it")
         if self.take("**", "^"):
-            if (
-                self.kind != "number"
-                or function == "C"
-                or self.token.lstrip("0") not in map(str, range(1, 1 + MOST_POWER))
-            ):
+            is_power = self.kind == "number" and self.token.lstrip("0") in map(str, range(1, 1 + MOST_POWER))
+            if function == "C" or not is_power:
                 self.refuse(f"a power is a number from 1 to {MOST_POWER}, of a column or its log()")
             power = int(self.token)
             self.advance()

@@ -113,13 +113,10 @@ def methods_by_name(methods: Any) -> dict[str, Method]:
         return dict(methods)
     listed = list(methods) if isinstance(methods, Iterable) else [methods]
     titles = [each.title for each in listed]
-    out: dict[str, Method] = {}
-    for title, each in zip(titles, listed, strict=True):
-        name = title if titles.count(title) == 1 else repr(each)
-        if name in out:
-            raise ParameterError(f"the method {name} is given twice", hint="give a mapping of names to methods")
-        out[name] = each
-    return out
+    names = [each.title if titles.count(each.title) == 1 else repr(each) for each in listed]
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise ParameterError(f"the method {twice[0]} is given twice", hint="give a mapping of names to methods")
+    return dict(zip(names, listed, strict=True))
 
 
 def settings_of(methods: Methods, values_by_name: Mapping[str, Iterable[Any]]) -> tuple[Setting, ...]:
@@ -257,13 +254,8 @@ class Trial:
         """Measure what attackers infer about members and about people left out, if an axis or the bound needs it."""
         if self._folds is None:
             return {"inferred": None, "advantage": None}
-        inferred = infer(
-            pair,
-            refitting(method, self.schema, pair.guard, self.random_state) if self._folds else None,
-            folds=self._folds,
-            random_state=self.random_state,
-            progress=progress,
-        )
+        refit = refitting(method, self.schema, pair.guard, self.random_state) if self._folds else None
+        inferred = infer(pair, refit, folds=self._folds, random_state=self.random_state, progress=progress)
         advantage = None if inferred.advantage is None else max(inferred.advantage, 0.0)
         figures: dict[str, Any] = {"inferred": inferred.reached, "advantage": advantage}
         if self.utility == "learning":

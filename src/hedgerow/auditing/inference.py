@@ -329,14 +329,9 @@ def infer(
             theirs = by_people[1]
         elif len(people_asked) > 1:
             silent.append(sensitive.name)
-        columns[sensitive.name] = in_shares(
-            base[0][there[0]],
-            by_people[0],
-            theirs,
-            _tree_cells(sides.unchanged, sensitive.name, sides.original_rows(members)[there[0]]),
-            random_state,
-            None if losses_outside is not None or theirs is None else base[1][there[1]],
-        )
+        cells = _tree_cells(sides.unchanged, sensitive.name, sides.original_rows(members)[there[0]])
+        others = None if losses_outside is not None or theirs is None else base[1][there[1]]
+        columns[sensitive.name] = in_shares(base[0][there[0]], by_people[0], theirs, cells, random_state, others)
     if silent:
         notes.append(text("inference", "no_value", names=", ".join(silent)))
     n_people = round(sides.n_rows * sides.people_per_row)

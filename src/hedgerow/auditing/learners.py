@@ -43,8 +43,7 @@ def check_learners(names: Sequence[str]) -> None:
     unknown = [name for name in names if name not in LEARNERS]
     if unknown or not names:
         wrong = ", ".join(map(repr, unknown)) or "none given"
-        learners = ", ".join(LEARNERS)
-        raise ParameterError(f"unknown learners: {wrong}", hint=f"one of {learners}")
+        raise ParameterError(f"unknown learners: {wrong}", hint=f"one of {', '.join(LEARNERS)}")
 
 
 def attackers(sides: TablePair, names: Sequence[str]) -> tuple[str, ...]:

@@ -250,16 +250,14 @@ def _covered(quasi: Sequence[ReleasedColumn], rows: Ints) -> bool:
     return bool(general) and all(c.covers(c.original.codes[rows], c.codes).all() for c in general)
 
 
-def order_shown_by(
-    before: Table, after: Table, quasi: Sequence[ReleasedColumn] = (), *, level: float = LEVEL
-) -> list[str]:
+def order_shown_by(before: Table, after: Table, quasi: Sequence[ReleasedColumn] = ()) -> list[str]:
     """Return the columns that show that row i of one table belongs to row i of the other.
 
     Rows are taken in pairs of neighbours. In each column a pair fits better as it stands, or with
     its two rows exchanged, or equally well both ways. If the order is random, the first two cases
     are equally likely for each pair, so the number of pairs that fit as they stand is binomial with
     probability one half. A column shows the order if more pairs fit as they stand than chance gives
-    with probability `level`, divided by the number of columns. Numbers fit by their distance,
+    with probability `LEVEL`, divided by the number of columns. Numbers fit by their distance,
     ranges and sets if they cover the original value.
 
     A column by which both tables are sorted shows nothing: neighbours would fit in any two sorted
@@ -271,8 +269,6 @@ def order_shown_by(
         Two tables with the same number of rows.
     quasi : sequence of ReleasedColumn
         The released quasi-identifiers, which replace those of `after`.
-    level : float
-        Probability of accepting a random order (significance level).
 
     Returns
     -------
@@ -281,14 +277,11 @@ def order_shown_by(
     """
     pairs = {one.name: (one, other) for one, other in shared(before, after)}
     read = {column.name: column for column in quasi}
-    views: dict[str, tuple[npt.NDArray[Any], npt.NDArray[Any]]] = {}
-    for name, (one, other) in pairs.items():
-        cells = read.get(name)
-        views[name] = (one.codes, other.codes) if cells is None else _ranks(cells)
-    tested = [n for n in pairs if n not in _sorted_by([(n, *views[n]) for n in pairs])]
-    right = np.arange(before.n_rows)
+    views = {n: _ranks(read[n]) if n in read else (one.codes, other.codes) for n, (one, other) in pairs.items()}
+    in_order = _sorted_by([(name, *view) for name, view in views.items()])
+    tested = [name for name in pairs if name not in in_order]
     # neighbours in the order as it stands; a last single row says nothing
-    two = right[: before.n_rows // 2 * 2].reshape(-1, 2)
+    two = np.arange(before.n_rows // 2 * 2).reshape(-1, 2)
     columns = []
     for name in tested:
         if name in read:
@@ -297,7 +290,7 @@ def order_shown_by(
             as_they_stand, changed = (_distance(*pairs[name], two, at) for at in (two, two[:, ::-1]))
         fit, misfit = int((as_they_stand < changed).sum()), int((as_they_stand > changed).sum())
         # Bonferroni: each of several columns has its chance to show an order that is none
-        if len(tested) * bdtrc(fit - 1, fit + misfit, 0.5) <= level:
+        if len(tested) * bdtrc(fit - 1, fit + misfit, 0.5) <= LEVEL:
             columns.append(name)
     return columns
 

@@ -883,14 +883,16 @@ def _suppression(task: Task[Any]) -> Iterator[str]:
         yield text("note", "suppressed_separate" if is_separate else "suppressed_strict", rows=n)
 
 
+def _places(section: str) -> Iterator[tuple[str, str, Figure]]:
+    """Yield the key and the place of each figure in one section of an audit, with the figure."""
+    for figure in FIGURES:
+        yield from ((p.partition(".")[2], p, figure) for p in figure.gives if p.startswith(f"{section}."))
+
+
 def figure_types(section: str) -> dict[str, Any]:
     """Return the type of each figure in one section of an audit by its key."""
-    return {
-        place.removeprefix(f"{section}."): kind if figure.is_listed else NotRequired[kind]
-        for figure in FIGURES
-        for place, kind in figure.gives.items()
-        if place.startswith(f"{section}.")
-    }
+    kinds = ((key, figure.gives[place], figure.is_listed) for key, place, figure in _places(section))
+    return {key: kind if is_listed else NotRequired[kind] for key, kind, is_listed in kinds}
 
 
 def rows_of_figures() -> list[Definition]:
@@ -900,12 +902,8 @@ def rows_of_figures() -> list[Definition]:
 
 def _section(name: str, values: Mapping[str, Any]) -> dict[str, Any]:
     """Return the figures of one section of an audit by their keys, without those that stand there only if measured."""
-    places = {place: figure for figure in FIGURES for place in figure.gives if place.startswith(f"{name}.")}
-    return {
-        place.removeprefix(f"{name}."): values[place]
-        for place, figure in places.items()
-        if figure.is_listed or values[place] is not None
-    }
+    listed = ((key, values[place], figure.is_listed) for key, place, figure in _places(name))
+    return {key: value for key, value, is_listed in listed if is_listed or value is not None}
 
 
 def versions() -> dict[str, str]:

@@ -84,7 +84,7 @@ def pair_up(original: Any, subject: Subject, *, key: str | None = None, allow_ou
     released = [each.column.paired(rows, released_rows, is_drawn=in_rows) for each in cells]
     quasi = [column.original for column in released]
     sensitive = [of_rows(before.declared_column(schema, n), rows) for n in schema.sensitive]
-    groups, notes = None, [] if in_rows else _outside(quasi, released, allow_outside or subject.verified)
+    groups, notes = None, [] if in_rows else _outside(released, allow_outside or subject.verified)
     notes += filter(None, [row_pairs.note()])
     after_sensitive = []
     for column in sensitive:
@@ -193,14 +193,11 @@ def _with_values(column: Column, codes: Ints, values: Any) -> Column:
     return replace(column, codes=codes, values=values, has_missing=missing, exact=())
 
 
-def _outside(quasi: Sequence[Column], released: Sequence[ReleasedColumn], allowed: bool) -> list[str]:
+def _outside(released: Sequence[ReleasedColumn], allowed: bool) -> list[str]:
     """Check that each range or set covers the original value of its row; return faults as notes if allowed."""
-    faults = []
-    for original, column in zip(quasi, released, strict=True):
-        if column.general and not column.stands_in:
-            out = int((~column.covers(original.codes, column.codes)).sum())
-            if out:
-                faults.append(f"{original.name!r} ({out} rows)")
+    general = [column for column in released if column.general and not column.stands_in]
+    out = {column.name: int((~column.covers(column.original.codes, column.codes)).sum()) for column in general}
+    faults = [f"{name!r} ({rows} rows)" for name, rows in out.items() if rows]
     if not faults:
         return []
     refused = refusal("not_covered", columns=", ".join(faults))
@@ -326,7 +323,8 @@ def _tables(before: Table, subject: Subject, others: Table | None, notes: tuple[
             column, theirs[name] = together(column, others.like(column))
         mine[name] = column
         if name == subject.numbered:
-            cells[name], groups = _joined(column, subject, list(cells.values()))
+            dealt, groups = joined(column, subject, list(cells.values()))
+            cells[name] = replace(unchanged(dealt), original=column)
         else:
             cells[name], note = _cells(column, subject)
             notes += note
@@ -354,13 +352,12 @@ def _tables(before: Table, subject: Subject, others: Table | None, notes: tuple[
     )
 
 
-def _joined(column: Column, subject: Subject, others: Sequence[ReleasedColumn]) -> tuple[ReleasedColumn, Groups]:
+def joined(column: Column, subject: Subject, others: Sequence[ReleasedColumn]) -> tuple[Column, Groups]:
     """Join a column of group numbers with its second table, as a recipient would."""
     numbered = subject.table.column(column.name, kind="categorical")
     assert subject.second is not None
     every_row = replace(column, codes=np.zeros(len(numbered.codes), np.int64))
-    dealt, groups = join(every_row, numbered, subject.second, [c.codes for c in others])
-    return replace(unchanged(dealt), original=column), groups
+    return join(every_row, numbered, subject.second, [c.codes for c in others])
 
 
 def together(one: Column, two: Column) -> tuple[Column, Column]:

@@ -366,18 +366,16 @@ class _Reader:
 
     def cell(self, label: str) -> Meaning:
         """Return the meaning of a cell; raise Unreadable if it has none."""
-        if self.original.is_number:
-            readers = self._own_numbers, self._planned_numbers, self._foreign_numbers
-        else:
-            readers = self._own_categories, self._planned_categories, self._foreign_categories
         # in this order: Hedgerow's own notation is never read as another tool's
-        for read in readers:
-            meaning = read(label)
-            if meaning is not None:
-                return meaning
-        if cell_patterns.suppressed(label):
-            return ANYTHING
-        raise Unreadable
+        planned = self.meanings.get(label)
+        if self.original.is_number:
+            meaning = self._own_numbers(label) or self._planned_numbers(planned) or self._foreign_numbers(label)
+        else:
+            own = self._own_categories(label) or self._planned_categories(planned)
+            meaning = own or self._foreign_categories(label)
+        if meaning is None and not cell_patterns.suppressed(label):
+            raise Unreadable
+        return meaning or ANYTHING
 
     # numbers and dates
 
@@ -401,12 +399,9 @@ class _Reader:
                 return None
             general |= ends[0] < ends[1]
             ranges.append(ends)
-        if not ranges:
-            return Meaning(missing=1.0)
         return Meaning(None, _around(ranges), float(missing), general or len(ranges) > 1)
 
-    def _planned_numbers(self, label: str) -> Meaning | None:
-        cell = self.meanings.get(label)
+    def _planned_numbers(self, cell: Cell | None) -> Meaning | None:
         if cell is None:
             return None
         ranges = [ends for name in cell.categories if (ends := self._ends(name)) is not None]
@@ -515,8 +510,7 @@ class _Reader:
                 weights[self.index[name]] = weights.get(self.index[name], 0.0) + weight
         return Meaning(weights, missing=missing, general=len(parts) > 1)
 
-    def _planned_categories(self, label: str) -> Meaning | None:
-        cell = self.meanings.get(label)
+    def _planned_categories(self, cell: Cell | None) -> Meaning | None:
         if cell is None:
             return None
         codes = [self.index[c] for c in cell.categories if c in self.index]

@@ -19,7 +19,7 @@ from ..texts import text
 from .attacks.regression import regression
 from .cell_patterns import suppressed
 from .influence import influence
-from .pairing import check_measured, join
+from .pairing import check_measured, joined
 from .released_values import ReleasedColumn, unchanged
 from .subject import Subject
 from .table_pair import Pair
@@ -52,9 +52,7 @@ def alone(what: Subject) -> Pair:
     for name in schema.sensitive:
         column = _column(table, schema, name)
         if name == what.numbered and what.second is not None:
-            counts = replace(what.second.column(name), codes=np.zeros(table.n_rows, np.int64))
-            numbered = table.column(name, kind="categorical")
-            column, groups = join(counts, numbered, what.second, [c.codes for c in quasi])
+            column, groups = joined(what.second.column(name), what, cells)
         sensitive.append(column)
     in_rows = what.plan is not None and what.plan.in_rows
     if what.is_private or what.risk_model == "linkage":

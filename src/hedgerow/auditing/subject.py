@@ -24,7 +24,7 @@ from ..guard.rows import as_released, decoded_cells, group_numbers
 from ..io.read import with_reasons
 from ..key import Key
 from ..measures import Groups, Ints
-from ..measures.guarantees import KAnonymity
+from ..measures.guarantees import promised_k
 from ..methods.base import Method
 from ..methods.private.domain import OTHER
 from ..methods.private.private_plan import PrivatePlan, is_private
@@ -180,8 +180,7 @@ class Subject:
     @property
     def k(self) -> int | None:
         """Return the k that the plan promises, or None."""
-        promises = self.plan.promises if self.plan else ()
-        return next((p["k"] for p in promises if p["kind"] == KAnonymity.kind), None)
+        return promised_k(self.plan.promises) if self.plan else None
 
     @property
     def meanings(self) -> Mapping[str, tuple[Cell, ...]]:

@@ -266,8 +266,7 @@ def transform(plan: Plan, table: Table, key: Key | None = None) -> Transformed:
         raise plan.recoding.refuse()
     # the same digits mean another moment in another zone, so a plan with zones refuses times without
     times = [c for c in plan.columns if c.unit and c.name in table.names]
-    differing = [c.name for c in times if bool(table.column(c.name, kind="date").zone) != bool(c.zone)]
-    if differing:
+    if differing := [c.name for c in times if bool(table.column(c.name, kind="date").zone) != bool(c.zone)]:
         raise PlanError(
             f"times have a zone in the plan or in the table, and none in the other: {reprs(differing)}",
             hint="give the table's times a zone, or take it away, as in the table of the plan",

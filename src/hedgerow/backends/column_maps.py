@@ -15,7 +15,7 @@ from ..columns.table import Table
 from ..kernels import Ints
 from ..measures import group
 from ..notation import number
-from ..plan.recodings import ColumnMap, Maps, Released
+from ..plan.recodings import ColumnMap, Maps, Randomized, Released
 from .base import Transformed
 from .release_order import TEXT, ReleasedCodes
 
@@ -74,7 +74,8 @@ class CodedMap:
 
     def __init__(self, column: ColumnMap, maps: Maps, table: Table) -> None:
         self.map = column
-        self.coded, self.places = _places(column, table)
+        self.coded = table.like(column) if column.is_number else table.column(column.name, kind="categorical")
+        self.places = np.append(places(column, self.coded), len(column.labels) + 1)
         labels = _labels(column)
         every = [*labels, *([maps.suppress_label] if maps.suppressed else [])]
         self.numbers = {label: i for i, label in enumerate(dict.fromkeys(every))}
@@ -122,16 +123,12 @@ def _unchanged_numbers(column: ColumnMap, table: Table) -> pa.Array | None:
     return pa.array([*column.labels, None, None], pa.string()).cast(pa.float64()).cast(kind)
 
 
-def _places(column: ColumnMap, table: Table) -> tuple[Column, Ints]:
-    """Return a table's column and, for each of its codes, the index of its label in `_labels`."""
-    if column.is_number:
-        coded = table.like(column)
-        place = np.searchsorted(np.asarray(column.cuts), coded.doubles, side="right")
-    else:
-        coded = table.column(column.name, kind="categorical")
-        place_of = {category: i for i, category in enumerate(column.categories)}
-        place = np.array([place_of.get(value, len(column.labels)) for value in coded.values], dtype=np.int64)
-    return coded, np.append(place, len(column.labels) + 1)
+def places(column: ColumnMap | Randomized, coded: Column) -> Ints:
+    """Return the index of each value's interval or category; the number of categories for values that have none."""
+    if coded.is_number:
+        return np.searchsorted(np.asarray(column.cuts), coded.doubles, side="right")
+    place_of = {category: i for i, category in enumerate(column.categories)}
+    return np.array([place_of.get(value, len(column.categories)) for value in coded.values], np.int64)
 
 
 def suppressed(maps: Maps, numbers: Sequence[Mapping[Released, int]], coded: Sequence[Ints]) -> NDArray[np.bool_]:

@@ -110,8 +110,7 @@ def write(table: Table, file: Path, *, like: Table, escape: bool = True, parts: 
         return
     if suffix != ".csv":
         raise UnsupportedError(
-            f"{file.name}: a table that streams past is written as Parquet or CSV",
-            hint="choose the ending .parquet or .csv",
+            f"{file.name}: a table that streams is written as Parquet or CSV", hint="choose the ending .parquet or .csv"
         )
     dialect = layout_like(like, table.types, table.entries).dialect
     windows = table.windows(table.names, _LINES)

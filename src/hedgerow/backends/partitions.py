@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..columns.arrays import slices
+from ..columns.arrays import distinct_of, slices
 from ..columns.column import Column
 from ..columns.cover import Cover
 from ..columns.table import Table
@@ -88,17 +88,10 @@ def coded_tree(recoding: Partition, columns: list[Column]) -> CodedTree:
         subset_at[here] = length + which * len(place)
         tables.append(inside.ravel())
         length += inside.size
-    return CodedTree(
-        split,
-        bar,
-        subset >= 0,
-        subset_at,
-        np.concatenate(tables) if tables else np.zeros(1, bool),
-        np.array(recoding.missing_left, bool),
-        np.array([c.n_values for c in columns], np.int64),
-        np.array(recoding.right, np.int64),
-        np.cumsum(split < 0) - 1,
-    )
+    goes_left = np.concatenate(tables) if tables else np.zeros(1, bool)
+    missing_left, right = np.array(recoding.missing_left, bool), np.array(recoding.right, np.int64)
+    missing_code, leaf = np.array([c.n_values for c in columns], np.int64), np.cumsum(split < 0) - 1
+    return CodedTree(split, bar, subset >= 0, subset_at, goes_left, missing_left, missing_code, right, leaf)
 
 
 def route(recoding: Partition, columns: list[Column], out: UInts32 | None = None) -> UInts32:
@@ -154,8 +147,7 @@ def recode(recoding: Partition, table: Table) -> Transformed:
 def with_star(entries: pa.Array) -> tuple[pa.Array, int]:
     """Return the released values including the suppressed one (`*`, or missing for numbers), and its index."""
     star = pa.array([TOP if pa.types.is_string(entries.type) else None], entries.type)
-    at = pc.index_in(star, value_set=entries)[0].as_py()
-    if at is not None:
+    if (at := pc.index_in(star, value_set=entries)[0].as_py()) is not None:
         return entries, at
     return pa.concat_arrays([entries, star]), len(entries)
 
@@ -166,10 +158,6 @@ def labels_of(recoded: Recoded) -> tuple[pa.Array, Ints32]:
     They are text if any of them is, otherwise doubles without a negative zero.
     """
     labels = [c.label for c in recoded.cells]
-    values: list[str | float | None]
-    if any(isinstance(x, str) for x in labels):
-        kind, values = pa.string(), [None if x is None else str(x) for x in labels]
-    else:
-        kind, values = pa.float64(), [None if x is None else float(x) + 0.0 for x in labels]
-    place = {label: i for i, label in enumerate(dict.fromkeys(values))}
-    return pa.array(list(place), kind), np.array([place[label] for label in values], np.int32)
+    is_text = any(isinstance(x, str) for x in labels)
+    values, place = distinct_of(None if x is None else str(x) if is_text else float(x) + 0.0 for x in labels)
+    return pa.array(values, pa.string() if is_text else pa.float64()), place.astype(np.int32)

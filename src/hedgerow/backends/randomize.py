@@ -24,6 +24,7 @@ from ..key import Key
 from ..plan.fields import plain
 from ..plan.recodings import Randomize, Randomized
 from .base import Transformed
+from .column_maps import places
 from .release_order import ReleasedCodes
 
 _HASHED = 1 << 17
@@ -218,15 +219,8 @@ def original_codes(table: Table, column: Randomized) -> NDArray[np.unsignedinteg
 
 def category_of_code(coded: Column, column: Randomized) -> NDArray[np.unsignedinteger]:
     """Return the index of the plan's category for each code of a column; d if the plan does not list it."""
-    is_number = column.kind in ("numeric", "date")
-    d = column.d
-    if is_number:
-        place = np.searchsorted(np.asarray(column.cuts), coded.doubles, side="right")
-    else:
-        place_of = {c: i for i, c in enumerate(column.categories) if c is not None}
-        place = np.array([place_of.get(v, d) for v in coded.values], dtype=np.int64)
-    lost = d - 1 if column.categories[-1] is None else d
-    return np.append(place, lost).astype(smallest(d + 1))
+    lost = column.d - (column.categories[-1] is None)
+    return np.append(places(column, coded), lost).astype(smallest(column.d + 1))
 
 
 def bound_to(plan: Randomize) -> dict[str, object]:

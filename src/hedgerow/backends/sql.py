@@ -141,8 +141,7 @@ def select(recoding: Recoding, request: SqlRequest) -> str:
     if not recoding.applies:
         raise recoding.refuse()
     raise UnsupportedError(
-        f"a plan of the kind {recoding.kind!r} cannot be written as SQL",
-        hint="apply it with `Plan.apply` or `hedgerow apply`",
+        f"a plan of the kind {recoding.kind!r} cannot be written as SQL", hint="use `Plan.apply` or `hedgerow apply`"
     )
 
 

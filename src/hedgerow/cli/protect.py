@@ -93,7 +93,9 @@ def protect(options: Options, source: str | None = None) -> None:
         warn(*session.cautions)
         outcome = heavy.outcome(session.release, session.result("measure"))
         if to_stream:
-            _send(session.release, folder, outcome)
+            note(*outcome)
+            warn(text("console", "table_alone"))
+            send(folder / session.release.file_name)
             return
     result = session.result("measure")
     _print(session, folder, options, [*outcome, *heavy.standard_verdict(result and result.profile)])
@@ -128,13 +130,6 @@ def _print(session: heavy.Session, folder: Path, options: Options, outcome: Sequ
         say(f"also       {path}")
     if public:
         say(f"hand out   {public}  (all of it, and nothing else)")
-
-
-def _send(release: heavy.Release, folder: Path, outcome: Sequence[str]) -> None:
-    """Send only the released table to standard output."""
-    note(*outcome)
-    warn(text("console", "table_alone"))
-    send(folder / release.file_name)
 
 
 def _with_keys(options: Options) -> tuple[facade.Method, dict[str, Any]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -15,6 +15,7 @@ from ..errors import SchemaError, reprs
 from ..notation import beyond_years, moment, number
 from ..schema import Kind
 
+T = TypeVar("T")
 # what Arrow raises, except that there is no more memory
 ArrowFault = tuple(e for e in pa.ArrowException.__subclasses__() if not issubclass(e, MemoryError))
 # beyond this, whole numbers share a double
@@ -53,6 +54,13 @@ def regrouped(tables: Iterable[pa.Table], size: int) -> Iterator[pa.Table]:
             n += table.num_rows
     if waiting:
         yield pa.concat_tables(waiting)
+
+
+def distinct_of(values: Iterable[T]) -> tuple[list[T], NDArray[np.int64]]:
+    """Return the distinct values, in the order in which they first occur, and each value's place among them."""
+    place: dict[T, int] = {}
+    places = [place.setdefault(value, len(place)) for value in values]
+    return list(place), np.array(places, np.int64)
 
 
 def one_piece(array: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:

@@ -169,8 +169,7 @@ class ChunkedTable(StoredTable):
             The files changed in between.
         """
         names = [self._field(n).name for n in dict.fromkeys(names) if n not in self._codings]
-        nested = [n for n in names if pa.types.is_nested(self._field(n).type)]
-        if nested:
+        if nested := [n for n in names if pa.types.is_nested(self._field(n).type)]:
             raise UnsupportedError(
                 f"columns hold nested values: {reprs(nested)}",
                 hint="leave them out, flatten them, or use the engine that works in memory",

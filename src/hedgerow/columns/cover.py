@@ -73,14 +73,9 @@ class Cover:
         if exact:
             low = [None if lo is None else bisect_left(exact, lo) for lo in low]
             high = [None if hi is None else bisect_right(exact, hi) - 1 for hi in high]
-        return cls(
-            np.array(low, np.float64),
-            np.array(high, np.float64),
-            np.array([c.missing for c in cells], np.bool_),
-            np.array([c.anything for c in cells], np.bool_),
-            np.sort(np.array(members, np.int64)),
-            len(place),
-        )
+        lows, highs = (np.array(ends, np.float64) for ends in (low, high))
+        missing, anything = (np.array([getattr(c, name) for c in cells], np.bool_) for name in ("missing", "anything"))
+        return cls(lows, highs, missing, anything, np.sort(np.array(members, np.int64)), len(place))
 
     def widths(self, ends: tuple[float, float] | None = None) -> NDArray[np.float64]:
         """Return the width of each cell as a share of the domain: 0 for a single value, 1 for any value.

@@ -74,8 +74,7 @@ def encode(name: str, array: pa.ChunkedArray, kind: Kind, unit: str | None = Non
         # without this, one missing age would make every age a double
         if pa.types.is_integer(array.type) and array.null_count:
             whole = array.fill_null(0).cast(pa.int64()).to_numpy()
-            column = _encode_narrow(name, kind, "", whole, array.is_valid().to_numpy())
-            if column is not None:
+            if (column := _encode_narrow(name, kind, "", whole, array.is_valid().to_numpy())) is not None:
                 return column
         return _encode_numbers(name, kind, "", _doubles(array))
     if kind == "date":
@@ -215,10 +214,8 @@ def _whole(array: pa.ChunkedArray) -> NDArray[Any]:
 
 
 def _encode_numbers(name: str, kind: Kind, unit: str, numbers: NDArray[Any]) -> Column:
-    if numbers.dtype.kind == "i":
-        column = _encode_narrow(name, kind, unit, numbers)
-        if column is not None:
-            return column
+    if numbers.dtype.kind == "i" and (column := _encode_narrow(name, kind, unit, numbers)) is not None:
+        return column
     numbers = numbers.astype(np.float64, copy=False) + 0.0  # -0.0 becomes 0.0
     # a sample decides: sorting is faster than hashing if most values differ
     if mostly_distinct(len(np.unique(numbers[: trial(len(numbers))])), len(numbers)):
@@ -285,10 +282,7 @@ def _encode_exact(name: str, kind: Kind, unit: str, array: pa.ChunkedArray) -> C
 
 def _encode_categories(name: str, array: pa.ChunkedArray, kind: Kind) -> Column:
     if pa.types.is_nested(array.type):
-        raise SchemaError(
-            f"column {name!r} holds nested values ({array.type})",
-            hint="only flat columns can be recoded; leave it out or flatten it",
-        )
+        raise SchemaError(f"column {name!r} holds nested values ({array.type})", hint="leave it out, or flatten it")
     index, entries = indexed(array)
     # several entries may have the same text, such as 1 and 1.0: they are one category
     texts = as_text(entries).dictionary_encode()

@@ -10,18 +10,17 @@ import math
 import re
 import shlex
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
-from itertools import permutations
+from itertools import combinations, permutations
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
 from ..kernels import Bools, Floats, Ints
-from ..notation import DAY, number
-from ..rules import Node, Rule, parse
+from ..notation import number
+from ..rules import Rule, parse, quoted_name
 from ..schema import Schema
 from ..texts import quoted
 from .column import Column
@@ -29,54 +28,38 @@ from .roles import CODES, LONG, attacked_as, longest_text, tokens, unaccented
 from .rule_values import broken, whole_numbers
 from .table import Table
 
-# records that are counted: of larger tables every so many
-_COUNTED = 5_000_000
-# records that are sampled, and those of them in which sums and products are looked for
-_SAMPLED, _SEARCHED = 16_000, 128
-# columns of wide tables that are looked at together, each of them twice, so that time grows with the columns
-_WIDEST = 60
-# records at least in which a rule says something, and that have a category which a rule names
+# records that are sampled, those of them in which sums are looked for, and columns that are looked at together
+_SAMPLED, _SEARCHED, _WIDEST = 16_000, 128, 60
+# records in which a rule says something, and that have a category which it names, at least
 _FEWEST = 50
 # the largest share of records that break a rule, and the least that would, if the columns were independent
 _TOLERATED, _BY_CHANCE = 0.005, 0.02
 # how many records would break a rule then at least, and how many times those that do
 _EXPECTED, _TIMES = 20, 50
-# the share of searched records in which a sum must be right, and how many of them must not be zero
-_RIGHT, _INFORMATIVE = 0.95, 10
-# the most parts of a sum that somebody still reads
-_MOST_PARTS = 12
-# how many of the records that would differ by chance may, where a column seems to determine another
-_FEW = 0.1
-# records for each value of a column that determines another, on average, and its values if these are whole numbers
-_SHARED, _MOST_VALUES = 5, 100
-# categories of a column in conditions, and of those that a condition names, at most
-_MOST_CATEGORIES, _MOST_NAMED = 20, 3
-# beyond a bound, so large a part of the records shows at least so much of what does not occur below it
-_BEYOND, _EDGE = 0.05, 0.25
+# the share of searched records in which a sum must be right, of how many, and its parts at most
+_RIGHT, _INFORMATIVE, _MOST_PARTS = 0.95, 10, 12
+# records of a first glance at a sum, in an eighth of which it may be wrong, and how near doubles of equal numbers are
+_GLANCED, _NEAR = 32, 1e-9
+# records for each value of a column that determines another, its values if they are whole numbers, and by how much
+# fewer records than by chance may differ
+_SHARED, _MOST_VALUES, _FEW = 5, 100, 0.1
+# categories of a column in conditions, those that a condition names, and the share of values that may then be missing
+_MOST_CATEGORIES, _MOST_NAMED, _CLEAR = 20, 3, 0.1
+# the records right above a bound, of all and at least, and how much of what does not occur below they have of all above
+_ABOVE, _FEWEST_ABOVE, _EDGE = 0.025, 20, 0.25
 # last words of names that have one unit, and of those that are ends of one thing
 _UNITS = ({"age", "experience", "seniority", "tenure"}, {"income", "tax", "wage", "salary", "pay", "rent"})
-_ENDS = {
-    *(
-        "min",
-        "max",
-        "low",
-        "high",
-        "lo",
-        "hi",
-        "lower",
-        "upper",
-        "start",
-        "end",
-        "begin",
-        "from",
-        "to",
-        "first",
-        "last",
-    ),
-    *("before", "after", "net", "gross", "entry", "exit"),
-}
+_ENDS = set(
+    re.findall(
+        "[a-z]+",
+        """min max low high lo hi lower upper start end begin from to first last before after
+    net gross entry exit""",
+    )
+)
 
 Columns = Mapping[str, Column]
+# for each proposal the records that miss it, its columns, and the column and factor of what they add up to
+_Addition = tuple[int, tuple[int, ...], int, float]
 
 
 @dataclass(frozen=True)
@@ -119,12 +102,23 @@ class FoundRule:
         return f'{option} "{self.sql}"' if is_plain else f"{option} {shlex.quote(self.sql)}"
 
 
-class _Candidate(NamedTuple):
-    """A rule to be tried, its sentence, and the columns whose values it compares."""
+def _listed(names: Sequence[str]) -> str:
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
-    rule: Rule
+
+class _Proposal(NamedTuple):
+    """A rule to be tried, its sentence, the columns whose values it compares, and SQL that is tried in its place."""
+
+    sql: str
     words: str
     known: tuple[str, ...]
+    determines: tuple[str, str] | None = None
+    exact: str = ""
+
+    @property
+    def rule(self) -> Rule:
+        """Return the rule that is tried."""
+        return Rule(determines=self.determines) if self.determines else Rule(parse(self.exact or self.sql))
 
 
 def find_rules(table: Table, schema: Schema = Schema()) -> list[FoundRule]:
@@ -168,41 +162,39 @@ def find_rules(table: Table, schema: Schema = Schema()) -> list[FoundRule]:
 def _among_neighbours(first: Columns, second: Columns, columns: Columns) -> dict[Rule, FoundRule]:
     """Return the rules between some columns, from the two halves of the sample and from all records."""
 
-    def confirmed(candidates: Iterable[_Candidate]) -> dict[Rule, FoundRule]:
-        tried = {each.rule: _counted(each, columns) for each in candidates if _holds(each, second)}
-        return {rule: one for rule, one in tried.items() if one.broken <= _TOLERATED * one.rows >= _TOLERATED * _FEWEST}
+    def confirmed(proposals: Iterable[_Proposal], known: Iterable[Iterable[str]] = ()) -> dict[Rule, FoundRule]:
+        fresh = {one.rule: one for one in proposals if not any({*one.known} <= {*names} for names in known)}
+        counted = {rule: _counted(one, rule, columns) for rule, one in fresh.items() if _holds(one, rule, second)}
+        return {r: one for r, one in counted.items() if one.broken <= _TOLERATED * one.rows >= _TOLERATED * _FEWEST}
 
-    equations = confirmed(_sums(first)) | confirmed(_products(first))
-    within = [set(rule.names) for rule in equations]
-    orders = confirmed(each for each in _orders(first) if not _follows(each, within, columns))
-    pairs = [names for names in within if len(names) == 2]
-    dependences = confirmed(each for each in _dependences(first, columns) if set(each.known) not in pairs)
-    return {**orders, **equations, **dependences, **confirmed(_conditions(first, columns))}
+    equations = confirmed([*_sums(first), *_products(first)])
+    is_date = {name: column.kind == "date" for name, column in columns.items()}
+    orders = confirmed(_orders(first), [[n for n in rule.names if not is_date[n]] for rule in equations])
+    dependences = confirmed(_dependences(first, columns), [rule.names for rule in equations if len(rule.names) == 2])
+    missing = confirmed(_missing(first, columns))
+    bounds = confirmed(
+        _bounds(first, columns, {rule.names[-1] for rule in missing}), [rule.names for rule in dependences]
+    )
+    return {**orders, **equations, **dependences, **missing, **bounds}
 
 
 def _columns(table: Table, schema: Schema) -> dict[str, Column]:
     """Return the columns that rules may be about: none if their rows are not on this machine."""
     ignored = {*schema.identifiers, schema.person, schema.household, schema.weight}
-    columns = {}
-    for name in table.names:
-        if name in ignored or pa.types.is_nested(table.types.field(name).type):
-            continue
-        column = table.declared_column(schema, name)
-        if not isinstance(column.codes, np.ndarray):
-            return {}
-        if column.n_values + column.has_missing > 1 and not column.infinite and longest_text(column) <= LONG:
-            columns[name] = column
-    step = -(-table.n_rows // _COUNTED)
-    return {n: c if step == 1 else replace(c, codes=c.codes[::step]) for n, c in columns.items()}
+    names = [n for n in table.names if n not in ignored and not pa.types.is_nested(table.types.field(n).type)]
+    columns = [table.declared_column(schema, name) for name in names]
+    if not all(isinstance(column.codes, np.ndarray) for column in columns):
+        return {}
+    varied = [c for c in columns if c.n_values + c.has_missing > 1 and not (c.exact or c.infinite)]
+    return {column.name: column for column in varied if longest_text(column) <= LONG}
 
 
 def _sample(columns: Sequence[Column]) -> Ints:
     """Return some rows, drawn by what the rows hold, so that another order of them changes nothing."""
     n, draws = len(columns[0].codes), np.random.default_rng(0)
-    factors = draws.integers(1 << 62, size=len(columns)).astype(np.uint64) * np.uint64(2) + np.uint64(1)
     hashes = np.zeros(n, np.uint64)
-    for column, factor in zip(columns, factors, strict=True):
-        hashes += column.codes.astype(np.uint64) * factor
+    for column in columns:
+        hashes += column.codes.astype(np.uint64) * np.uint64(2 * int(draws.integers(1 << 62)) + 1)
     places = np.linspace(0, n - 1, min(n, _SAMPLED)).astype(np.int64)
     return np.argsort(hashes, kind="stable")[draws.permutation(places)]
 
@@ -211,88 +203,54 @@ def _taken(column: Column, rows: Ints) -> Column:
     """Return a column of some rows, with their values alone."""
     used, codes = np.unique(column.codes[rows], return_inverse=True)
     present = used[used < column.n_values].tolist()
-    return replace(
-        column,
-        codes=codes.reshape(-1),
-        values=column.values[present] if column.is_number else [column.values[i] for i in present],
-        exact=tuple(column.exact[i] for i in present) if column.exact else (),
-        has_missing=len(present) < len(used),
-    )
+    values = column.values[present] if column.is_number else [column.values[i] for i in present]
+    return replace(column, codes=codes.reshape(-1), values=values, has_missing=len(present) < len(used))
 
 
-def _known(each: _Candidate, columns: Columns) -> Bools:
+def _known(one: _Proposal, columns: Columns) -> Bools:
     """Return in which records the values that a rule compares are known."""
-    return np.all([_is_known(columns[name]) for name in each.known], axis=0)
+    return np.all([columns[name].codes < columns[name].n_values for name in one.known], axis=0)
 
 
-def _is_known(column: Column) -> Bools:
-    return column.codes < column.n_values
-
-
-def _holds(each: _Candidate, half: Columns) -> bool:
+def _holds(one: _Proposal, rule: Rule, half: Columns) -> bool:
     """Return whether far fewer records break a rule than would, if one of its columns were of other records."""
-    known = _known(each, half)
-    cells = {name: replace(half[name], codes=half[name].codes[known]) for name in each.rule.names}
-    by_chance = []
-    for name, column in cells.items():
-        anew = replace(column, codes=np.roll(column.codes, len(column.codes) // 2))
-        by_chance.append(np.count_nonzero(broken(each.rule, {**cells, name: anew})))
-    expected = min(by_chance)
-    is_equation = each.rule.node is not None and each.rule.node.op == "="  # in which rare parts say enough
-    would_break = expected >= max(_EXPECTED, 0 if is_equation else _BY_CHANCE * np.count_nonzero(known))
-    return bool(would_break and _TIMES * np.count_nonzero(broken(each.rule, cells)) <= expected)
+    known = _known(one, half)
+    cells = {name: replace(half[name], codes=half[name].codes[known]) for name in rule.names}
+    anew = (replace(column, codes=np.roll(column.codes, known.sum() // 2)) for column in cells.values())
+    expected = min(np.count_nonzero(broken(rule, {**cells, column.name: column})) for column in anew)
+    # a sum says enough where one of its parts is rare
+    least = max(_EXPECTED, 0 if rule.node and rule.node.op == "=" else _BY_CHANCE * known.sum())
+    return bool(expected >= max(least, _TIMES * np.count_nonzero(broken(rule, cells))))
 
 
-def _counted(each: _Candidate, columns: Columns) -> FoundRule:
+def _counted(one: _Proposal, rule: Rule, columns: Columns) -> FoundRule:
     """Count the records that break a rule."""
-    pair = (each.rule.determines[0], each.rule.determines[1]) if each.rule.determines else None
-    off = int(np.count_nonzero(broken(each.rule, columns)))
-    return FoundRule("" if pair else str(each.rule), pair, each.words, int(_known(each, columns).sum()), off)
+    n_broken = int(np.count_nonzero(broken(rule, columns)))
+    return FoundRule(one.sql, one.determines, one.words, int(_known(one, columns).sum()), n_broken)
 
 
-def _candidate(node: Node, words: str, known: Sequence[str] = ()) -> _Candidate:
-    return _Candidate(Rule(node), words, tuple(known or node.names))
-
-
-def _moments(column: Column) -> Floats:
-    """Return the numbers of each row, of dates the days."""
-    return column.numbers / (DAY if column.unit == "us" else 1)
-
-
-def _column(name: str) -> Node:
-    return Node("column", text=name)
-
-
-def _listed(names: Sequence[str]) -> str:
-    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
-
-
-# Orders
-
-
-def _orders(half: Columns) -> Iterator[_Candidate]:
+def _orders(half: Columns) -> Iterator[_Proposal]:
     """Yield which number or date is never above another; of a chain the neighbours."""
-    numbers = {n: _moments(c) for n, c in half.items() if c.is_number and c.n_values > 1}
-    below = {(a, b) for a, b in permutations(numbers, 2) if _is_below(numbers[a], numbers[b], half[a], half[b])}
-    for low, high in sorted(below, key=lambda pair: [*map(list(numbers).index, pair)]):
+    numbers = {name: column.numbers for name, column in half.items() if column.is_number and column.n_values > 1}
+    below = [(a, b) for a, b in permutations(numbers, 2) if _is_below(numbers[a], numbers[b], half[a], half[b])]
+    for low, high in below:
         if not any((low, between) in below and (between, high) in below for between in numbers):
             words = "before" if half[low].kind == "date" else "below"
-            yield _candidate(Node(">=", (_column(high), _column(low))), f"{high} is never {words} {low}")
+            sql = f"{quoted_name(high)} >= {quoted_name(low)}"
+            yield _Proposal(sql, f"{high} is never {words} {low}", (high, low))
 
 
 def _is_below(low: Floats, high: Floats, one: Column, other: Column) -> bool:
     """Return whether numbers are below others in the same record, not by their scale, and can be compared."""
-    if (one.kind, one.zone) != (other.kind, other.zone):
+    if (one.kind, one.unit, one.zone) != (other.kind, other.unit, other.zone):
         return False
     gap, anew = high - low, np.roll(high, len(high) // 2) - low
     known = np.count_nonzero(~np.isnan(gap))
     if np.count_nonzero(gap < 0) > _TOLERATED * known or np.count_nonzero(gap > 0) <= _BY_CHANCE * known:
         return False
-    if np.count_nonzero(anew < 0) <= _BY_CHANCE * known:
-        return False
     equal, by_chance = (np.count_nonzero((each == 0) & (low != 0)) for each in (gap, anew))
-    is_equal = equal > max(_TOLERATED * known, 5 * by_chance)
-    return one.kind == "date" or bool(is_equal) or _have_one_scale(one.name, other.name)
+    is_alike = one.kind == "date" or equal > max(_TOLERATED * known, 5 * by_chance)
+    return bool(np.count_nonzero(anew < 0) > _BY_CHANCE * known and (is_alike or _have_one_scale(one.name, other.name)))
 
 
 def _have_one_scale(one: str, other: str) -> bool:
@@ -307,229 +265,142 @@ def _have_one_scale(one: str, other: str) -> bool:
     """
     spaced = (unaccented(re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", name)) for name in (one, other))
     a, b = (re.findall("[a-z]+", name) or [name] for name in spaced)
-    if a[-1] == b[-1] or {*a} <= {*b} or {*b} <= {*a}:
-        return True
-    if any({a[-1], b[-1]} <= unit for unit in _UNITS):
-        return True
-    ends = {a[-1], b[-1]} <= _ENDS and a[:-1] == b[:-1]
-    return ends or ("".join(a)[-4:] == "".join(b)[-4:] and len(a[-1]) > 3 < len(b[-1]))
+    ends, last = {a[-1], b[-1]}, {"".join(a)[-4:], "".join(b)[-4:]}
+    is_end = len(last) == 1 and min(map(len, ends)) > 3
+    is_part = len(ends) == 1 or {*a} <= {*b} or {*b} <= {*a}
+    return is_part or is_end or any(ends <= unit for unit in _UNITS) or (ends <= _ENDS and a[:-1] == b[:-1])
 
 
-def _follows(order: _Candidate, within: Sequence[set[str]], columns: Columns) -> bool:
-    """Return whether an order of numbers says no more than a sum or a product of both."""
-    return columns[order.known[0]].kind != "date" and any({*order.known} <= names for names in within)
+def _searched(half: Columns, names: Sequence[str]) -> Floats:
+    """Return the numbers in which sums and products are looked for; shape (records, columns)."""
+    return np.array([half[name].numbers[:_SEARCHED] for name in names] or np.zeros((0, 1))).T
 
 
-# Sums and products
-
-
-class _Searched(NamedTuple):
-    """Numbers of some records, in which sums and products are looked for.
-
-    Parameters
-    ----------
-    names : list of str
-        Columns in table order.
-    cells : float64 array of shape (rows, columns)
-        Their values, NaN if missing; of dates the days.
-    is_date : bool array of shape (columns,)
-    """
-
-    names: list[str]
-    cells: Floats
-    is_date: Bools
-
-
-class _Sum(NamedTuple):
-    """Columns that add up to another one, or to a constant, and the records of the search in which they do not."""
-
-    misses: int
-    parts: tuple[int, ...]
-    target: int | None
-    constant: float = 0.0
-
-
-def _searched(half: Columns) -> _Searched:
-    names = [n for n, c in half.items() if c.is_number and c.unit != "us" and c.n_values > 1]
-    cells = np.array([half[n].numbers[:_SEARCHED] for n in names], np.float64)
-    is_date = np.array([half[n].kind == "date" for n in names], bool)
-    return _Searched(names, cells.reshape(len(names), -1 if names else 0).T, is_date)
-
-
-def _varies(column: Column) -> bool:
-    """Return whether so many values differ from the commonest one that a rule about them can say something."""
-    counts = column.counts()[:-1]
-    return bool(counts.max(initial=0) <= (1 - _BY_CHANCE / 2) * counts.sum()) and column.n_values > 1
-
-
-def _fits(computed: Floats, cells: Floats, within: Floats | float = 0.0) -> tuple[Bools, Ints]:
-    """Return which computed numbers are those of a column, and in how many rows they are not.
-
-    Parameters
-    ----------
-    computed : array of shape (rows, k)
-    cells : array of shape (rows, columns)
-    within : array of shape (columns,), optional
-        By how much they may differ.
-
-    Returns
-    -------
-    fits : bool array of shape (k, columns)
-    misses : int64 array of shape (k, columns)
-    """
-    one, other = computed[:, :, None], cells[:, None, :]
+def _fits(computed: Floats, cells: Floats, within: Floats | float = 0.0) -> Iterator[tuple[int, int, int]]:
+    """Yield which computed number (records, k) is that of a column (records, columns), and how many records miss."""
+    few = np.abs(computed[:_GLANCED, :, None] - cells[:_GLANCED, None, :])
+    at, place = np.nonzero(
+        (few > within + _NEAR * (np.abs(cells[:_GLANCED, None, :]) + 1)).sum(axis=0) <= _GLANCED // 8
+    )
+    one, other = computed[:, at], cells[:, place]
     gap = np.abs(one - other)
     informs = ~np.isnan(gap) & ((one != 0) | (other != 0))
-    tries = informs.sum(axis=0)
-    hits = (informs & (gap <= within + 1e-9 * np.abs(other) + 1e-9)).sum(axis=0)
-    return (tries >= _INFORMATIVE) & (hits >= _RIGHT * tries), tries - hits
+    most = np.broadcast_to(within, cells.shape[1])[place] + _NEAR * (np.abs(other) + 1)
+    tries, misses = informs.sum(axis=0), (informs & (gap > most)).sum(axis=0)
+    is_sum = (tries >= _INFORMATIVE) & (misses <= (1 - _RIGHT) * tries)
+    yield from zip(at[is_sum].tolist(), place[is_sum].tolist(), misses[is_sum].tolist(), strict=True)
 
 
-def _triples(cells: Floats, combine: Any, within: Floats | float = 0.0) -> Iterator[_Sum]:
-    """Yield each two columns whose sum or product is a third one."""
-    for a in range(cells.shape[1] - 1):
-        fits, misses = _fits(combine(cells[:, [a]], cells[:, a + 1 :]), cells, within)
-        for b, target in np.argwhere(fits).tolist():
-            if target not in (a, a + 1 + b):
-                yield _Sum(int(misses[b, target]), (a, a + 1 + b), target)
+def _combined(
+    cells: Floats, parts: Sequence[tuple[int, ...]], combine: Callable[..., Any]
+) -> Iterator[tuple[Sequence[tuple[int, ...]], Floats]]:
+    """Yield some columns' sums or products at a time, so that comparing them takes little memory."""
+    for begin in range(0, len(parts), 64):
+        block = parts[begin : begin + 64]
+        yield block, np.stack([combine(cells[:, each], axis=1) for each in block], axis=1)
 
 
-def _sums(half: Columns) -> Iterator[_Candidate]:
-    """Yield sums, differences and constant sums, none of which follows from those before it."""
-    searched = _searched(half)
-    names, cells, is_date = searched
-    fits, misses = _fits(cells, cells)
-    equal = [_Sum(int(misses[a, b]), (a,), b) for a, b in np.argwhere(np.triu(fits, 1)).tolist()]
-    every = [*equal, *_triples(cells, np.add), *_runs(searched)]
-    basis = np.zeros((0, len(names) + 1))
-    for each in sorted(every, key=lambda one: (one.misses, len(one.parts), one.parts, one.target or 0)):
-        total = is_date[[each.target]].sum() if each.target is not None else 0
-        vector = np.zeros(len(names) + 1)
-        vector[[*each.parts]], vector[-1] = 1, -each.constant
-        vector[each.target if each.target is not None else -1] -= each.target is not None
-        rest = vector - basis.T @ (basis @ vector)
-        if is_date[[*each.parts]].sum() == total and np.linalg.norm(rest) > 1e-9 * np.linalg.norm(vector):
-            basis = np.vstack([basis, rest / np.linalg.norm(rest)])
-            yield _sum(each, names, half)
+def _additions(cells: Floats, runs: Sequence[tuple[int, ...]]) -> Iterator[_Addition]:
+    """Yield columns that add up to another one, or, at the place after the last column, to a constant."""
+    m = cells.shape[1]
+    parts = [*combinations(range(m), 1), *combinations(range(m), 2), *runs]
+    for block, totals in _combined(cells, parts, np.sum):
+        for twice in (1, 2)[: max(1, len(block[-1]) - 1)]:  # a total between its parts is half of the sum
+            for i, target, misses in _fits(totals, twice * cells):
+                if (target in block[i]) == (twice == 2) and len(block[i]) >= twice:
+                    yield misses, tuple(place for place in block[i] if place != target), target, 1.0
+        for each, total in zip(block, totals.T, strict=True):
+            known = total[~np.isnan(total)]
+            constant = float(np.median(known)) if len(known) >= _INFORMATIVE and len(each) > 1 else 0.0
+            misses = int(np.count_nonzero(np.abs(known - constant) > 1e-9 * abs(constant)))
+            if constant and misses <= (1 - _RIGHT) * len(known):
+                yield misses, each, m, round(constant, 9)
 
 
-def _sequences(searched: _Searched) -> Iterator[list[int]]:
-    """Yield the columns of numbers, and those of them whose names begin or end alike; by position in the table."""
-    places = np.flatnonzero(~searched.is_date).tolist()
-    alike: dict[tuple[bool, str], list[int]] = defaultdict(list)
-    for place in places:
-        name = searched.names[place].lower()
+def _runs(names: Sequence[str]) -> list[tuple[int, ...]]:
+    """Return the places of three neighbours or more, of all columns, and of those whose names begin or end alike."""
+    alike = defaultdict(list, {"": list(range(len(names)))})
+    for place, name in enumerate(names):
         for size in range(2, len(name)):
-            alike[True, name[:size]].append(place)
-            alike[False, name[-size:]].append(place)
-    every = [places, *(each for each in alike.values() if len(each) > 2)]
-    yield from map(list, dict.fromkeys(map(tuple, every)))
+            alike[name[:size].lower() + "*"].append(place)
+            alike["*" + name[-size:].lower()].append(place)
+    spans = [(i, i + size) for size in range(3, _MOST_PARTS + 2) for i in range(len(names))]
+    return list(dict.fromkeys(tuple(each[i:j]) for each in alike.values() for i, j in spans if j <= len(each)))
 
 
-def _runs(searched: _Searched) -> Iterator[_Sum]:
-    """Yield the runs of columns whose sum is another column or constant."""
-    cells = searched.cells
-    for sequence in _sequences(searched):
-        rest = [t for t in range(cells.shape[1]) if t not in sequence and not searched.is_date[t]]
-        yield from _totals(cells, sequence, rest)
-        for target in sequence:
-            yield from _totals(cells, [place for place in sequence if place != target], [target])
-        yield from _constants(cells, sequence)
+def _sums(half: Columns) -> Iterator[_Proposal]:
+    """Yield sums, differences and constant sums, none of which follows from those before it."""
+    names = [name for name, c in half.items() if c.is_number and c.unit != "us" and c.n_values > 1]
+    m = len(names)
+    is_date = np.array([*(half[name].kind == "date" for name in names), False])
+    every = sorted(_additions(_searched(half, names), _runs(names)), key=lambda each: (each[0], len(each[1]), each))
+    basis = np.zeros((0, m + 1))
+    for _, parts, target, factor in every:  # the simplest ones come first
+        vector = np.zeros(m + 1)
+        vector[[*parts]], vector[target] = 1, -factor
+        rest = vector - basis.T @ (basis @ vector)
+        if is_date[[*parts]].sum() == is_date[target] and np.linalg.norm(rest) > 1e-9 * np.linalg.norm(vector):
+            basis = np.vstack([basis, rest / np.linalg.norm(rest)])
+            columns = [names[i] for i in parts]
+            is_last = target > parts[-1] or re.search("tot|sum", names[target].lower())
+            yield _sum(columns, names[target], bool(is_last), half) if target < m else _constant(columns, factor, half)
 
 
-def _added(cells: Floats, sequence: Sequence[int]) -> tuple[Floats, list[tuple[int, ...]]]:
-    """Return the sums of all runs of two columns or more of a sequence, and the columns of each."""
-    chosen = cells[:, sequence]
-    sums, missing = (
-        np.pad(np.cumsum(each, axis=1), ((0, 0), (1, 0))) for each in (np.nan_to_num(chosen), np.isnan(chosen))
-    )
-    begin, end = np.triu_indices(len(sequence) + 1, 2)
-    begin, end = (each[end - begin <= _MOST_PARTS] for each in (begin, end))
-    totals = np.where(missing[:, end] > missing[:, begin], np.nan, sums[:, end] - sums[:, begin])
-    return totals, [tuple(sequence[i:j]) for i, j in zip(begin.tolist(), end.tolist(), strict=True)]
-
-
-def _totals(cells: Floats, sequence: Sequence[int], targets: Sequence[int]) -> Iterator[_Sum]:
-    totals, parts = _added(cells, sequence)
-    fits, misses = _fits(totals, cells[:, targets])
-    for run, at in np.argwhere(fits).tolist():
-        yield _Sum(int(misses[run, at]), parts[run], targets[at])
-
-
-def _constants(cells: Floats, sequence: Sequence[int]) -> Iterator[_Sum]:
-    totals, parts = _added(cells, sequence)
-    for run in range(len(parts)):
-        known = totals[~np.isnan(totals[:, run]), run]
-        constant = float(np.median(known)) if len(known) >= _INFORMATIVE else 0.0
-        hits = int(np.count_nonzero(np.abs(known - constant) <= 1e-9 * abs(constant)))
-        if constant and hits >= _RIGHT * len(known):
-            yield _Sum(len(known) - hits, parts[run], None, round(constant, 9))
-
-
-def _sum(each: _Sum, columns: Sequence[str], half: Columns) -> _Candidate:
+def _sum(parts: Sequence[str], target: str, is_last: bool, half: Columns) -> _Proposal:
     """Return a sum as a rule: as a difference where days are counted, or where a part is the last column."""
-    parts = [columns[i] for i in each.parts]
-    total = reduce(lambda a, b: Node("+", (a, b)), map(_column, parts))
-    if each.target is None:
-        is_flags = each.constant == 1 and all({*half[n].values} == {0.0, 1.0} for n in parts)
-        words = (
-            f"exactly one of {_listed(parts)} is 1"
-            if is_flags
-            else f"{_listed(parts)} add up to {number(each.constant)}"
-        )
-        return _candidate(Node("=", (total, Node("number", text=number(each.constant)))), words)
-    target = columns[each.target]
-    begin = next((n for n in parts if half[n].kind == "date"), parts[0])
-    (length,) = [n for n in parts if n != begin] if len(parts) == 2 else [""]
+    begin = next((name for name in parts if half[name].kind == "date"), parts[0])
     is_days = half[target].kind == "date"
-    is_last = each.target > each.parts[-1] or "tot" in target.lower() or "sum" in target.lower()
-    if length and (is_days or not is_last):
+    if len(parts) == 2 and (is_days or not is_last):
+        length = parts[parts[0] == begin]
         words = f"the days from {begin} to {target}" if is_days else f"{target} less {begin}"
-        difference = Node("-", (_column(target), _column(begin)))
-        return _candidate(Node("=", (_column(length), difference)), f"{length} is {words}")
-    words = f"{target} is the sum of {_listed(parts)}" if len(parts) > 1 else f"{target} equals {parts[0]}"
-    return _candidate(Node("=", (_column(target), total)), words)
+        sql = f"{quoted_name(length)} = {quoted_name(target)} - {quoted_name(begin)}"
+        return _Proposal(sql, f"{length} is {words}", (length, target, begin))
+    words = f"is the sum of {_listed(parts)}" if len(parts) > 1 else f"equals {parts[0]}"
+    sql = f"{quoted_name(target)} = {' + '.join(map(quoted_name, parts))}"
+    return _Proposal(sql, f"{target} {words}", (target, *parts))
 
 
-def _products(half: Columns) -> Iterator[_Candidate]:
+def _constant(parts: Sequence[str], constant: float, half: Columns) -> _Proposal:
+    """Return a sum to a constant as a rule."""
+    is_flags = constant == 1 and all({*half[name].values} == {0.0, 1.0} for name in parts)
+    listed, total = _listed(parts), number(constant)
+    words = f"exactly one of {listed} is 1" if is_flags else f"{listed} add up to {total}"
+    # a sum is compared with a literal at the literal's decimals, but with a column at those of the column
+    finest = min(parts, key=lambda name: whole_numbers(half[name])[1])
+    exact = " - ".join([f"{quoted_name(finest)} = {total}", *(quoted_name(name) for name in parts if name != finest)])
+    return _Proposal(f"{' + '.join(map(quoted_name, parts))} = {total}", words, tuple(parts), exact=exact)
+
+
+def _products(half: Columns) -> Iterator[_Proposal]:
     """Yield which two numbers have a third one as their product, rounded to its decimals."""
-    searched = _searched({n: c for n, c in half.items() if c.kind == "numeric" and {*c.values[:3]} != {0.0, 1.0}})
-    names = searched.names
+    names = [n for n, c in half.items() if c.kind == "numeric" and c.n_values > 1 and {*c.values[:3]} != {0.0, 1.0}]
+    cells, pairs = _searched(half, names), list(combinations(range(len(names)), 2))
     within = np.array([float(whole_numbers(half[name])[1]) / 2 for name in names])
-    for each in _triples(searched.cells, np.multiply, within):
-        one, other, target = (names[i] for i in (*each.parts, each.target) if i is not None)
-        node = Node("=", (_column(target), Node("*", (_column(one), _column(other)))))
-        yield _candidate(node, f"{target} is {one} times {other}")
+    for block, products in _combined(cells, pairs, np.prod):
+        for i, place, _ in _fits(products, cells, within):
+            one, other, target = (names[each] for each in (*block[i], place))
+            sql = f"{quoted_name(target)} = {quoted_name(one)} * {quoted_name(other)}"
+            if place not in block[i]:
+                yield _Proposal(sql, f"{target} is {one} times {other}", (target, one, other))
 
 
-# Dependences
-
-
-def _dependences(half: Columns, columns: Columns) -> Iterator[_Candidate]:
+def _dependences(half: Columns, columns: Columns) -> Iterator[_Proposal]:
     """Yield which columns determine others; of columns that determine each other only the first one's."""
-    names = [name for name, column in half.items() if _varies(column)]
-    places = range(len(names))
+    names = [name for name, c in half.items() if c.counts()[:-1].max() <= (1 - _BY_CHANCE / 2) * c.counts()[:-1].sum()]
     codes = np.array([half[name].codes for name in names])
-    is_known = np.array([_is_known(half[name]) for name in names])
+    is_known = np.array([half[name].codes < half[name].n_values for name in names])
     decides = np.zeros((len(names), len(names)), bool)
-    for i in (i for i in places if _may_determine(columns[names[i]])):
+    for i in (i for i, name in enumerate(names) if _may_determine(columns[name])):
         decides[i] = _decided(i, codes, is_known)
-    leader = [next((j for j in range(i) if decides[i, j] and decides[j, i]), i) for i in places]
-    leaders = [i for i in places if leader[i] == i]
-    for one, other in permutations(places, 2):
-        if leader[one] != one or not decides[one, other]:
-            continue
-        between = any(decides[one, i] and decides[i, other] for i in leaders if i not in (one, other))
-        if leader[other] == one or (leader[other] == other and not between):
-            yield _Candidate(
-                Rule(determines=(names[one], names[other])),
-                f"{names[one]} determines {names[other]}",
-                (names[one], names[other]),
-            )
+    decides[np.tril(decides & decides.T).any(axis=1)] = False
+    in_two_steps = decides.astype(int) @ decides
+    for one, other in np.argwhere(decides & (in_two_steps == 0)).tolist():
+        pair = names[one], names[other]
+        yield _Proposal("", " determines ".join(pair), pair, pair)
 
 
 def _decided(place: int, codes: Ints, is_known: Bools) -> Bools:
-    """Return which columns have the same value wherever one column has, and no more values; shape (columns,).
+    """Return which columns have the same value wherever one column has, and no more values.
 
     Parameters
     ----------
@@ -542,10 +413,10 @@ def _decided(place: int, codes: Ints, is_known: Bools) -> Bools:
     first[codes[place, ::-1]] = np.arange(codes.shape[1])[::-1]
     model = first[codes[place]]
     is_pair = is_known & is_known[:, model] & is_known[place] & (model != np.arange(len(model)))
-    tries, misses = (each.sum(axis=1) for each in (is_pair, is_pair & (codes != codes[:, model])))
+    tries, misses = is_pair.sum(axis=1), (is_pair & (codes != codes[:, model])).sum(axis=1)
+    # a category that nearly all records have is nearly always the same
     by_chance = (is_known & (codes != np.roll(codes, codes.shape[1] // 2, axis=1))).mean(axis=1)
     n_values = np.where(is_known, codes, 0).max(axis=1)
-    # a category that nearly all records have is nearly always the same
     decided: Bools = (tries >= _INFORMATIVE) & (misses <= _FEW * by_chance * tries) & (n_values <= n_values[place])
     decided[place] = False
     return decided
@@ -553,131 +424,83 @@ def _decided(place: int, codes: Ints, is_known: Bools) -> Bools:
 
 def _may_determine(column: Column) -> bool:
     """Return whether a column has categories or codes that several records share."""
-    counts = column.counts()[:-1]
-    if _SHARED * column.n_values > counts.sum() or column.kind == "date":
-        return False
     is_code = column.n_values <= _MOST_VALUES or tokens(column.name) & CODES
-    return not column.is_number or bool(is_code and whole_numbers(column)[1] == 1)
+    is_whole = column.kind == "numeric" and is_code and whole_numbers(column)[1] == 1
+    return _SHARED * column.n_values <= column.counts()[:-1].sum() and bool(is_whole or not column.is_number)
 
 
-# Conditions
-
-
-def _conditions(half: Columns, columns: Columns) -> Iterator[_Candidate]:
-    """Yield where values must be missing or known, and below which bound there is one category only."""
+def _missing(half: Columns, columns: Columns) -> Iterator[_Proposal]:
+    """Yield the condition of the column that best says where another one is missing, or where it is known."""
     named = {name: column for name, column in half.items() if _is_category(column)}
-    explained = set()
-    for name in (n for n, column in half.items() if column.has_missing and column.n_values):
-        for is_null in (True, False):
-            if each := _of_missing(name, is_null, named, half, columns):
-                explained |= {name} if is_null else set()
-                yield each
-    numbers = {n: c for n, c in half.items() if c.kind == "numeric" and c.n_values > _MOST_CATEGORIES}
-    ascending = {n: np.argsort(c.codes, kind="stable")[: c.counts()[:-1].sum()] for n, c in numbers.items()}
-    for name, column in half.items():
-        is_missing = column.codes == column.n_values
-        if name in named and (bound := _bound(name, np.where(is_missing, -1, column.codes), half, ascending)):
-            value = column.values[bound.state]
-            few = _named_only(column, np.arange(column.n_values) == bound.state, columns[name])
-            others = columns[name].codes != list(columns[name].values).index(value)
-            if few and few.is_among:
-                yield bound.candidate(few.node, few.words, others & _is_known(columns[name]), columns)
-        if (
-            name not in explained
-            and column.has_missing
-            and (bound := _bound(name, is_missing + 0, half, ascending))
-            and bound.state
-        ):
-            yield bound.candidate(_null(name, True), f"{name} is missing", _is_known(columns[name]), columns)
+    for name, is_null in ((n, is_null) for n, c in half.items() if c.has_missing for is_null in (True, False)):
+        breaks = (half[name].codes == half[name].n_values) != is_null
+        best: tuple[int, str, str] = (0, "", "")
+        for other in (each for each in named if each != name):
+            counts = named[other].counts()[:-1]
+            with_it = np.bincount(named[other].codes[breaks], minlength=len(counts) + 1)[:-1]
+            allowed = with_it > _TOLERATED * counts
+            is_clear = (with_it[allowed] >= _CLEAR * counts[allowed]).all()  # no matter of degree
+            says = int(counts[~allowed].sum() * with_it.sum())
+            if is_clear and says > best[0] and (sql := _named_only(named[other], allowed, columns[other])):
+                best = says, sql, other
+        if best[0]:
+            what, null = ("missing", "") if is_null else ("known", "NOT ")
+            words = f"{name} is {what} unless {best[1]}"
+            yield _Proposal(f"{best[1]} OR {null}{quoted_name(name)} IS NULL", words, (best[2],))
 
 
 def _is_category(column: Column) -> bool:
     return 1 < column.n_values <= _MOST_CATEGORIES and attacked_as(column, Schema()) == "category"
 
 
-def _null(name: str, is_null: bool) -> Node:
-    node = Node("is null", (_column(name),))
-    return node if is_null else Node("not", (node,))
-
-
-def _of_missing(name: str, is_null: bool, named: Columns, half: Columns, columns: Columns) -> _Candidate | None:
-    """Return the condition of the column that best says where another one is missing, or where it is known."""
-    is_missing = half[name].codes == half[name].n_values
-    breaks = ~is_missing if is_null else is_missing
-    best, most = None, 0
-    for other in (n for n in named if n != name):
-        counts = named[other].counts()[:-1]
-        with_it = np.bincount(named[other].codes[breaks], minlength=len(counts) + 1)[:-1]
-        allowed = with_it > _TOLERATED * counts
-        says = int(counts[~allowed].sum() * with_it.sum())
-        if says > most and (few := _named_only(named[other], allowed, columns[other])):
-            best, most = (other, few), says
-    if best is None:
-        return None
-    other, few = best
-    words = f"{name} is {'missing' if is_null else 'known'} {'unless' if few.is_among else 'where'} {few.words}"
-    return _candidate(Node("or", (few.node, _null(name, is_null))), words, [other])
-
-
-class _Few(NamedTuple):
-    """The condition that a column has, or has not, one of few categories, and these in words."""
-
-    node: Node
-    is_among: bool
-    words: str
-
-
-def _named_only(column: Column, allowed: Bools, every: Column) -> _Few | None:
-    """Return the condition that a category is allowed, if few categories, which many records have, say so."""
+def _named_only(column: Column, allowed: Bools, every: Column) -> str:
+    """Return the condition that a category is allowed, if few categories, which many records have, say so; or ''."""
     counts = dict(zip(map(str, every.values), every.counts().tolist(), strict=False))
     for is_among in sorted((True, False), key=lambda among: np.count_nonzero(allowed == among)):
         few = [column.values[i] for i in np.flatnonzero(allowed == is_among)]
         if 0 < len(few) <= _MOST_NAMED and all(counts[str(value)] >= _FEWEST for value in few):
-            texts = [number(value) if column.is_number else str(value) for value in few]
-            literals = [Node("number" if column.is_number else "text", text=text) for text in texts]
-            op = "in" if len(few) > 1 else "=" if is_among else "<>"
-            node = Node(op, (_column(column.name), *literals))
-            node = node if is_among or op != "in" else Node("not", (node,))
-            return _Few(node, is_among, f"{column.name} is {' or '.join(texts)}")
-    return None
+            literals = [number(v) if column.is_number else "'" + str(v).replace("'", "''") + "'" for v in few]
+            name, sign = quoted_name(column.name), "=" if is_among else "<>"
+            if len(few) == 1:
+                return f"{name} {sign} {literals[0]}"
+            return f"{'' if is_among else 'NOT '}{name} IN ({', '.join(literals)})"
+    return ""
 
 
-class _Bound(NamedTuple):
-    """A bound of a number below which a column has one state only, and the records below it."""
+def _bounds(half: Columns, columns: Columns, explained: set[str]) -> Iterator[_Proposal]:
+    """Yield below which bound of a number a column has one category, or is missing where no category explains that."""
+    numbers = [c for n, c in half.items() if c.kind == "numeric" and c.n_values > _MOST_CATEGORIES]
+    numbers = [column for column in numbers if not tokens(column.name) & CODES]
+    for name, column in ((n, c) for n, c in columns.items() if c.has_missing or _is_category(c)):
+        others = [other.name for other in numbers if other.name != name and _bound(half[name], other)]
+        bounds = [bound for other in others if (bound := _bound(column, columns[other]))]
+        n_below, least, other, state = max(bounds, default=(0, 0.0, "", 0))
+        sql = "" if name in explained else f"{quoted_name(name)} IS NULL"
+        if state < column.n_values:
+            sql = _named_only(column, np.arange(column.n_values) == state, column) if _is_category(column) else ""
+        if n_below and sql:
+            known = (other,) if state == column.n_values else (other, name)
+            above = f"{quoted_name(other)} >= {number(least)}"
+            yield _Proposal(f"{above} OR {sql}", f"{sql} where {other} is below {number(least)}", known)
 
-    n_below: int
-    name: str
-    bound: float
-    state: int
 
-    def candidate(self, node: Node, words: str, others: Bools, columns: Columns) -> _Candidate:
-        """Return the rule that a condition holds below the bound, at most what `others` of all records have."""
-        column = columns[self.name]
-        lowest = column.values[column.codes[others & _is_known(column)].min(initial=column.n_values - 1)]
-        bound = number(min(self.bound, _round_below(float(lowest))))
-        above = Node(">=", (_column(self.name), Node("number", text=bound)))
-        known = [self.name] if node.op == "is null" else [self.name, *node.names]
-        return _candidate(Node("or", (above, node)), f"{words} where {self.name} is below {bound}", known)
+def _bound(column: Column, numbers: Column) -> tuple[int, float, str, int] | None:
+    """Return the records below the bound of a number, the bound, the number and the one code below it.
 
-
-def _bound(name: str, states: Ints, half: Columns, ascending: Mapping[str, Ints]) -> _Bound | None:
-    """Return the bound of a number below which all records have one state, if others begin right above it.
-
-    States that are not known are below 0; `ascending` has the rows of each number, sorted by it.
+    None if there is none, or if other codes are much rarer right above it than in all records above it.
     """
-    best: _Bound | None = None
-    for other, ranked in ascending.items():
-        column, at = half[other], ranked[states[ranked] >= 0]
-        if other == name or not len(at):
-            continue
-        differs = states[at] != states[at[:1]]
-        first = int(differs.argmax()) if differs.any() else 0
-        bound = _round_below(float(column.values[column.codes[at[first]]])) if first else 0.0
-        n_below = int(np.count_nonzero(column.numbers[at] < bound))
-        near = differs[first : first + max(_FEWEST, int(_BEYOND * len(at)))]
-        if n_below > (best.n_below if best else 0) and near.mean() >= _EDGE * differs[first:].mean():
-            best = _Bound(n_below, other, bound, int(states[at[0]]))
-    return best
+    known = numbers.codes < numbers.n_values
+    at, codes = numbers.codes[known], column.codes[known]
+    counts = np.bincount(at, minlength=numbers.n_values)
+    lowest = int(np.searchsorted(counts.cumsum(), max(_INFORMATIVE, _BY_CHANCE * len(at))))
+    state = int(np.bincount(codes[at <= lowest]).argmax())
+    others = np.bincount(at[(codes != state) & (codes < column.n_values)], minlength=numbers.n_values)
+    first = int((others > 0).argmax())
+    least = _round_below(float(numbers.values[first]))
+    above, others = counts[first:], others[first:]
+    near = slice(int(np.searchsorted(above.cumsum(), max(_FEWEST_ABOVE, _ABOVE * len(at)))) + 1)
+    is_sharp = others[near].sum() >= max(_INFORMATIVE, _EDGE * others.sum() / above.sum() * above[near].sum())
+    return (int(counts[:first].sum()), least, numbers.name, state) if first and least and is_sharp else None
 
 
 def _round_below(value: float) -> float:

@@ -83,8 +83,7 @@ def open_chunked(source: Any, workspace: Workspace, options: OpenOptions = DEFAU
         return table
     if not isinstance(source, (str, Path)):
         raise UnsupportedError(
-            f"a {type(source).__name__} is in memory already",
-            hint='use engine="memory" for frames, or give a path or a DuckDB relation',
+            f"a {type(source).__name__} is in memory already", hint='use engine="memory", a path or a DuckDB relation'
         )
     if is_database(source):
         file, _, name = str(source).partition("::")
@@ -127,9 +126,7 @@ def _open_database(path: Path, name: str, workspace: Workspace) -> ChunkedTable:
             raise InputError(
                 f"another process has the database {path.name} open to write", hint="close it there, and run this again"
             ) from None
-        raise InputError(
-            f"{path.name} cannot be read as a DuckDB database", hint="check its name and version"
-        ) from None
+        raise InputError(f"{path.name} cannot be read as a DuckDB database", hint="check name and version") from None
 
     # built only when raised: an error in a variable would keep the workspace alive until garbage collection
     def fault() -> InputError:
@@ -153,8 +150,7 @@ def _open_database(path: Path, name: str, workspace: Workspace) -> ChunkedTable:
             label = f"no table {name!r}" if name else f"{len(tables)} tables"
             raise InputError(
                 f"{path.name} holds {label}",
-                hint=f"name one after the file, {path.name}::{next(iter(tables), 'people')}; "
-                f"it holds {', '.join(tables) or 'none'}",
+                hint=f"name one, {path.name}::{next(iter(tables), 'people')}; it holds {', '.join(tables) or 'none'}",
             )
         try:
             relation = connection.table(tables[name])

@@ -107,8 +107,7 @@ class Workspace:
 
 def _freed(whose: weakref.ref[Workspace], size: int) -> None:
     """Subtract the bytes of a freed array from the workspace's count, without keeping the workspace alive."""
-    workspace = whose()
-    if workspace is not None:
+    if (workspace := whose()) is not None:
         workspace._used -= size
 
 
@@ -167,8 +166,7 @@ def memory_of(text: str | int | None) -> int:
     size = int(float(parsed[1]) * _UNITS[parsed[2]])
     if size < LEAST:
         raise ParameterError(
-            f"memory is {size / 1e6:,.0f} MB, which is hardly enough for the program itself",
-            hint=f"allow at least {LEAST / 1e6:,.0f} MB",
+            f"memory is {size / 1e6:,.0f} MB, hardly enough for the program", hint=f"allow {LEAST / 1e6:,.0f} MB"
         )
     return size
 

@@ -24,7 +24,7 @@ from ..kernels import Bools
 from ..measures import Ints
 from ..notation import DAY
 from ..plan import DerivedColumn, Guard, GuardedColumn, Plan, Vector
-from ..rules import Node, Rule, parse
+from ..rules import Node, Rule, parse, sum_of
 from ..schema import Kind, Schema
 from .code import as_column
 from .rare import parents_of, rest_of
@@ -104,11 +104,12 @@ class DrawnForms:
         parents: Mapping[str, Sequence[str]] = {}
         if has_words:
             parents = parents_of(first, first.counts()[:-1], schema.hierarchies.get(first.name), people)
-        paths = {}
+        chains = {}
         for text, (value_of_first, *others) in zip(texts, lists, strict=True):
-            above = [*parents.get(str(value_of_first), ()), other]
-            chain = [_listed([each, *others]) for each in above] if any(x is not None for x in others) else []
-            paths[text] = tuple(dict.fromkeys([text, *chain, TOP]))
+            above = [*parents.get(str(value_of_first), ()), other] if any(x is not None for x in others) else []
+            chains[text] = [_listed([each, *others]) for each in above]
+        levels = max(map(len, chains.values()))
+        paths = {text: (*[text] * (1 + levels - len(chain)), *chain, TOP) for text, chain in chains.items()}
         hierarchies = {**self.schema.hierarchies, head: Hierarchy(paths)}
         rare = {**self.schema.rare, head: _listed([other, *nothing])}
         self.schema = self.schema.replace(hierarchies=hierarchies, rare=rare)
@@ -156,7 +157,7 @@ def _joint(rules: Iterable[Rule], columns: Mapping[str, Column]) -> list[list[st
     for rule in rules:
         names = list(rule.names)
         if rule.node is not None:
-            terms, total = _sum(rule.node)
+            terms, total = sum_of(rule.node)
             if total != "1" or any(not set(_plain_values(columns[name])) <= {0, 1} for name in terms):
                 continue
         for group in [group for group in groups if not set(group).isdisjoint(names)]:
@@ -164,20 +165,6 @@ def _joint(rules: Iterable[Rule], columns: Mapping[str, Column]) -> list[list[st
             names = list(dict.fromkeys([*group, *names]))
         groups.append(names)
     return groups
-
-
-def _sum(node: Node) -> tuple[list[str], str]:
-    """Return the columns whose sum a condition sets to a number, and that number; nothing for other conditions."""
-    if node.op != "=":
-        return [], ""
-    one, two = node.parts if node.parts[1].op == "number" else node.parts[::-1]
-    terms = list(_terms(one))
-    is_sum = two.op == "number" and len(terms) > 1 and all(term.op == "column" for term in terms)
-    return ([term.text for term in terms], two.text) if is_sum and len({*one.names}) == len(terms) else ([], "")
-
-
-def _terms(node: Node) -> Iterable[Node]:
-    return [term for part in node.parts for term in _terms(part)] if node.op == "+" else [node]
 
 
 def _equations(node: Node, columns: Mapping[str, Column]) -> list[tuple[str, Node]]:
@@ -196,7 +183,7 @@ def _equations(node: Node, columns: Mapping[str, Column]) -> list[tuple[str, Nod
             is_same = (exact.numbers(exact.unit) == cells[begin.text].numbers(exact.unit))[known].all()
             if is_same and _spread(cells[name]) <= _spread(cells[end.text]):
                 ways.insert(0, (end.text, Node("+", (begin, Node("column", text=name)))))
-    terms, total_text = _sum(node)
+    terms, total_text = sum_of(node)
     # the part whose commonest value fewest people have is what the others leave
     for name in sorted(terms, key=lambda name: columns[name].counts()[:-1].max(initial=0)):
         rest = Node("number", text=total_text)

@@ -10,6 +10,7 @@ import numpy as np
 from ..backends.randomize import uniforms, words_of
 from ..columns.rule_values import broken
 from ..errors import InfeasibleError
+from ..kernels import Bools
 from ..key import Key
 from ..measures import Ints
 from ..plan import Guard, GuardedColumn, Plan
@@ -19,6 +20,8 @@ from .derived import in_own_form
 
 # rows of its group, and then of the table, that a row which breaks a rule tries the values of
 TURNS = 64
+# by how many places in its group the rows that it tries first are away from it: near values change relations least
+NEAREST = (1, 2, 3, 5, 8, 13, 21, 34)
 
 
 @dataclass(frozen=True)
@@ -48,18 +51,16 @@ class DrawnRows:
             plan, guard, columns, [each for each in plan.rules if each.sql and names.issuperset(each.rule.names)]
         )
 
-    def breaking(self, codes: Mapping[str, Ints], rules: Sequence[PlanRule] | None = None) -> Ints:
-        """Return how many rules each row breaks, given the rows' codes; shape (n_rows,)."""
+    def breaking(self, codes: Mapping[str, Ints]) -> Bools:
+        """Return which rows break each rule, given their codes; shape (n_rules, n_rows)."""
         records, released = in_own_form(self.plan, self.guard, self.columns, codes)
         columns = {record.name: as_column(record, released[record.name]) for record in records}
-        is_broken = [broken(each.rule, columns) for each in (self.rules if rules is None else rules)]
-        return np.sum(is_broken, axis=0, dtype=np.int64)
+        return np.array([broken(each.rule, columns) for each in self.rules])
 
-    @property
-    def bundles(self) -> list[list[str]]:
-        """Return the columns that rules are about, or computed from, by the bundles in which they move."""
-        names = {name for each in self.rules for name in each.rule.names}
-        names |= {name for each in self.guard.derived if each.name in names for name in sources(self.guard, each.name)}
+    def bundles(self, n_broken: Ints) -> list[list[str]]:
+        """Return the columns that broken rules are about, or computed from, by the bundles in which they move."""
+        rules = [each for each, n in zip(self.rules, n_broken, strict=True) if n]
+        names = {name for each in rules for column in each.rule.names for name in sources(self.guard, column)}
         heads = self.guard.bundles()
         moved = dict.fromkeys(heads[column.name] for column in self.columns if column.name in names)
         return [[name for name, head in heads.items() if head == one] for one in moved]
@@ -80,8 +81,8 @@ def within_rules(
 ) -> tuple[dict[str, Ints], int]:
     """Return the codes of rows that keep the rules, and how many values of other groups they got for it.
 
-    A row that breaks a rule swaps values with others of its group while fewer rules are broken by that, since a row
-    that breaks two may need two swaps. What no row of the group has, is drawn from all rows.
+    A row that breaks rules swaps values with others of its group while both together break fewer by that. What no row
+    of the group has, is drawn from all rows.
 
     Raises
     ------
@@ -92,40 +93,48 @@ def within_rules(
     moved = {name: of_row.copy() for name, of_row in codes.items()}
     if not rows.rules:
         return moved, 0
-    sizes, bundles = np.asarray(guard.sizes, np.int64), rows.bundles
+    sizes = np.asarray(guard.sizes, np.int64)
     first, size = (np.repeat(x, sizes) for x in (np.cumsum(sizes) - sizes, sizes))
-    n_broken, n_mended = rows.breaking(moved), 0
+    is_broken, n_mended = rows.breaking(moved), 0
     for turn in range(2 * TURNS):
-        bad = np.flatnonzero(n_broken)
+        bad = np.flatnonzero(is_broken.any(axis=0))
         if not len(bad):
             break
-        names, swaps = bundles[turn % len(bundles)], turn < TURNS
+        bundles = rows.bundles(is_broken.sum(axis=1))
+        names, is_swap = bundles[turn % len(bundles)], turn < TURNS
         uniform = uniforms(words_of(bad.astype(np.uint64), key, f"guard rules {turn}"))
-        other = (first[bad] + uniform * size[bad] if swaps else uniform * len(n_broken)).astype(np.int64)
-        if swaps:  # each row is in one pair
-            ends = np.stack([bad, other], axis=1)
-            is_first = np.zeros(ends.size, np.bool_)
-            is_first[np.unique(ends, return_index=True)[1]] = True
-            bad, other = ends[is_first.reshape(-1, 2).all(axis=1)].T
-        here, there = (np.append(bad, other), np.append(other, bad)) if swaps else (bad, other)
-        if not len(here):
-            continue
-        tried = {name: of_row[there if name in names else here] for name, of_row in moved.items()}
-        after = rows.breaking(tried)
-        n = len(bad)
-        fewer = after[:n] + after[n:] < n_broken[bad] + n_broken[other] if swaps else after < n_broken[bad]
-        here, there = (np.append(part[:n][fewer], part[n:][fewer]) if swaps else part[fewer] for part in (here, there))
-        values = {name: moved[name][there] for name in names}
+        other = (first[bad] + uniform * size[bad] if is_swap else uniform * len(first)).astype(np.int64)
+        if is_swap:
+            step = turn // len(bundles)
+            if step < 2 * len(NEAREST):
+                order = np.lexsort((moved[names[0]], first))
+                place = np.argsort(order)[bad] + NEAREST[step // 2] * (-1) ** step
+                other = order[np.clip(place, first[bad], first[bad] + size[bad] - 1)]
+            bad, other = _each_once(bad, other)
+            if not len(bad):
+                continue
+        # what the rows get, and where it stands now
+        here, there = (np.append(bad, other), np.append(other, bad)) if is_swap else (bad, other)
+        after = rows.breaking({name: of_row[there if name in names else here] for name, of_row in moved.items()})
+        fewer = (after.sum(axis=0) - is_broken[:, here].sum(axis=0)).reshape(-1, len(bad)).sum(axis=0) < 0
+        fewer = np.tile(fewer, len(here) // len(bad))
+        is_broken[:, here[fewer]] = after[:, fewer]
         for name in names:
-            moved[name][here] = values[name]
-        n_broken[here] = np.append(after[:n][fewer], after[n:][fewer]) if swaps else after[fewer]
-        n_mended += 0 if swaps else len(here) * len(names)
-    if n_broken.any():
-        for each in rows.rules:
-            n = int(rows.breaking(moved, [each]).sum())
-            if n > each.broken:
-                raise InfeasibleError(
-                    f"the rule {each.sql!r} cannot be kept: {n:,} drawn rows break it, and no value of others fits",
-                    hint="leave the rule out (rules=, --rule), or give its columns other roles",
-                )
+            moved[name][here[fewer]] = moved[name][there[fewer]]
+        n_mended += 0 if is_swap else int(fewer.sum()) * len(names)
+    for each, n in zip(rows.rules, is_broken.sum(axis=1).tolist(), strict=True):
+        if n > each.broken:
+            raise InfeasibleError(
+                f"the rule {each.sql!r} cannot be kept: {n:,} drawn rows break it, and no value of others fits",
+                hint="leave the rule out (rules=, --rule), or give its columns other roles",
+            )
     return moved, n_mended
+
+
+def _each_once(rows: Ints, others: Ints) -> tuple[Ints, Ints]:
+    """Return the pairs of rows in which each row stands for the first time."""
+    ends = np.stack([rows, others], axis=1)
+    is_first = np.zeros(ends.size, np.bool_)
+    is_first[np.unique(ends, return_index=True)[1]] = True
+    one, two = ends[is_first.reshape(-1, 2).all(axis=1)].T
+    return one, two

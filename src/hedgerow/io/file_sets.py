@@ -59,10 +59,7 @@ def parts_of(path: str | Path) -> list[Path]:
         named = f"folder{'s' * (len(folders) > 1)} ({', '.join(inner[:3])}{', ...' if len(inner) > 3 else ''}){others}"
         raise InputError(
             f"{where} is not one table: it holds {len(folders):,} {named}",
-            hint=(
-                "name the file, such as people.csv; parts of one table that lie in folders are named by a pattern, "
-                "such as people/*/*.parquet"
-            ),
+            hint="name the file, such as people.csv, or parts of one table by a pattern, such as people/*/*.parquet",
         )
     if not files:
         raise InputError(f"{where} holds no table file", hint=_ENDINGS)

@@ -149,8 +149,7 @@ class NumpySource(Source):
             array = array.reshape(-1, 1)
         if array.ndim != 2 or array.dtype.names is not None:
             raise InputError(
-                f"a numpy array with {array.ndim} dimensions is not a table",
-                hint="give a two-dimensional array: rows by columns",
+                f"a numpy array with {array.ndim} dimensions is not a table", hint="it needs two: rows by columns"
             )
         self.array = array
         names = [f"{prefix}{i}" for i in range(array.shape[1])]
@@ -236,8 +235,7 @@ def _run(query: Any) -> Any:
         return query.collect()
     except DuplicateError:
         raise InputError(
-            f"the {query.implementation} query has column names more than once",
-            hint="give every column a name of its own",
+            f"the {query.implementation} query has column names more than once", hint="give columns different names"
         ) from None
     except MemoryError:
         raise
@@ -424,8 +422,7 @@ def values_only(table: pa.Table) -> pa.Table:
             columns.append(_column_values(column))
         except (*ArrowFault, ValueError):
             raise SchemaError(
-                f"column {name!r} holds values that cannot be written anew ({column.type})",
-                hint="leave it out, or give it another type",
+                f"column {name!r} of the type {column.type} cannot be written anew", hint="leave it out, or convert it"
             ) from None
     return pa.table(columns, names=table.column_names)
 

@@ -84,7 +84,7 @@ class Scan:
                 if no_memory(error):
                     raise MemoryError from None
                 raise InputError(
-                    f"{path.name} cannot be read to its end: it is damaged, or it changed", hint="write it again"
+                    f"{path.name} cannot be read to its end: damaged or changed", hint="write it again"
                 ) from None
 
     def relation(self) -> Any:

@@ -70,9 +70,8 @@ def read(source: Any, *, prefix: str = "x", unescape_formulas: bool = False, sch
     Table(2 rows, 2 columns)
     """
     if isinstance(source, Table):
-        if schema is None or not source.is_loaded:  # what streams was opened by its schema
-            return source
-        return as_declared(source, schema)
+        # what streams was opened by its schema
+        return source if schema is None or not source.is_loaded else as_declared(source, schema)
     if isinstance(source, (str, Path)):
         table = _of_file(Path(source), schema or Schema(), unescape_formulas)
     else:
@@ -306,8 +305,7 @@ def _read_again(table: Table, path: Path, columns: Mapping[str, Collection[str] 
         # the types were inferred from the file as it was; another answer means another file
         if not infer_type(texts, dialect)[0].equals(column):
             raise changed(path.name)
-        as_written = spelled_texts(texts, column, dialect, columns[name])
-        if as_written is not None:
+        if (as_written := spelled_texts(texts, column, dialect, columns[name])) is not None:
             spelled[name] = as_written
     if not spelled:
         return None

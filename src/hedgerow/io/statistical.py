@@ -360,11 +360,11 @@ def codes_from_values(table: pa.Table, labels: FileLabels, form: StatisticalForm
         before = replace(variable or VariableLabels(), label=labels.label(name))
         written[name] = _codes_of_column(name, decoded(table.column(name)), before, variable is not None, form)
     for why, name in labels.whys.items():
-        if why in written and name in written:
-            both = _together(written[name], written[why], labels.variables[name], form)
-            if both is not None:
-                written[name] = both
-                del written[why]
+        if why not in written or name not in written:
+            continue
+        if (both := _together(written[name], written[why], labels.variables[name], form)) is not None:
+            written[name] = both
+            del written[why]
     return list(written.values())
 
 
@@ -435,14 +435,10 @@ def _codes_of_column(
     if sort == "boolean":
         texts = pc.if_else(column, "true", "false")
         return _coded(name, texts, replace(before, values={0: "false", 1: "true"}), form)
-    if sort == "number":
-        cells = _numbers(column)
-        if cells is not None:
-            return StatisticalColumn(name, cells, _of_numbers(cells, before))
-    if sort in ("date", "time"):
-        moments = _moments(column, before, form)
-        if moments is not None:
-            return StatisticalColumn(name, *moments)
+    if sort == "number" and (cells := _numbers(column)) is not None:
+        return StatisticalColumn(name, cells, _of_numbers(cells, before))
+    if sort in ("date", "time") and (moments := _moments(column, before, form)) is not None:
+        return StatisticalColumn(name, *moments)
     if sort == "missing":
         empty = {"text": "", "number": 0.0}
         reduced = before if before.sort in empty else VariableLabels(label=before.label)

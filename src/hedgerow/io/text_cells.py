@@ -137,8 +137,7 @@ def instants(texts: Sequence[str], zone: str) -> NDArray[np.int64]:
     for text in texts:
         moment = dt.datetime.fromisoformat(text)
         clock = pa.scalar(moment.replace(tzinfo=None), pa.timestamp("us"))
-        offset = moment.utcoffset()
-        if offset is not None:
+        if (offset := moment.utcoffset()) is not None:
             clock = pc.subtract(clock, pa.scalar(offset, pa.duration("us")))
         elif zone:
             clock = pc.assume_timezone(clock, zone, ambiguous="raise", nonexistent="raise")

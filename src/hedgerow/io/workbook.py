@@ -52,9 +52,7 @@ _CORE = b'<cp:coreProperties xmlns:cp="http://schemas.openxmlformats.org/package
 def parted(source: str | Path) -> tuple[Path, str]:
     """Split ``people.xlsx::Sheet1`` into the path and the sheet name, which is empty if none is given."""
     path, _, sheet = str(source).partition("::")
-    if Path(path).suffix.lower() in WORKBOOKS:
-        return Path(path), sheet
-    return Path(source), ""
+    return (Path(path), sheet) if Path(path).suffix.lower() in WORKBOOKS else (Path(source), "")
 
 
 def read_workbook(path: Path, sheet: str = "", missing: Sequence[str] = ()) -> tuple[pa.Table, str]:

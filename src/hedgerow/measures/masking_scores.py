@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import partial
 from typing import Literal, NotRequired, TypedDict, cast
 
 import numpy as np
@@ -170,12 +169,9 @@ def probabilistic_linkage(
     own_rows = rows.astype(np.int64)
 
     def linked(part: slice) -> Floats:
-        return np.concatenate(
-            [
-                credit(count_ties(patterns, once, own_rows[block], weights, bits))
-                for block, patterns in _blocks(z, target, part, within)
-            ]
-        )
+        blocks = _blocks(z, target, part, within)
+        ties = [count_ties(patterns, once, own_rows[block], weights, bits) for block, patterns in blocks]
+        return credit(np.concatenate(ties))
 
     return 100.0 * np.concatenate(in_parts(linked, len(rows), pairs)).mean(axis=0)
 
@@ -191,12 +187,9 @@ def _blocks(originals: Floats, masked: Floats, part: slice, within: Floats) -> I
 def _ties(distinct: Floats, weight: Ints, queries: Floats, own_rows: Ints) -> Ints:
     """Return, for each query, the number of originals as near as its own, or 0 if another one is nearer."""
     tree = build(np.ascontiguousarray(distinct))
-    queries = np.ascontiguousarray(queries)
-    return np.concatenate(
-        in_parts(
-            lambda part: nearest_ties(tree, weight, queries[part], own_rows[part]), len(own_rows), 100 * len(own_rows)
-        )
-    )
+    queries, n = np.ascontiguousarray(queries), len(own_rows)
+    ties = in_parts(lambda part: nearest_ties(tree, weight, queries[part], own_rows[part]), n, 100 * n)
+    return np.concatenate(ties)
 
 
 def interval_disclosure(original: Floats, masked: Floats) -> Floats:
@@ -437,13 +430,8 @@ def score_arrays(
         # All candidates of a search are judged on the same records.
         rows = np.sort(np.random.default_rng(random_state).choice(n, records, replace=False))
     scales = (by_deviations, by_ranks) if ranks else (by_deviations,)
-    distance, probabilistic = (
-        [tuple(linkage(scale).tolist()) for scale in scales]
-        for linkage in (
-            partial(distance_linkage, original, masked, known, rows),
-            partial(probabilistic_linkage, original, masked, known, rows, levels),
-        )
-    )
+    distance = [tuple(distance_linkage(original, masked, known, rows, s).tolist()) for s in scales]
+    probabilistic = [tuple(probabilistic_linkage(original, masked, known, rows, levels, s).tolist()) for s in scales]
     interval = interval_disclosure(original, masked)
     return Scores(
         tuple(names),

@@ -105,8 +105,7 @@ class Anatomy(Method):
         super().check_table(table, schema)
         if len(schema.sensitive) != 1:
             raise UnsupportedError(
-                "anatomy protects one sensitive column",
-                hint=f"the schema has {len(schema.sensitive)}; choose one, or join them into one",
+                "anatomy protects one sensitive column", hint=f"the schema has {len(schema.sensitive)}: choose one"
             )
 
     def _fit(self, table: Table, schema: Schema) -> Plan:
@@ -115,7 +114,7 @@ class Anatomy(Method):
         name = schema.sensitive[0]
         if name in (GROUP, COUNT):
             raise UnsupportedError(
-                f"the sensitive table has a column {name!r} of its own", hint="give the sensitive column another name"
+                f"the sensitive table has a column {name!r} of its own", hint="rename the sensitive column"
             )
         # The quasi-identifiers are encoded only to refuse those that cannot be, such as lists.
         columns = [table.declared_column(schema, each) for each in (*schema.quasi, name)]

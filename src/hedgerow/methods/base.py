@@ -113,8 +113,7 @@ def _other_names(mine: Sequence[str], fitted: Sequence[str]) -> PlanError:
         ("Feature names unseen at fit time:", mine, fitted),
         ("Feature names seen at fit time, yet now missing:", fitted, mine),
     ):
-        unmatched = sorted(set(here) - set(there))
-        if unmatched:
+        if unmatched := sorted(set(here) - set(there)):
             more = ["- ..."] if len(unmatched) > _SHOWN else []
             lines += [words, *(f"- {name}" for name in unmatched[:_SHOWN]), *more]
     if len(lines) == 1:
@@ -264,8 +263,7 @@ class Method(Estimator):
         """
         if y is None and self.needs_sensitive:
             raise ParameterError(
-                f"{type(self).__name__} needs at least one sensitive column; it requires y to be "
-                "passed, but the target y is None",
+                f"{type(self).__name__} needs a sensitive column; it requires y to be passed, but the target y is None",
                 hint="name what an intruder wants to know",
             )
         self.check_kinds()
@@ -331,8 +329,7 @@ class Method(Estimator):
         if self.needs_sensitive and not schema.sensitive:
             raise ParameterError(
                 f"{type(self).__name__} needs at least one sensitive column",
-                hint="name what an intruder wants to know; Hedge, Mondrian, Datafly, Incognito and LocalSuppression "
-                "promise k without one",
+                hint="name what an intruder wants to know; Hedge, Mondrian and others promise k without one",
             )
         fields = {
             "grid": bool(schema.grid),
@@ -450,10 +447,9 @@ class Method(Estimator):
     def _refuse_missing(self, table: Table) -> None:
         numbers = [c for c in self.plan_.columns if c.kind in ("numeric", "date")]
         columns = [table.column(c.name, kind=c.kind) for c in numbers if c.name in table.names]
-        faults = [column.name for column in columns if column.has_missing or column.infinite]
-        if faults:
+        if faults := [column.name for column in columns if column.has_missing or column.infinite]:
             raise InputError(
-                f"missing (NaN) or infinite numbers in: {reprs(faults)}", hint="fill them, or leave these rows out"
+                f"missing (NaN) or infinite numbers in: {reprs(faults)}", hint="fill them or drop the rows"
             )
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
@@ -502,9 +498,7 @@ class NoTransform(UnsupportedError, AttributeError):
 def check_grid(schema: Schema) -> None:
     """Raise SchemaError if a column with a grid is no quasi-identifier."""
     if others := [name for name in schema.grid if name not in schema.quasi]:
-        raise SchemaError(
-            f"columns with a grid are no quasi-identifiers: {reprs(others)}", hint="a grid says where groups are cut"
-        )
+        raise SchemaError(f"columns with a grid are no quasi-identifiers: {reprs(others)}", hint="a grid cuts groups")
 
 
 def check_columns(table: Table, schema: Schema, *, empty: bool = False) -> None:
@@ -577,8 +571,7 @@ def check_people(k: Any, table: Table, schema: Schema, least: int = 2) -> Person
 
 def check_named(what: str, names: Iterable[Any], schema: Schema) -> None:
     """Raise ParameterError if a parameter names columns that are not quasi-identifiers."""
-    unknown = [name for name in names if name not in schema.quasi]
-    if unknown:
+    if unknown := [name for name in names if name not in schema.quasi]:
         raise ParameterError(f"{what} names columns that are no quasi-identifiers: {reprs(unknown)}")
 
 

@@ -121,8 +121,7 @@ def grid_of(column: Column, points: Sequence[Any] | None) -> npt.NDArray[np.floa
             cuts = instants(points, column.zone).astype(np.float64) / per
         except pa.ArrowInvalid:
             raise SchemaError(
-                f"a point of the grid of column {column.name!r} falls into an hour that the clocks of its zone, "
-                f"{column.zone}, skip or show twice",
+                f"a grid point of {column.name!r} falls into an hour that clocks of {column.zone} skip or show twice",
                 hint="write it with its offset, such as 2020-10-25T02:30+01:00",
             ) from None
         fits = per == 1 or not (cuts % 1).any()

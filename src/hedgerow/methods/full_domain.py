@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 
+from ..columns.arrays import distinct_of
 from ..columns.column import Column, ordered
 from ..columns.table import Table
 from ..errors import InfeasibleError, ParameterError, SchemaError
@@ -158,11 +159,10 @@ def _axis(column: Column, values: Sequence[str], hierarchy: Hierarchy) -> Axis:
             top = level == hierarchy.n_levels - 1 and hierarchy.n_levels > 1
             released.append(next(iter(weight)) if top else None)
             share.append(1.0 if top else 0.0)
-        distinct = list(dict.fromkeys(released))
-        place = {label: i for i, label in enumerate(distinct)}
-        levels.append(np.array([place[label] for label in released], dtype=np.int64))
+        labels, places = distinct_of(released)
+        levels.append(places)
         shares.append(np.array(share))
-        names.append(tuple(distinct))
+        names.append(tuple(labels))
     return Axis(levels, shares, names, column.values)
 
 
@@ -175,8 +175,7 @@ def _counts(table: Table, schema: Schema, names: Sequence[str], groups: Groups) 
         d = column.n_values + int(column.has_missing)
         if n * d > _MOST_COUNTS:
             raise ParameterError(
-                f"column {name!r} has {d:,} values over {n:,} combinations of quasi-identifiers, more than can "
-                "be counted",
+                f"column {name!r} has {d:,} values over {n:,} combinations of quasi-identifiers, too many to count",
                 hint="group its values, for example into bins",
             )
         cells = groups.labels.astype(np.int64) * d + column.codes

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..columns.arrays import distinct_of
 from ..columns.column import Column, ValueCounts
 from ..hierarchy import TOP, Hierarchy
 from ..kernels.exact_sums import deviations
@@ -121,12 +122,6 @@ def _ranges(grouped: GroupedCodes) -> tuple[list[Cell], Ints]:
     return cells, distinct.labels.astype(np.int64)
 
 
-def _merged(cells: Sequence[Cell]) -> tuple[list[Cell], Ints]:
-    """Return the distinct cells, and the index of each group's cell."""
-    distinct = {cell: i for i, cell in enumerate(dict.fromkeys(cells))}
-    return list(distinct), np.array([distinct[c] for c in cells], np.int64)
-
-
 def between_points(grouped: GroupedCodes, low: Floats, high: Floats) -> tuple[list[Cell], Ints]:
     """Return each group's half-open range between public points, in the form that `recode` returns.
 
@@ -150,7 +145,7 @@ def between_points(grouped: GroupedCodes, low: Floats, high: Floats) -> tuple[li
         # The cell of a plan holds both its ends, so it ends just below the open one.
         below = None if hi is None else hi - 1 if unit else float(np.nextafter(hi, -np.inf))
         cells.append(Cell(label, lo, below, missing=bool(gap)))
-    return _merged(cells)
+    return distinct_of(cells)
 
 
 def rounded(grouped: GroupedCodes, style: str, step: float, enough: Bools) -> tuple[list[Cell], Ints]:
@@ -194,7 +189,7 @@ def rounded(grouped: GroupedCodes, style: str, step: float, enough: Bools) -> tu
         if n < size:
             label = f"{label}{WEIGHT}{n}{JOIN}{MISSING}{WEIGHT}{size - n}"
         cells.append(Cell(label, values[a], values[b], missing=n < size))
-    return _merged(cells)
+    return distinct_of(cells)
 
 
 def _nearest_steps(steps: Floats, grouped: GroupedCodes, style: str, step: float) -> Floats:
@@ -321,4 +316,4 @@ def _weighted(grouped: GroupedCodes) -> tuple[list[Cell], Ints]:
             pairs = zip(present, numbers[begin:end], strict=True)
             text = JOIN.join([f"{quoted[c]}{WEIGHT}{n}" for c, n in pairs])
         cells.append(_categories(column, present, text))
-    return _merged(cells)
+    return distinct_of(cells)

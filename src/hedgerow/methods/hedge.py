@@ -24,7 +24,6 @@ from ..trees.responses import check_sensitive
 from ..trees.similarity import Likeness
 from ..trees.tree import Tree
 from ..validation import FLAG, Kind, check_one_of
-from .design import Quasi
 from .joining import joined
 from .partition import PartitionMethod, classes_of, full_tree
 from .refusals import Refused, joined_cells
@@ -240,8 +239,10 @@ class Hedge(PartitionMethod):
         persons = self._check(table, schema)
         quasi, sensitive = self._columns(table, schema)
         check_sensitive([c.value_counts for c in sensitive])
-        # Splitting by a column that explains nothing makes cells small for no gain.
-        self.screened_ = self._screened(quasi, sensitive, persons)
+        # Splitting by a column that explains nothing makes cells small for no gain; where none does, all are used.
+        n = None if persons is None else persons.counted
+        silent = [c.name for c in quasi.columns if self.screen and not telling(c, sensitive, n)]
+        self.screened_ = tuple(silent) if len(silent) < len(quasi.columns) else ()
         quasi = quasi.without(self.screened_)
         likeness = Likeness.from_columns(
             [c.value_counts for c in sensitive], [c.value_counts for c in quasi.columns], persons=persons is not None
@@ -270,9 +271,3 @@ class Hedge(PartitionMethod):
     def refused(self, table: Table, schema: Schema) -> list[Refused]:
         """Return the groups that were joined from several cells, with those cells."""
         return joined_cells(self.tree_, self._joined, self.group_of_cell_)
-
-    def _screened(self, quasi: Quasi, sensitive: Sequence[Column], persons: Persons | None) -> tuple[str, ...]:
-        """Return the quasi-identifiers that explain no sensitive column on their own; none if that were all of them."""
-        n = None if persons is None else persons.counted
-        silent = [c.name for c in quasi.columns if self.screen and not telling(c, sensitive, n)]
-        return tuple(silent) if len(silent) < len(quasi.columns) else ()

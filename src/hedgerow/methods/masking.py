@@ -469,8 +469,7 @@ class PRAM(Masking):
         for column in coded:
             if column.n_values > MOST_CATEGORIES:
                 raise ParameterError(
-                    f"column {column.name!r} has {column.n_values:,} categories, and a matrix between more than "
-                    f"{MOST_CATEGORIES:,} is not made",
+                    f"column {column.name!r} has {column.n_values:,} categories; a matrix takes {MOST_CATEGORIES:,}",
                     hint="join categories that are alike, leave the column out, or take another method",
                 )
         rows = self._rows(table)
@@ -535,9 +534,7 @@ def _checked(values: ArrayLike, column: Column) -> Floats:
         raise ParameterError(f"the matrix for column {column.name!r} is not numeric") from None
     d = column.n_values
     if matrix.shape != (d, d):
-        raise ParameterError(
-            f"the matrix for column {column.name!r} has the shape {matrix.shape}; the column has {d} categories"
-        )
+        raise ParameterError(f"the matrix for column {column.name!r} has the shape {matrix.shape}, for {d} categories")
     # NaN is not at least 0, and an infinite cell has an infinite sum.
     if not (matrix >= 0).all() or np.abs(matrix.sum(axis=1) - 1).max() > 1e-9:
         raise ParameterError(f"the rows of the matrix for column {column.name!r} are not probabilities that sum to 1")

@@ -84,8 +84,7 @@ class Microaggregation(Masking):
         super().check_table(table, schema)
         if dates := [name for name in schema.quasi if table.declared_kind(schema, name) == "date"]:
             raise SchemaError(
-                f"dates cannot be averaged here: {reprs(dates)}",
-                hint="leave these columns out of the quasi-identifiers",
+                f"dates cannot be averaged here: {reprs(dates)}", hint="leave them out of the quasi-identifiers"
             )
 
     def _mask(self, table: Table, schema: Schema) -> Masked:
@@ -98,11 +97,8 @@ class Microaggregation(Masking):
         figures = [n for n in schema.quasi if n not in words] if gower else list(schema.quasi)
         encoded = [table.declared_column(schema, n) for n in words] if gower else []
         before = numeric_matrix(table, figures, schema.kinds)
-        missing = [name for name, column in zip(figures, before.T, strict=True) if np.isnan(column).any()]
-        if missing:
-            raise ParameterError(
-                f"missing numbers (NaN) in: {reprs(missing)}", hint="fill them, or leave these rows out"
-            )
+        if missing := [name for name, column in zip(figures, before.T, strict=True) if np.isnan(column).any()]:
+            raise ParameterError(f"missing numbers (NaN) in: {reprs(missing)}", hint="fill them, or leave the rows out")
         codes = np.array([c.codes for c in encoded], np.int64).reshape(-1, table.n_rows).T
         rows = self._rows(table)
         values, categories = rows.sorted(before), rows.sorted(codes)
@@ -132,8 +128,10 @@ class Microaggregation(Masking):
         cells = mask_numbers(table, figures, before, after, integers=self.integers)
         for column, code in zip(encoded, codes.T, strict=True):
             # A category has no mean: the most frequent one stands for its group.
-            modes = _modes(code, self.groups_, column.n_values + 1)[self.groups_]
-            cells[column.name] = mask_categories(table, column, modes)
+            counts = Counts.from_codes(group([self.groups_]), code, column.n_values + 1)
+            best = np.lexsort((counts.values, -counts.counts, counts.groups))  # in a tie the first in the order
+            modes = counts.values[best][counts.starts[:-1]]
+            cells[column.name] = mask_categories(table, column, modes[self.groups_])
         sizes = np.bincount(groups)
         facts: dict[str, object] = {
             "k": self.k,
@@ -182,10 +180,3 @@ def _centres(values: Floats, groups: Ints) -> Floats:
     for c, column in enumerate(values.T):
         centres[:, c] = np.bincount(groups, column) / sizes
     return centres
-
-
-def _modes(codes: Ints, groups: Ints, categories: int) -> Ints:
-    """Return the most frequent code of each group; in a tie, the first in the column's order."""
-    counts = Counts.from_codes(group([groups]), codes, categories)
-    best = np.lexsort((counts.values, -counts.counts, counts.groups))
-    return np.asarray(counts.values[best][counts.starts[:-1]])

@@ -116,13 +116,10 @@ class Mondrian(PartitionMethod):
         looks_at_sensitive = self.objective not in ("median", "loss")
         if not schema.sensitive and (self._cap() or looks_at_sensitive):
             what = "max_disclosure" if self._cap() else f"the objective {self.objective!r}"
-            raise ParameterError(
-                f"{what} needs at least one sensitive column", hint="name what an intruder wants to know"
-            )
+            raise ParameterError(f"{what} needs a sensitive column", hint="name what an intruder wants to know")
         if self.criteria and not looks_at_sensitive:
             raise ParameterError(
-                f"the objective {self.objective!r} takes no further criteria",
-                hint='use objective="regression" or "information_gain"',
+                f"the objective {self.objective!r} takes no criteria", hint='choose "regression" or "information_gain"'
             )
         return persons
 
@@ -141,8 +138,7 @@ class Mondrian(PartitionMethod):
             tree = full_tree(grown, unasked, StatisticsLayout.from_responses(unasked), quasi)
         elif self.objective == "information_gain" and all(c.is_number for c in sensitive):
             raise ParameterError(
-                'the objective "information_gain" needs a categorical sensitive column',
-                hint='for numbers use objective="regression"',
+                '"information_gain" needs a categorical sensitive column', hint='for numbers use objective="regression"'
             )
         else:
             gain = ENTROPY if self.objective == "information_gain" else SSE

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from ..columns.arrays import distinct_of
 from ..columns.column import Column
 from ..columns.table import Table
 from ..errors import InfeasibleError, ParameterError, UnsupportedError, reprs
@@ -258,8 +259,7 @@ class PartitionMethod(Method):
             ]
             if lacking:
                 raise ParameterError(
-                    f"no hierarchy for {reprs(lacking)}",
-                    hint="give Schema(hierarchies={...}) or recode by concatenation",
+                    f"no hierarchy for {reprs(lacking)}", hint="give Schema(hierarchies={...}), or concatenate"
                 )
         return persons
 
@@ -272,8 +272,7 @@ class PartitionMethod(Method):
         for criterion in self.criteria or ():
             if not isinstance(criterion, LDiversity) or criterion.diversity not in ("frequency", "entropy"):
                 raise UnsupportedError(
-                    "the grower admits groups by k, disclosure, and frequency or entropy l-diversity; other "
-                    "criteria are checked by the audit",
+                    "the grower knows k, disclosure, and frequency or entropy l-diversity; audits check other criteria",
                     hint='use LDiversity(l, "frequency") or LDiversity(l, "entropy")',
                 )
 
@@ -443,8 +442,7 @@ def _distinct_groups(recoding: Partition) -> Ints:
     """Return the group of each leaf after merging groups with equal labels, numbered by first leaf."""
     read = []
     for column, cells in zip(recoding.columns, recoding.leaf_cells, strict=True):
-        place: dict[Any, int] = {}
-        labels = np.array([place.setdefault(cell.label, len(place)) for cell in column.cells])
+        _, labels = distinct_of(cell.label for cell in column.cells)
         read.append(labels[np.asarray(cells)])
     groups = group(read)
     return np.argsort(np.argsort(groups.first))[groups.labels]
@@ -465,8 +463,7 @@ def limited_classes(criterion: LDiversity, responses: Responses) -> Iterator[int
     if unknown or not names:
         where = f"of {reprs(unknown)}" if unknown else "of numeric columns only"
         raise ParameterError(
-            f"l-diversity is asked {where}, but it is for categorical sensitive columns",
-            hint="max_disclosure protects numeric columns",
+            f"l-diversity is asked {where}, but is for categorical columns", hint="max_disclosure is for numeric ones"
         )
     for j, name in enumerate(names):
         if criterion.columns is None or name in criterion.columns:

@@ -201,14 +201,11 @@ def check_settings(k: Any, degree: Any, n: int) -> tuple[int, int | list[int]]:
         raise ParameterError('degree must be a whole number, a list of them, or "auto"')
     degrees = [check_whole("degree", d, 0) for d in ([degree] if single else degree)]
     if k > n:
-        raise ParameterError(
-            f"block_size is {k}, but there are only {n} values that are not missing", hint=f"choose at most {n}"
-        )
+        raise ParameterError(f"block_size is {k}, but only {n} values are not missing", hint=f"choose at most {n}")
     if k <= max(degrees) + 1:
         values = max(degrees) + 1
         raise ParameterError(
-            f"block_size is {k}: a polynomial of degree {max(degrees)} passes through {values} values, so "
-            "nothing would be protected",
+            f"block_size is {k}: a polynomial of degree {max(degrees)} passes through {values} values, unprotected",
             hint=f"choose more than {values}",
         )
     return k, degrees[0] if single else degrees
@@ -310,9 +307,7 @@ class _Trial:
         self.n = int(self.there.sum())
         self.complete = self.there.all(axis=1)
         if self.complete.sum() < 3:
-            raise ParameterError(
-                "fewer than 3 rows are complete, too few to search by the score", hint="set block_size and degree"
-            )
+            raise ParameterError("fewer than 3 rows are complete, too few to search", hint="set block_size and degree")
         self.names = [str(c) for c in range(values.shape[1])]
         # Candidates of one k follow each other, so each k is sorted once.
         self.ordered = lru_cache(1)(lambda k: order(self.values[self.there], self._cut(k)))

@@ -127,27 +127,21 @@ class LocalSuppression(Masking):
             if math.comb(n, size) > MOST_SETS:
                 raise ParameterError(
                     f"{n} columns have {math.comb(n, size):,} combinations of {size}, more than {MOST_SETS:,}",
-                    hint='name the sets that an intruder may know: combinations=[["age", "sex"], ...] '
-                    "(--combinations age+sex)",
+                    hint='name what an intruder knows: combinations=[["age", "sex"], ...] (--combinations age+sex)',
                 )
             return [list(each) for each in combinations(schema.quasi, size)] if size < n else []
         sets = [[name for name in schema.quasi if name in each] for each in self.combinations]
         foreign = {name for each in self.combinations for name in each} - {*schema.quasi}
         if foreign or not all(sets):
-            names = reprs(sorted(foreign))
-            raise ParameterError(
-                f"combinations name columns that are no quasi-identifiers: {names}"
-                if names
-                else "a combination is empty",
-                hint="each is a set of quasi-identifiers, such as age+sex",
-            )
+            others = f"combinations name columns that are no quasi-identifiers: {reprs(sorted(foreign))}"
+            fault = others if foreign else "a combination is empty"
+            raise ParameterError(fault, hint="each is a set of quasi-identifiers, such as age+sex")
         return sets
 
     def _costs(self, schema: Schema) -> list[float]:
         costs = dict(self.importance or {})
         check_named("importance", costs, schema)
-        wrong = [n for n, w in costs.items() if not is_number(w) or not 0 < w < np.inf]
-        if wrong:
+        if wrong := [n for n, w in costs.items() if not is_number(w) or not 0 < w < np.inf]:
             raise ParameterError(f"importance must be above 0: {reprs(wrong)}")
         return [float(costs.get(name, 1.0)) for name in schema.quasi]
 

@@ -83,8 +83,7 @@ def explode(
     frame = _frame(table)
     if weight in frame.columns:
         raise ParameterError(f"the table already has a column {weight!r}", hint="choose another name by weight=")
-    unknown = [name for name in columns or () if name not in frame.columns]
-    if unknown:
+    if unknown := [name for name in columns or () if name not in frame.columns]:
         raise SchemaError(f"no column {reprs(unknown)} in the table")
     parts_of: dict[str, _Parts] = {}
     for name in columns if columns is not None else frame.columns:
@@ -93,8 +92,7 @@ def explode(
             continue
         code, entries = indexed(pa.chunked_array([series.to_arrow()]).cast(pa.large_string()))
         # the code -1, for a missing cell, is the last place
-        parts = _split(name, [*entries.to_pylist(), None], code, is_named=columns is not None)
-        if parts is not None:
+        if (parts := _split(name, [*entries.to_pylist(), None], code, is_named=columns is not None)) is not None:
             parts_of[name] = parts
 
     # doubles, for the product of counts can pass 64 bits

@@ -108,8 +108,7 @@ def reconstruct(
     cells = math.prod(dims)
     if cells > _MOST_CELLS:
         raise ParameterError(
-            f"the table of these columns has {cells:,} cells, more than {_MOST_CELLS:,}",
-            hint="name fewer with columns=[...]",
+            f"the table would have {cells:,} cells, more than {_MOST_CELLS:,}", hint="name fewer with columns=[...]"
         )
     codes = np.zeros(table.n_rows, dtype=np.int64)
     for column, part in used:
@@ -216,8 +215,7 @@ class Reconstruction:
             column = self._by_name(name)
             values = where[name]
             values = values if isinstance(values, (list, tuple, set)) else [values]
-            unknown = [v for v in values if v not in column.categories]
-            if unknown:
+            if unknown := [v for v in values if v not in column.categories]:
                 raise ParameterError(f"column {name!r} lacks {len(unknown)} of the values asked for")
             selected = np.array([category in values for category in column.categories], float)
             # P^-1 is symmetric: the weight of a released category is P^-1 applied to the selection.
@@ -299,9 +297,7 @@ def _inputs(release: Any, parameters: Any) -> tuple[Table, Mapping[str, object]]
         return whole(release), _data(parameters)
     if hasattr(release, "plan") and hasattr(release, "table"):
         return read(release.table), _data(release.plan)
-    raise PlanError(
-        "a table alone cannot be reconstructed", hint="give the distortion parameters as well: parameters='public.json'"
-    )
+    raise PlanError("a table alone cannot be reconstructed", hint="give its parameters too: parameters='public.json'")
 
 
 def _data(parameters: Any) -> Mapping[str, object]:

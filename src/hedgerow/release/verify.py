@@ -140,7 +140,7 @@ def verify(
             checks.append(promise.check_in(lambda names: engine(released.engine).classes(released, names, [], persons)))
         else:
             checks.append(promise.check(groups))
-    checks += _rules(plan, released_here)
+    checks += _rules(plan, original, released_here)
     if guarded is not None:
         checks += guarded.checks()
         # a cap holds of what the file shows, and of what the groups' originals would show
@@ -153,14 +153,14 @@ def verify(
     return Verified(checks, expected, groups)
 
 
-def _rules(plan: Plan, released: Table) -> list[Check]:
+def _rules(plan: Plan, original: Table, released: Table) -> list[Check]:
     """Check that no more rows than in the original break a rule of columns that are drawn or released as they are."""
     drawn = {column.name for column in plan.guard.columns} if plan.guard and plan.guard.form != RUNS else set[str]()
     changed = plan.relations().keys() - drawn
     checks = []
     for each in plan.rules:
         if changed.isdisjoint(each.rule.names):
-            n = count_plainly(each.rule, plan, released)
+            n = count_plainly(each.rule, plan, released, original)
             reached = released.n_rows if n is None else n
             words = "rows that break it, as many as in the original at most"
             checks.append(Check(f"rule {each.rule}", each.broken, reached, reached <= each.broken, words))

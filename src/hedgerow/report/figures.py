@@ -18,6 +18,7 @@ from ..auditing.inference import InferredColumn
 from ..auditing.success import AttackData
 from ..auditing.utility.models import Learning
 from ..auditing.utility.queries import Estimates
+from ..errors import singular
 from ..json_types import Figures
 from ..measures.masking_scores import ScoresData
 from ..notation import figure, percent
@@ -146,15 +147,11 @@ def special_rows(special: SpecialUniquesData | None) -> list[FigureRow]:
     if not special:
         return []
     before, after = special["original"], special["release"]
-    sizes = [
-        FigureRow(
-            f"minimal uniques of {k} column{'s' if k > 1 else ''}",
-            written(before and before["by_size"][k - 1]),
-            written(n),
-        )
-        for k, n in enumerate(after["by_size"], 1)
-    ]
-    return [*figure_rows(definitions("special_uniques"), before, after), *sizes]
+    rows = [*figure_rows(definitions("special_uniques"), before, after)]
+    for k, n in enumerate(after["by_size"], 1):
+        name = singular(f"minimal uniques of {k} columns")
+        rows.append(FigureRow(name, written(before and before["by_size"][k - 1]), written(n)))
+    return rows
 
 
 def score_rows(scores: ScoresData | None) -> list[tuple[str, str]]:

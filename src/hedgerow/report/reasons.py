@@ -227,11 +227,9 @@ def _leaves_columns_empty(audit: AuditData, plan: Plan | None) -> Iterator[str]:
 def _shows_a_rule(audit: AuditData, plan: Plan | None) -> Iterator[str]:
     """Yield a clause on a rule of drawn rows that makes a value almost certain which few of all rows have."""
     for name, rules in (at(audit, "risk", "rules") or {}).items():
-        yield from (
-            rule_in_words("certain", name, rule)
-            for rule in rules
-            if rule["share"] >= CERTAIN and rule["of_all"] <= SCARCE
-        )
+        for rule in rules:
+            if rule["share"] >= CERTAIN and rule["of_all"] <= SCARCE:
+                yield rule_in_words("certain", name, rule)
 
 
 def rule_in_words(key: str, name: str, rule: FileRule) -> str:

@@ -30,14 +30,9 @@ def criterion_rows(profile: ProfileData) -> Iterator[tuple[str, ...]]:
     for row in profile["criteria"]:
         # more digits than elsewhere: it is compared with a threshold
         reached = "-" if row["figure"] is None else f"{row['figure']:.4g}"
-        yield (
-            row["asks"],
-            row["clause"],
-            row["threshold"] or "none named",
-            reached,
-            row["state"],
-            "; ".join(part for part in (row["detail"], ground(row["ours"], row["read"], row["threshold"])) if part),
-        )
+        details = row["detail"], ground(row["ours"], row["read"], row["threshold"])
+        threshold, detail = row["threshold"] or "none named", "; ".join(filter(None, details))
+        yield row["asks"], row["clause"], threshold, reached, row["state"], detail
 
 
 def ground(ours: bool, read: str, threshold: str) -> str:

@@ -59,11 +59,8 @@ def summary(audit: AuditData) -> str:
     lines += judged(audit)
     lines += [line for text in others(audit) for line in ("", text)]
     lines += [*_special(risk.get("special_uniques")), *_disclosed(audit), *_together(risk.get("composition"))]
-    lines += [
-        *_attacks(audit),
-        *_utility(audit["utility"], audit["table"]["planned_groups"] is not None),
-        *_estimates(audit["utility"].get("estimates")),
-    ]
+    lines += [*_attacks(audit), *_utility(audit["utility"], table["planned_groups"] is not None)]
+    lines += _estimates(audit["utility"].get("estimates"))
     if further := list(further_rows(audit)):
         lines += ["", *_aligned_figures(further, "Further figures")]
     lines += ["", *notes]

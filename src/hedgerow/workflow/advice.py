@@ -127,8 +127,7 @@ def _from_shares(shares: Mapping[str, Any]) -> Iterator[Advice]:
     name = top["column"]
     why = f"Without {name}, {effect(top['share'], top['explained'])}"
     yield Advice(f"Leave {name} out", why, leave_out=name)
-    coarse = [each for each in columns if (each["coarse_share"] or 0.0) >= TAKES]
-    if coarse:
+    if coarse := [each for each in columns if (each["coarse_share"] or 0.0) >= TAKES]:
         best = max(coarse, key=lambda each: (each["coarse_share"], each["column"]))
         name, (first, last, step) = best["column"], best["grid"]
         gain = effect(best["coarse_share"], best["coarse_explained"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import shlex
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from shutil import get_terminal_size
 from typing import Any
@@ -132,17 +132,7 @@ class Inspection:
                 }
                 for c in self.columns
             ],
-            "rules": [
-                {
-                    "rule": rule.sql,
-                    "determines": list(rule.determines or []),
-                    "words": rule.words,
-                    "records": rule.rows,
-                    "broken": rule.broken,
-                    "option": rule.option,
-                }
-                for rule in self.rules
-            ],
+            "rules": [asdict(rule) | {"option": rule.option} for rule in self.rules],
             "warnings": list(self.warnings),
         }
 

@@ -47,8 +47,7 @@ def make(name: str, options: Mapping[str, object]) -> facade.Method:
         listed = ", ".join(METHODS)
         raise ParameterError(f"unknown method {name!r}{similar}", hint=f"the methods are {listed}")
     method: facade.Method = resolve_name(METHODS[name])()
-    foreign = [option for option in options if option not in method.get_params()]
-    if foreign:
+    if foreign := [option for option in options if option not in method.get_params()]:
         flags = ["--" + option.replace("_", "-") for option in foreign]
         having = ", ".join(each for each, where in METHODS.items() if foreign[0] in resolve_name(where)().get_params())
         hint = f"methods with {flags[0]}: {having}"
@@ -133,8 +132,7 @@ def options_of(method: facade.Method) -> dict[str, object]:
     if lost:
         names = ", ".join(lost)
         raise UnsupportedError(
-            f"the command line cannot say {names} of {type(method).__name__} as it was given",
-            hint="use the Python code instead",
+            f"the command line cannot say {names} of {type(method).__name__}", hint="use the Python code instead"
         )
     return options
 

@@ -121,9 +121,7 @@ def _key(request: Request) -> dict[str, object]:
             "a key that is not a file cannot be written into a command", hint="keep the key in a file and give its path"
         )
     if len({str(key) for key in secrets}) > 1:
-        raise UnsupportedError(
-            "the command line takes one key file, and two were given", hint="use the Python code instead"
-        )
+        raise UnsupportedError("the command line takes one key file, not two", hint="use the Python code instead")
     values: dict[str, object] = {"pseudonyms": True} if pseudonym_key is not None else {}
     return values | ({"key_file": as_argument(secrets[0])} if secrets else {})
 
@@ -134,12 +132,10 @@ def _report(measured: Mapping[str, object] | None, chosen: str | Path | None) ->
         return {"report": False}
     measured = {"attacks": False, "learning": False, **(measured or {})}
     names = [row.name for row in REPORT if row.step]
-    more = [name for name in measured if name not in names]
-    if more:
+    if more := [name for name in measured if name not in names]:
         listed = ", ".join(more)
         raise UnsupportedError(
-            f"hedgerow protect cannot measure with {listed}",
-            hint="use hedgerow audit on the release, or the Python code",
+            f"hedgerow protect cannot measure with {listed}", hint="use hedgerow audit on the release, or Python code"
         )
     attacks = bool(measured["attacks"])
     values: dict[str, object] = {"attacks": True} if attacks else {}
@@ -219,9 +215,7 @@ def _literal(value: Any, needed: set[str]) -> str:
         return f"hr.Hierarchy({_literal(value.paths, needed)})"
     if is_dataclass(value) and type(value).__module__.startswith("hedgerow."):
         return _record(value, needed)
-    raise UnsupportedError(
-        f"a {type(value).__name__} cannot be spelled out in code", hint="keep the object and the code that made it"
-    )
+    raise UnsupportedError(f"a {type(value).__name__} cannot be spelled out in code", hint="keep the code that made it")
 
 
 def _record(value: Any, needed: set[str]) -> str:

@@ -8,7 +8,6 @@ import pytest
 import hedgerow as hr
 from hedgerow.auditing.pairing import align
 from hedgerow.auditing.utility.models import errors, learning
-from hedgerow.errors import ParameterError
 from tests.audit.conftest import people_of
 
 
@@ -32,11 +31,6 @@ def test_a_release_teaches_less_than_the_original_and_more_than_nothing(people, 
     (row,) = (row for row in rows if row["estimator"] == "linear")
     assert row["target"] == "pay"
     assert row["constant"]["r2"] < row["release"]["r2"] <= row["original"]["r2"] + 0.01
-
-
-def test_folds_out_of_range(people, schema):
-    with pytest.raises(ParameterError, match="folds"):
-        learning(align(people, people, schema), folds=1)
 
 
 def test_a_control_is_the_test_whether_rows_are_paired_or_not(people, schema, release):

@@ -83,14 +83,14 @@ def other_releases(pair: Pair, others: Sequence[Any], key: str | None = None) ->
         A release has none of the quasi-identifiers, alters values, is of other people, or its
         rows cannot be paired.
     """
-    if pair.risk_model == "linkage":
-        raise InputError(**refusal("altered", name="the release", instead="leave others (--also) out; "))
-    _check_guards(pair, pair, "the release")
+    _check_values(pair, pair, "the release", "leave others (--also) out; ")
     return [_other(pair, other, key, f"other release {i}") for i, other in enumerate(others, 1)]
 
 
-def _check_guards(pair: Pair, other: Pair, name: str) -> None:
-    """Raise InputError if sensitive values were drawn, or if one release has exact values and the other ranges."""
+def _check_values(pair: Pair, other: Pair, name: str, instead: str) -> None:
+    """Raise InputError if values were altered or drawn, or if one release has exact values and the other ranges."""
+    if other.risk_model == "linkage":
+        raise InputError(**refusal("altered", name=name, instead=instead))
     if other.is_drawn:
         raise InputError(
             f"{name} has values that were drawn inside groups, so a value that a group lacks excludes nothing",
@@ -122,9 +122,7 @@ def _other(pair: Pair, other: Any, key: str | None, name: str) -> ReleaseGroups:
         what = read_like(pair.original, subject(other, schema, plan), Holder())
         paired = pair_up(pair.original, what, key=key if key in what.table.names else None)
         rows = paired.rows
-    if paired.risk_model == "linkage":
-        raise InputError(**refusal("altered", name=name, instead="leave it out of others (--also); "))
-    _check_guards(pair, paired, name)
+    _check_values(pair, paired, name, "leave it out of others (--also); ")
     return ReleaseGroups.from_pair(name, paired, rows, pair.original.n_rows)
 
 

@@ -9,7 +9,6 @@ from typing import Annotated, Any, Literal, TypedDict
 import numpy as np
 import numpy.typing as npt
 from scipy.special import bdtrc, pdtrc
-from scipy.stats import hypergeom
 
 from ...columns.table import Table
 from ...json_types import Count, Length, OrNull, Positive, Share
@@ -42,6 +41,8 @@ def surprise(hits: int, n: int, others: int, m: int) -> float:
     >>> round(surprise(10, 1_000, 0, 990), 3), round(surprise(1, 1, 0, 1), 3)
     (0.001, 0.5)
     """
+    from scipy.stats import hypergeom  # scipy.stats takes longer to load than a small table
+
     return min(1.0, float(hypergeom.sf(hits - 1, n + m, n, hits + others))) if n and hits else 1.0
 
 

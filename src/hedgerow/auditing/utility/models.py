@@ -9,13 +9,14 @@ import numpy as np
 import numpy.typing as npt
 
 from ...columns.column import Column
-from ...errors import InputError, ParameterError
+from ...errors import InputError
 from ...json_types import Count, OrNull
 from ...measures import Floats, Ints
 from ...progress import Tell, telling
 from ..design_matrix import design_known, design_released, shown_values, true_values
 from ..figure import Figure
 from ..learners import estimator, quiet
+from ..non_members import FOLDS
 from ..table_pair import Pair, TablePair, evenly
 
 MAX_ROWS = 10_000
@@ -53,9 +54,7 @@ class Learning(TypedDict):
     constant: Mapping[str, OrNull[float]]
 
 
-def learning(
-    sides: TablePair, *, folds: int = 3, random_state: int = 0, progress: Tell = telling(None)
-) -> list[Learning]:
+def learning(sides: TablePair, *, random_state: int = 0, progress: Tell = telling(None)) -> list[Learning]:
     """Compare learning from a released file with learning from the original, by cross-validation.
 
     For every sensitive column: learn from the released training folds, predict
@@ -72,8 +71,6 @@ def learning(
     ----------
     sides : TablePair
         The original and the release.
-    folds : int, at least 2
-        Number of folds.
     random_state : int
         Decides how people, in the order of their values, are assigned to folds.
     progress : callable, optional
@@ -85,22 +82,20 @@ def learning(
         One per column and estimator: errors (numbers) or accuracy (categories) for ``release``, ``original``
         and ``constant``, and the number of ``folds``: 1 if people who took no part are the test.
     """
-    if folds < 2:
-        raise ParameterError(f"folds must be at least 2, not {folds}")
     quasi, members, strangers = sides.released_quasi, sides.members, sides.strangers
     if isinstance(sides, Pair):
         members = sides.unchanged.members
         rows, pairs = _people(sides)
-        if len(rows) < folds:
+        if len(rows) < FOLDS:
             raise InputError(
-                f"learning is compared in {folds} parts of the people, and there are {len(rows):,}",
+                f"learning is compared in {FOLDS} parts of the people, and there are {len(rows):,}",
                 hint="leave it out (learning=False, --no-learning)",
             )
         released = pairs[pairs >= 0]
     else:
         rows = members.some(MAX_ROWS)
         released = evenly(np.argsort(sides.records.labels, kind="stable"), MAX_ROWS)
-    fold = np.random.default_rng(random_state).permutation(np.arange(len(rows)) % min(folds, len(rows)))
+    fold = np.random.default_rng(random_state).permutation(np.arange(len(rows)) % min(FOLDS, len(rows)))
     every = slice(None)
     splits: list[tuple[Any, Any, Any]] = [
         # unpaired rows belong to nobody, so all of them teach in every fold

@@ -193,10 +193,7 @@ def run(job: Callable[[], T]) -> T:
         if LARGEST in str(error):
             raise UnsupportedError(
                 f"what comes back from the cluster is more than {LARGEST} allows",
-                hint=(
-                    f"set {LARGEST} and spark.driver.memory higher where Spark is started, or coarsen the columns "
-                    "with the most values"
-                ),
+                hint=f"raise {LARGEST} and spark.driver.memory, or coarsen the columns with the most values",
             ) from None
         named = _named(error)
         why, hint = next(
@@ -390,13 +387,11 @@ def columns_of(frame: Any, where: str) -> pa.Schema:
     """
     if has_ended(frame.sparkSession):
         raise InputError(
-            "the Spark session of this table has ended, and its rows with it",
-            hint="read the table again in a session that runs",
+            "the Spark session of this table has ended", hint="read the table again in a session that runs"
         )
     if frame.isStreaming:
         raise InputError(
-            "the table is a stream, which never ends",
-            hint="write what came so far into a table, and give that: spark.read.parquet(...)",
+            "the table is a stream, which never ends", hint="write what came so far into a table, and give that"
         )
     names = list(frame.columns)
     check_names(names, where)

@@ -52,8 +52,7 @@ def from_files(source: str | Path, workspace: Workspace, options: OpenOptions) -
         Spark cannot store a column's type.
     """
     chunked = open_chunked(source, workspace, options)
-    unsupported = [f"{entry.name!r} ({entry.type})" for entry in chunked.types if not is_held(entry.type)]
-    if unsupported:
+    if unsupported := [f"{entry.name!r} ({entry.type})" for entry in chunked.types if not is_held(entry.type)]:
         raise UnsupportedError(
             f"Spark does not hold the types of these columns: {', '.join(unsupported)}",
             hint='use engine="memory" or "duckdb" (--engine), or give them another type',
@@ -208,8 +207,7 @@ def release(table: Table, change: Change) -> ReleasedTable:
     columns = {name: column for name, column in change.columns.items() if isinstance(column, SparkColumn)}
     if refused := [name for name in change.columns if name not in columns]:
         raise UnsupportedError(
-            f"these columns cannot be replaced on a cluster: {reprs(refused)}",
-            hint='use engine="memory" (--engine memory)',
+            f"columns that a cluster cannot replace: {reprs(refused)}", hint='use engine="memory" (--engine memory)'
         )
     remaining = [name for name in table.names if name not in change.drop]
     names = [f"r{i}" for i in range(len(remaining))]
@@ -372,9 +370,7 @@ def write(table: Table, file: Path, *, like: Table, escape: bool = True, parts: 
     assert isinstance(table, SparkTable)
     suffix = SUFFIXES.get(file.suffix.lower())
     if suffix not in (".parquet", ".csv") and not parts:
-        raise UnsupportedError(
-            f"{file.name}: a table on a cluster is written as Parquet or CSV", hint="choose the ending .parquet or .csv"
-        )
+        raise UnsupportedError(f"{file.name}: a cluster writes Parquet or CSV", hint="choose .parquet or .csv")
     with private_folder(file, PART) as folder:
         theirs, whole = folder / "parts", folder / "whole.parquet"
         # dates and times as numbers, because Spark's settings decide how it writes dates
@@ -396,12 +392,8 @@ def write(table: Table, file: Path, *, like: Table, escape: bool = True, parts: 
             duckdb.write(copy, file, like=like, escape=escape)
     if written != table.n_rows:
         raise OutputError(
-            "what the cluster writes does not lie where this process reads: the executors and this process "
-            "share no folder",
-            hint=(
-                "write release.table with Spark where both can read, and hold it against the release: "
-                "release.verify_written(spark.read.parquet(...))"
-            ),
+            "the executors and this process share no folder, so what the cluster writes does not lie here",
+            hint="write release.table with Spark, and check it: release.verify_written(spark.read.parquet(...))",
         )
 
 

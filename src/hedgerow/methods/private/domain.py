@@ -166,10 +166,7 @@ def declared(table: Table, schema: Schema) -> list[PublicColumn]:
         lacks = "; ".join(f"{what} of {', '.join(names)}" for what, names in silent.items() if names)
         raise SchemaError(
             f"PrivateTree does not infer bounds or categories from the data, and these are not declared: {lacks}",
-            hint=(
-                'declare what is public knowledge: Schema(bounds={"income": (0, 1_000_000)}, categories={"job": '
-                "[...]}); `hedgerow inspect --declare` proposes it for you to confirm"
-            ),
+            hint="declare what is public, as `hedgerow inspect --declare` proposes: Schema(bounds=..., categories=...)",
         )
     _check_size(columns)
     return columns
@@ -186,8 +183,7 @@ def _check_size(columns: Sequence[PublicColumn]) -> None:
         listed = ", ".join(f"{c.name} has {_most_bins(c):,} {'categories' if c.labels else 'bins'}" for c in wide)
         size = cells * 8 / 1e9
         raise SchemaError(
-            f"PrivateTree counts every cell that is declared, and these would be {cells:,} at once ({size:,.1f} "
-            f"GB; at most {_MOST_CELLS:,} are counted): {listed}",
+            f"every declared cell is counted, here {cells:,} ({size:,.1f} GB; at most {_MOST_CELLS:,}): {listed}",
             hint="declare fewer and coarser categories, such as regions for postcodes, or leave the column out",
         )
 
@@ -204,10 +200,7 @@ def _number(column: PublicColumn, points: Sequence[object]) -> PublicColumn:
         kinds = ("dates", "numbers") if column.kind == "date" else ("numbers", "dates")
         raise SchemaError(
             f"column {column.name!r} holds {kinds[0]}, and its bounds or grid are {kinds[1]}",
-            hint=(
-                'declare for example bounds={"income": (0, 1_000_000), "day": ("1950-01-01", "2023-12-31")} '
-                "(--bounds income=0:1000000, --bounds day=1950-01-01:2023-12-31)"
-            ),
+            hint='declare for example bounds={"income": (0, 1_000_000)} (--bounds day=1950-01-01:2023-12-31)',
         )
     if are_dates:
         moments = [dt.datetime.fromisoformat(str(point)) for point in points]

@@ -117,15 +117,11 @@ def made_rows(
     within = [shares(column, measured, i, wanted) for i, column in enumerate(sensitive)]
     bins: dict[str, list[Ints]] = {c.name: [] for c in (*quasi, *sensitive)}
     for i, leaf in enumerate(measured.leaves):
-        size = int(rows[i])
-        box = measured.nodes[leaf].box
-        for j, column in enumerate(quasi):
-            inside = marginals[j] * box[j]
-            inside = inside / inside.sum() if inside.sum() else box[j] / box[j].sum()
-            bins[column.name].append(np.repeat(np.arange(len(inside)), apportioned(inside, size))[draws.order(size)])
-        for j, column in enumerate(sensitive):
-            counts = apportioned(within[j][i], size)
-            bins[column.name].append(np.repeat(np.arange(len(counts)), counts)[draws.order(size)])
+        size, box = int(rows[i]), measured.nodes[leaf].box
+        inside = [share * b if (share * b).sum() else b for share, b in zip(marginals, box, strict=True)]
+        parts = [part / part.sum() for part in inside] + [each[i] for each in within]
+        for in_bins, part in zip(bins.values(), parts, strict=True):
+            in_bins.append(np.repeat(np.arange(len(part)), apportioned(part, size))[draws.order(size)])
     order = draws.order(n)
     empty = np.zeros(0, np.int64)
     return {

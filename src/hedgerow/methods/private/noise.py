@@ -30,8 +30,7 @@ class OpenDP:
             import opendp.prelude as dp
         except ImportError:
             raise UnsupportedError(
-                "PrivateTree draws its noise with OpenDP, which is not installed",
-                hint='install it: pip install "hedgerow[private]"',
+                "PrivateTree draws noise with OpenDP, which is not installed", hint='pip install "hedgerow[private]"'
             ) from None
         dp.enable_features("contrib")
         domain = dp.vector_domain(dp.atom_domain(T="i64"))

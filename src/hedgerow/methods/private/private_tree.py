@@ -94,7 +94,7 @@ class PrivateTree(Method):
             )
         if schema.follows or schema.all_rules():
             raise UnsupportedError(
-                "PrivateTree draws columns of a leaf independently, so none can follow another or obey a rule",
+                "PrivateTree draws columns independently, so none follows another or obeys a rule",
                 hint="leave out follows (--follows), rules (--rule, --tolerated) and determines (--determines)",
             )
         _refuse_guesses(table, schema)
@@ -166,20 +166,17 @@ def _refuse_guesses(table: Table, schema: Schema) -> None:
         if schema.decimal:
             hint = f"some are not written with the declared sign {schema.decimal!r}: correct them, or the sign"
         raise SchemaError(
-            f"numbers such as 22.807 may be thousands or fractions, no cell decides that for PrivateTree: {guessed}",
-            hint=hint,
+            f"numbers such as 22.807 may be thousands or fractions, which no cell decides here: {guessed}", hint=hint
         )
     days = [n for n, points in {**schema.grid, **schema.bounds}.items() if n in used and isinstance(points[0], str)]
     if slashed := ", ".join(n for n in days if table.kind(n) != "date" and _has_slashes(table.entries(n))):
         raise SchemaError(
-            "dates such as 03/04/2020 are read by what other dates there are, and PrivateTree lets no cell "
-            f"decide that: {slashed}",
+            f"dates such as 03/04/2020 are read by other dates, and PrivateTree lets no cell decide that: {slashed}",
             hint="write dates as 2020-04-03 or 03.04.2020",
         )
     if dialect.quote + dialect.escape != '""':
         raise InputError(
-            'PrivateTree reads text files whose quotes are " and doubled inside cells, for cells decide what '
-            "others are",
+            'PrivateTree reads text files whose quotes are " and doubled inside cells, lest a cell decides on others',
             hint="write the file so, or as Parquet",
         )
 

@@ -61,8 +61,7 @@ def with_caps(
             else:
                 values.append(find_value(sensitive, part))
         for view, out in zip(contingency.views, chosen, strict=True):
-            columns = _columns(view, values)
-            if columns is not None:
+            if (columns := _columns(view, values)) is not None:
                 at = rows[:, None] & columns
                 out[at] = np.minimum(out[at], float(cap))
     views = tuple(
@@ -91,8 +90,7 @@ def exempted(contingency: Contingency, sensitive: Sequence[Coded], names: Sequen
     for named in [names] if isinstance(names, str) else names:
         value = find_value(sensitive, named)
         for i, view in enumerate(views):
-            columns = _columns(view, [value])
-            if columns is not None:
+            if (columns := _columns(view, [value])) is not None:
                 views[i] = replace(view, cap=np.where(columns[None, :], np.inf, view.cap))
     return replace(contingency, views=tuple(views))
 
@@ -161,8 +159,7 @@ def cautions(risk: Risk, quasi: Sequence[Coded], sensitive: Sequence[Coded], t: 
         if largest > cap:
             warnings.append(say("frequent", cap=cap, name=column.name, largest=largest))
     randomized = ([*quasi] if risk.n_quasi else []) + ([*sensitive] if risk.n_sensitive else [])
-    weak = [c.name for c, x in zip(randomized, t, strict=True) if c.d > 1 and x < 0.1]
-    if weak:
+    if weak := [c.name for c, x in zip(randomized, t, strict=True) if c.d > 1 and x < 0.1]:
         warnings.append(say("weak", names=reprs(weak)))
     cells = int(np.prod([c.d for c in (*quasi, *sensitive)], dtype=float))
     if contingency.n < cells:
@@ -177,7 +174,6 @@ def cautions(risk: Risk, quasi: Sequence[Coded], sensitive: Sequence[Coded], t: 
         warnings.append(say("guesses", bound=risk.bound, cap=percent(round(cap, 4), None), **figures))
     if risk.target == "quasi":
         warnings.append(say("unchanged"))
-    single = [c.name for c in randomized if c.d == 1]
-    if single:
+    if single := [c.name for c in randomized if c.d == 1]:
         warnings.append(say("single", names=reprs(single)))
     return warnings

@@ -221,10 +221,7 @@ def check_size(dims: Sequence[int], names: Sequence[str]) -> None:
         widest = int(np.argmax(dims))
         raise ParameterError(
             f"the quasi-identifiers span {cells:,} cells; randomized response holds at most {MAX_CELLS:,}",
-            hint=(
-                f"coarsen {names[widest]!r} first ({dims[widest]:,} categories): fewer bins, a hierarchy level, or "
-                "leave a column out"
-            ),
+            hint=f"coarsen {names[widest]!r} first, or leave it out ({dims[widest]:,} categories)",
         )
 
 
@@ -265,8 +262,7 @@ def build(
         width = int(np.prod(dims, dtype=np.int64))
         if width * len(occupied) > MAX_CELLS:
             raise ParameterError(
-                f"the sensitive attributes span {width:,} values over {len(occupied):,} groups; randomized "
-                f"response holds at most {MAX_CELLS:,} such cells",
+                f"the sensitive attributes span {width:,} values in {len(occupied):,} groups: over {MAX_CELLS:,}",
                 hint="coarsen the sensitive attribute with the most categories, or protect fewer",
             )
         table = np.zeros(len(occupied) * width, np.int64)

@@ -87,8 +87,7 @@ class Risk:
         out = []
         for view in contingency.views:
             risk = eta * contingency.target_shares(view)
-            channel = self.view_channel(view, t)
-            if channel is not None:
+            if (channel := self.view_channel(view, t)) is not None:
                 risk = risk * self._zeta(view, channel)
             out.append(np.where(view.share > 0, risk, 0.0))
         return out
@@ -180,8 +179,7 @@ class Risk:
             share = _known_rows(contingency, view, rows, values)
             pick = np.arange(len(at)), values
             value[at] *= share[pick]
-            channel = self.view_channel(view, t)
-            if channel is not None:
+            if (channel := self.view_channel(view, t)) is not None:
                 zeta, gradient = channel.reconstruction_gradient(share)
                 value[at] *= zeta[pick]
                 for i, attribute in enumerate(view.attributes):

@@ -259,22 +259,19 @@ class TreeSettings(ModelSettings):
             object.__setattr__(self, "criterion", "variance")
         if self.criterion in ("gain_ratio_average", "c4.5", "j48"):
             raise UnsupportedError(
-                "gain ratio with the average-gain filter is outside the guarantee: the filter's average runs "
-                "over all candidate splits, and sanitizing removes candidates",
+                "the average-gain filter is outside the guarantee: it averages all splits, and sanitizing removes some",
                 hint='use criterion="gain_ratio", the plain ratio',
             )
         if self.criterion not in (None, *CLASS_CRITERIA, "variance"):
             raise ParameterError(f"unknown criterion {self.criterion!r}", hint="entropy, gini, gain_ratio, variance")
         if self.pruning != "none":
             raise UnsupportedError(
-                f"pruning {self.pruning!r} is outside the guarantee: cost-complexity pruning compares subtrees "
-                "that the sanitized table no longer grows",
+                "cost-complexity pruning is outside the guarantee: it compares subtrees that the release never grows",
                 hint="state the number of splits instead (n_splits)",
             )
         if self.size != "fixed":
             raise UnsupportedError(
-                f"size {self.size!r} is outside the guarantee: cross-validation draws folds and grows other "
-                "trees, which are not preserved",
+                f"size {self.size!r} is outside the guarantee: cross-validation grows trees that are not preserved",
                 hint="choose n_splits beforehand and state it",
             )
         check_whole("n_splits", self.n_splits, 0)

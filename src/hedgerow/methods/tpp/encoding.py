@@ -108,9 +108,7 @@ class PredictedColumn:
         """Encode numbers as scaled integers with exact sums; raise ParameterError if any is missing or infinite."""
         y = np.asarray(y, dtype=np.float64)
         if not np.isfinite(y).all():
-            raise ParameterError(
-                f"the response has {int((~np.isfinite(y)).sum())} missing or infinite values", hint="drop those records"
-            )
+            raise ParameterError(f"{(~np.isfinite(y)).sum()} responses are missing or infinite", hint="drop them")
         centre = float(floor(y.min() / 2 + y.max() / 2)) if len(y) else 0.0
         reach = float(np.abs(y - centre).max()) if len(y) else 0.0
         # frexp: reach < 2**e and len(y) < 2**b, so the image may use 52 - e - b more bits.
@@ -191,9 +189,7 @@ def encode_response(table: Table, name: str, classes: bool, kind: str | None = N
         )
     column = table.column(name, kind="categorical" if classes else "numeric")
     if column.has_missing:
-        raise ParameterError(
-            f"the response {name!r} is missing in {int(column.counts()[-1])} records", hint="leave those records out"
-        )
+        raise ParameterError(f"response {name!r} is missing in {column.counts()[-1]} records", hint="leave them out")
     if column.infinite:
         raise ParameterError(f"the response {name!r} holds infinite values")
     if column.n_values < 2:
@@ -202,8 +198,7 @@ def encode_response(table: Table, name: str, classes: bool, kind: str | None = N
         # So many classes are numbers, and a tree of shares would tell next to nothing.
         if table.kind(name) == "numeric" and column.n_values > 1000:
             raise ParameterError(
-                f"the response {name!r} has {column.n_values:,} different numbers, too many to be the classes of "
-                "a tree",
+                f"the response {name!r} has {column.n_values:,} different numbers, too many for the classes of a tree",
                 hint='use criterion "variance"',
             )
         return PredictedColumn(column.codes.astype(np.int64), tuple(column.values))

@@ -176,8 +176,7 @@ class TreePatternPreserving(Method):
             )
         if response in schema.quasi:
             raise SchemaError(
-                f"the response {response!r} is among the quasi-identifiers",
-                hint="it is released unchanged; leave it out of quasi",
+                f"the response {response!r} is among the quasi-identifiers", hint="it stays unchanged: leave it out"
             )
         sensitive = self._named() or tuple(n for n in schema.sensitive if n != response)
         names = [n for n in schema.quasi if n not in sensitive]
@@ -285,8 +284,7 @@ def _encode(
     # All trees share one dictionary of values, which is rounded to float32 or is not.
     if len(is_single) == 2 and inexact:
         raise ParameterError(
-            "a scikit-learn tree and another builder cannot share columns whose numbers float32 cannot hold: "
-            f"{reprs(inexact)}",
+            f"a scikit-learn tree and another cannot share columns whose numbers float32 cannot hold: {reprs(inexact)}",
             hint="publish them apart, or round those columns to float32 first",
         )
     for target in targets:
@@ -325,9 +323,7 @@ def _target(tree: Any, classes: bool) -> PreservedModel:
         return SklearnTree(tree)
     raise ParameterError(
         f"{type(tree).__name__} is neither builder settings nor a fitted tree",
-        hint=(
-            "give TreeSettings(...), ForestSettings(...), BoostingSettings(...) or a fitted scikit-learn decision tree"
-        ),
+        hint="give TreeSettings(...), ForestSettings(...), BoostingSettings(...) or a fitted scikit-learn tree",
     )
 
 

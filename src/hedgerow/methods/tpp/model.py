@@ -220,8 +220,7 @@ def verify_model(model: str | Path | Mapping[str, object], release: Any, y: Any 
     try:
         table = _as_spelled(table, data)
         names = [p["name"] for p in data["predictors"]]
-        missing = [n for n in names if n not in table.names]
-        if missing:
+        if missing := [n for n in names if n not in table.names]:
             raise SchemaError("the release lacks predictors of the model: " + reprs(missing))
         difference, models = _difference(data, table, y), data["models"]
         n_trees, n_splits = sum(len(m["trees"]) for m in models), sum(m["n_splits"] for m in models)
@@ -268,8 +267,7 @@ def _difference(data: ModelData, table: Table, y: Any) -> str:
     for m, model in enumerate(data["models"], 1):
         rebuilt = _rebuild(model, columns, answers, name, data["response"].get("classes"))
         trees = [tree_to_json(tree, columns) for tree in rebuilt]
-        difference = first_difference(model["trees"], trees)
-        if difference:
+        if difference := first_difference(model["trees"], trees):
             return f"model {m}, {difference}"
     return ""
 
@@ -284,8 +282,7 @@ def _predictor(p: Mapping[str, Any], table: Table) -> Predictor:
     column = table.column(name, kind="categorical")
     rank = {label: i for i, label in enumerate(p["labels"])}
     texts = [*column.values, *([MISSING] if column.has_missing else [])]
-    unknown = [t for t in texts if t not in rank]
-    if unknown:
+    if unknown := [t for t in texts if t not in rank]:
         raise _Fault(f"column {name!r} has {len(unknown)} values that the model does not know")
     codes, wide = np.array([rank[t] for t in texts], np.int32)[column.codes], bool(p["one_against_rest"])
     return Predictor(name, codes, labels=tuple(p["labels"]), alone=tuple(p["alone"]), wide=wide)
@@ -319,8 +316,7 @@ def _rebuild(
 def first_difference(published: Sequence[TreeData], rebuilt: Sequence[TreeData]) -> str:
     """Return a description of the first difference between published and rebuilt trees; empty if none."""
     for t, (old, new) in enumerate(zip(published, rebuilt, strict=False), 1):
-        difference = _node_difference(old["nodes"], new["nodes"])
-        if difference:
+        if difference := _node_difference(old["nodes"], new["nodes"]):
             return f"tree {t}, {difference}"
     many = len(rebuilt) != len(published)
     return f"{len(rebuilt)} trees rebuilt, {len(published)} published" if many else ""
@@ -348,9 +344,7 @@ def _node_difference(old: Sequence[NodeData], new: Sequence[NodeData]) -> str:
             # Predictions and categories may show people, so a message says only where they differ.
             public = key in ("attribute", "threshold", "n")
             return f"{where}: the {words} differs{values if public else ''}"
-    if len(old) != len(new):
-        return f"{len(new)} nodes rebuilt, {len(old)} published"
-    return ""
+    return "" if len(old) == len(new) else f"{len(new)} nodes rebuilt, {len(old)} published"
 
 
 def _same_means(old: Sequence[float], new: Sequence[float]) -> bool:

@@ -134,16 +134,14 @@ class _Planner:
         assert best is not None
         # One block a cell hides most, and is nearly always feasible.
         whole_cells = [begin for begin, _ in spans]
-        attempt = self._solve(whole_cells)
-        if attempt is not None:
+        if (attempt := self._solve(whole_cells)) is not None:
             return self._planned(whole_cells, attempt)
         for begin, end in spans:
             inside = [s for s in starts if begin < s < end]
             # The whole cell first, then block by block.
             for dropped in [inside] * (len(inside) > 1) + [[s] for s in inside]:
                 fewer = [s for s in starts if s not in dropped]
-                attempt = self._solve(fewer) if len(fewer) < len(starts) else None
-                if attempt is not None:
+                if (attempt := self._solve(fewer) if len(fewer) < len(starts) else None) is not None:
                     starts, best = fewer, attempt
         return self._planned(starts, best)
 
@@ -244,8 +242,7 @@ class _Planner:
         # 64 points of the coarsest grid lie between the bounds, so the nearest one loses little.
         coarse = max((most - least).bit_length() - 7, 0)
         for grid in range(coarse, -1, -1):
-            rho = _on_grid(form, [max(grid, s) for s in steps], target, least, most)
-            if rho is not None:
+            if (rho := _on_grid(form, [max(grid, s) for s in steps], target, least, most)) is not None:
                 return rho
         return None
 

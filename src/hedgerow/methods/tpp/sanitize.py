@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...columns.arrays import distinct_of
 from ...columns.column import Column
 from ...errors import InfeasibleError, ParameterError, PromiseError
 from ...measures import Counts, Persons, group
@@ -131,8 +132,7 @@ class Sanitizer:
         for m, (target, response) in enumerate(zip(self.targets, self.responses, strict=True)):
             rebuilt = target.rebuild(columns, response, min(state.step, target.n_steps))
             old = [tree_to_json(tree, columns, groups) for tree in state.trees[m]]
-            difference = first_difference(old, [tree_to_json(tree, columns) for tree in rebuilt])
-            if difference:
+            if difference := first_difference(old, [tree_to_json(tree, columns) for tree in rebuilt]):
                 return f"model {m + 1}, {difference}"
             pairs = zip(state.trees[m], rebuilt, strict=True)
             if not all(np.array_equal(one.leaf, other.leaf) for one, other in pairs):
@@ -165,8 +165,7 @@ class Sanitizer:
         if not path:
             if not any(getattr(target, "requested", 1) for target in self.targets):
                 raise ParameterError(
-                    "n_splits=0 asks for trees without a split, which keep nothing of the table",
-                    hint="ask for at least one: n_splits=3",
+                    "n_splits=0 asks for trees without a split, which keep nothing", hint="ask for at least one"
                 )
             raise InfeasibleError(
                 "no tree has a split: no predictor separates the responses",
@@ -177,10 +176,7 @@ class Sanitizer:
         if keeps(first, k, l_above):
             raise InfeasibleError(
                 "the first split cannot be rebuilt from the sanitized table",
-                hint=(
-                    "two predictors tie in a builder that breaks ties at random: leave one of them out, or use "
-                    "TreeSettings"
-                ),
+                hint="two predictors tie in a builder that breaks ties at random: leave one out, or use TreeSettings",
             )
         raise InfeasibleError(
             f"even the first split reaches only {first.reached}; {requested} is required",
@@ -204,9 +200,8 @@ def groups_of(n_values: int, nodes: Iterable[Node]) -> NDArray[np.int32]:
             present = np.flatnonzero(sides)
             sides[present] = 1 + np.arange(len(present))
         signature.append(sides.tolist())
-    number: dict[tuple[int, ...], int] = {}
-    keys = zip(*signature, strict=True) if signature else [()] * n_values
-    return np.array([number.setdefault(key, len(number)) for key in keys], np.int32)
+    _, groups = distinct_of(zip(*signature, strict=True) if signature else [()] * n_values)
+    return groups.astype(np.int32)
 
 
 def keeps(state: Step, k: int, l_above: float | None) -> bool:

@@ -70,8 +70,7 @@ class ForestSettings(ModelSettings):
         # True is an int in Python, and no seed that somebody meant.
         if self.seed is None or isinstance(self.seed, bool) or not isinstance(self.seed, int):
             raise UnsupportedError(
-                "a forest without a seed is outside the guarantee: its rows and ties are random",
-                hint="give a whole number as seed",
+                "a forest without a seed is outside the guarantee: its rows are random", hint="give a whole number"
             )
         check_whole("seed", self.seed, 0)
         if self.max_features is not None:
@@ -189,7 +188,7 @@ def _parse_one(words: list[str]) -> Settings:
         if not equals or name not in readable:
             names = ", ".join(sorted(readable))
             raise ParameterError(
-                f"cannot read {pair!r} of the model {kind}", hint=f"write name=value; the names are {names}"
+                f"cannot read {pair!r} of the model {kind}", hint=f"write name=value; names are {names}"
             )
         (data if name in types else tree)[name] = _value(name, value, readable[name])
     if tree:
@@ -279,18 +278,14 @@ def check_estimator(estimator: Any) -> None:
     if name not in _KINDS:
         raise UnsupportedError(
             f"{name} is not a supported tree",
-            hint=(
-                "give a fitted DecisionTreeClassifier or DecisionTreeRegressor; for forests and boosting use "
-                "ForestSettings or BoostingSettings, whose draws do not depend on which columns are constant"
-            ),
+            hint="give a fitted DecisionTreeClassifier or DecisionTreeRegressor, or ForestSettings or BoostingSettings",
         )
     if not hasattr(estimator, "tree_"):
         raise ParameterError(f"the {name} is not fitted", hint="call its fit(X, y) first")
     p = estimator.get_params()
     if p["ccp_alpha"] > 0:
         raise UnsupportedError(
-            "cost-complexity pruning (ccp_alpha > 0) is outside the guarantee: it compares subtrees that the "
-            "sanitized table no longer grows",
+            "cost-complexity pruning (ccp_alpha > 0) is outside the guarantee: it compares subtrees of the original",
             hint="limit max_leaf_nodes instead",
         )
     if p["splitter"] != "best":
@@ -301,8 +296,7 @@ def check_estimator(estimator: Any) -> None:
     if isinstance(p["random_state"], bool) or not isinstance(p["random_state"], (int, np.integer)):
         what = "max_features" if p["max_features"] is not None else "tie-breaking"
         raise UnsupportedError(
-            f"random {what} without a whole-number random_state is outside the guarantee: the same table gives "
-            "different trees",
+            f"random {what} without a whole-number random_state is outside the guarantee: it gives different trees",
             hint="fit the tree with random_state=0, say",
         )
     if p["criterion"] not in _CRITERIA:
@@ -310,9 +304,7 @@ def check_estimator(estimator: Any) -> None:
             f"criterion {p['criterion']!r} is outside the guarantee", hint="supported: " + ", ".join(_CRITERIA)
         )
     if p.get("class_weight") is not None:
-        raise UnsupportedError(
-            "class_weight is outside the guarantee: weights that are not whole numbers are summed in record order"
-        )
+        raise UnsupportedError("class_weight is outside the guarantee: weights are summed in record order")
     if p.get("monotonic_cst") is not None:
         raise UnsupportedError("monotonic_cst is not supported")
     if estimator.n_outputs_ != 1:
@@ -328,8 +320,7 @@ def check_response(y: NDArray[np.float64]) -> None:
     fits = reach * reach * len(y) * 4.0**places < 2.0**53
     if not bool((whole == np.rint(whole)).all()) or not fits:
         raise UnsupportedError(
-            "a scikit-learn regression tree needs a response of whole numbers: it adds floats in record order, "
-            "so other numbers give predictions that differ in the last bit",
+            "a scikit-learn regression tree needs whole numbers as response: it adds floats in record order",
             hint='multiply the response by a power of ten and round it, or use TreeSettings("variance")',
         )
 
@@ -354,9 +345,8 @@ class SklearnTree(PreservedModel):
         estimator = self.estimator
         if estimator.n_features_in_ != len(names):
             raise SchemaError(
-                f"the estimator was fitted on {estimator.n_features_in_} columns, and there are {len(names)} "
-                "predictors",
-                hint="give the X that it was fitted on",
+                f"the estimator was fitted on {estimator.n_features_in_} columns, not on {len(names)} predictors",
+                hint="give the X it was fitted on",
             )
         fitted = [str(n) for n in getattr(estimator, "feature_names_in_", names)]
         if fitted != list(names):
@@ -365,9 +355,7 @@ class SklearnTree(PreservedModel):
             what = (
                 f"it saw {reprs(missing[:5])}, now {reprs(new[:5])}" if missing else "the same columns in another order"
             )
-            raise SchemaError(
-                f"the estimator was fitted on other columns: {what}", hint="give the X that it was fitted on"
-            )
+            raise SchemaError(f"the estimator was fitted on other columns: {what}", hint="give the X it was fitted on")
 
     def fit(self, columns: Columns, response: PredictedColumn) -> None:
         """Read the fitted tree; raise ParameterError if it was not fitted on this table."""
@@ -447,9 +435,7 @@ def read_tree(estimator: Any, columns: Columns) -> BuiltTree:
         codes = column.codes[rows]
         goes_left = codes < np.searchsorted(column.values, threshold, side="right")
         if goes_left.all() or not goes_left.any():
-            raise ParameterError(
-                f"a split on column {column.name!r} leaves one side empty: the estimator was fitted on another table"
-            )
+            raise ParameterError(f"a split on column {column.name!r} has an empty side: it was fitted on another table")
         lo, hi = int(codes[goes_left].max()), int(codes[~goes_left].min())
         fields = {"feature": feature, "threshold": threshold, "lo": lo, "hi": hi}
         return float(loss[i] - loss[a] - loss[b]), fields

@@ -134,8 +134,11 @@ def _compared(op: str, a: Any, b: Any, near: Fraction) -> bool:
     return bool((a < b) * (op[0] == "<") or (a > b) * (op[0] == ">") or (a == b) * op.endswith("="))
 
 
-def count_plainly(rule: Rule, plan: Plan, table: Table) -> int | None:
-    """Return how many rows of a table break a rule; None if its cells do not show that."""
+def count_plainly(rule: Rule, plan: Plan, table: Table, original: Table) -> int | None:
+    """Return how many rows of a table break a rule; None if its cells do not show that.
+
+    Of a column that determines another the values of the original count, and not what rare ones are released as.
+    """
     of_plan = {column.name: column for column in plan.columns}
     try:
         cells = {name: read_plain(of_plan[name], table) for name in rule.names}
@@ -143,7 +146,9 @@ def count_plainly(rule: Rule, plan: Plan, table: Table) -> int | None:
         return None
     if rule.node is not None:
         return sum(a is False for a in holds(rule.node, cells, table.n_rows))
+    first = {*read_plain(of_plan[rule.names[0]], original).values}
     pairs = [pair for pair in zip(*(cells[name].values for name in rule.names), strict=True) if None not in pair]
+    pairs = [pair for pair in pairs if pair[0] in first]
     counts: dict[Any, dict[Any, int]] = {}
     for a, b in pairs:
         of_a = counts.setdefault(a, {})
