@@ -173,8 +173,9 @@ def truth(node: Node, cells: Mapping[str, Cells]) -> Truth:
             holds = COMPARED[node.op](one.values.astype(str).astype(object), two.values.astype(str).astype(object))
         else:
             # a column equals what is computed at finer decimals if that rounds to it
-            pairs = ((one, *node.parts), (two, *node.parts[::-1]))
-            last = next((side.unit for side, part, other in pairs if part.op == "column" and other.parts), None)
+            first, second = node.parts
+            last = one.unit if first.op == "column" and second.parts else None
+            last = two.unit if second.op == "column" and first.parts else last
             holds = _compared(node.op, one, two, last if node.op in ("=", "<>") else None)
     return known & holds, known & ~holds
 
