@@ -18,7 +18,7 @@ from hedgerow.errors import SchemaError
 from hedgerow.plan import Plan, PlanColumn
 from hedgerow.plan.recodings import Maps
 from hedgerow.release.rederive.plain_rules import count_plainly
-from hedgerow.rules import Node, Rule, parse, parse_rules
+from hedgerow.rules import ColumnRule, Expression, parse, parse_rules
 
 
 @pytest.mark.parametrize(
@@ -117,27 +117,27 @@ def test_a_column_that_determines_another() -> None:
     table = Table(
         pa.table({"city": ["a", "a", "a", "b", "b", None, "c"], "land": ["x", "x", "y", "z", None, "q", None]})
     )
-    off = broken(Rule(determines=("city", "land")), columns(table))  # type: ignore[arg-type]
+    off = broken(ColumnRule(determines=("city", "land")), columns(table))  # type: ignore[arg-type]
     assert off.tolist() == [False, False, True, *[False] * 4]
 
 
 NUMBERS = st.sampled_from(["i", "f", "m"])
 VALUES = st.recursive(
-    NUMBERS.map(lambda name: Node("column", text=name))
-    | st.sampled_from(["0", "1", "-2.5", "0.25", "100"]).map(lambda text: Node("number", text=text)),
-    lambda parts: st.tuples(st.sampled_from("+-*"), parts, parts).map(lambda each: Node(each[0], each[1:])),
+    NUMBERS.map(lambda name: Expression("column", text=name))
+    | st.sampled_from(["0", "1", "-2.5", "0.25", "100"]).map(lambda text: Expression("number", text=text)),
+    lambda parts: st.tuples(st.sampled_from("+-*"), parts, parts).map(lambda each: Expression(each[0], each[1:])),
     max_leaves=4,
 )
 SIMPLE = (
-    st.tuples(st.sampled_from(["=", "<>", "<", "<=", ">", ">="]), VALUES, VALUES).map(lambda e: Node(e[0], e[1:]))
+    st.tuples(st.sampled_from(["=", "<>", "<", "<=", ">", ">="]), VALUES, VALUES).map(lambda e: Expression(e[0], e[1:]))
     | st.sampled_from(["job = 'x'", "job <> 'y'", "job IN ('x', 'z')", "job IS NULL", "f IN (0.25, i)"]).map(parse)
     | st.sampled_from(["day >= '2020-01-02'", "day = DATE '2020-01-03'", "day + i > day"]).map(parse)
 )
 CONDITIONS = st.recursive(
     SIMPLE,
     lambda parts: (
-        st.tuples(st.sampled_from(["and", "or"]), parts, parts).map(lambda e: Node(e[0], e[1:]))
-        | parts.map(lambda part: Node("not", (part,)))
+        st.tuples(st.sampled_from(["and", "or"]), parts, parts).map(lambda e: Expression(e[0], e[1:]))
+        | parts.map(lambda part: Expression("not", (part,)))
     ),
     max_leaves=4,
 )
@@ -163,14 +163,14 @@ PLAN = Plan("any", {}, tuple(COLUMNS), Maps(()))
 
 @settings(max_examples=60, deadline=None)
 @given(CONDITIONS)
-def test_both_evaluators_and_duckdb_find_the_same_rows(node: Node) -> None:
+def test_both_evaluators_and_duckdb_find_the_same_rows(node: Expression) -> None:
     if not node.names:
         return
-    rule, table = Rule(node), Table(TABLE)
+    rule, table = ColumnRule(node), Table(TABLE)
     n = int(np.count_nonzero(broken(rule, columns(table))))  # type: ignore[arg-type]
     assert n == count_plainly(rule, PLAN, table, table)
     # what is written is read as the same condition
-    assert str(Rule(parse(str(rule)))) == str(rule)
+    assert str(ColumnRule(parse(str(rule)))) == str(rule)
     if not any(_rounds(part) for part in _parts(node)):  # SQL knows no rounding to a column's decimals
         connection = duckdb.connect()
         connection.register("arrow", TABLE)
@@ -179,10 +179,10 @@ def test_both_evaluators_and_duckdb_find_the_same_rows(node: Node) -> None:
         assert connection.sql(whole).fetchall() == [(n,)]
 
 
-def _parts(node: Node) -> list[Node]:
+def _parts(node: Expression) -> list[Expression]:
     return [node, *(below for part in node.parts for below in _parts(part))]
 
 
-def _rounds(node: Node) -> bool:
+def _rounds(node: Expression) -> bool:
     """Return whether a column or number equals something computed."""
     return node.op in ("=", "<>", "in") and len({bool(part.parts) for part in node.parts}) == 2

@@ -41,7 +41,7 @@ _HINT = (
 
 
 @dataclass(frozen=True)
-class Node:
+class Expression:
     """A part of a condition.
 
     Parameters
@@ -54,7 +54,7 @@ class Node:
     """
 
     op: str
-    parts: tuple[Node, ...] = ()
+    parts: tuple[Expression, ...] = ()
     text: str = ""
 
     @property
@@ -79,9 +79,9 @@ class Node:
         if self.op == "number":
             return self.text
         # a - b - c is (a - b) - c, and chains of AND and OR need no parentheses on their left either
-        alike = self.op not in COMPARED
+        is_chain = self.op not in COMPARED
         inside = [
-            f"({part.sql})" if part.parts and _binds(part.op) < _binds(self.op) + (i > 0 or not alike) else part.sql
+            f"({part.sql})" if part.parts and _binds(part.op) < _binds(self.op) + (i > 0 or not is_chain) else part.sql
             for i, part in enumerate(self.parts)
         ]
         if self.op == "in":
@@ -112,7 +112,7 @@ def quoted_name(name: str) -> str:
 
 
 @dataclass(frozen=True)
-class Rule:
+class ColumnRule:
     """A condition that every record keeps, or a column that determines another.
 
     Parameters
@@ -125,7 +125,7 @@ class Rule:
         Whether records may break it, as many as in the original.
     """
 
-    node: Node | None = None
+    node: Expression | None = None
     determines: tuple[str, ...] = ()
     tolerated: bool = field(default=False, compare=False)
 
@@ -146,7 +146,7 @@ class Rule:
             _kind_of(self.node, kinds, str(self))
 
 
-def parse_rules(texts: Sequence[str], tolerated: bool = False) -> list[Rule]:
+def parse_rules(texts: Sequence[str], tolerated: bool = False) -> list[ColumnRule]:
     """Return the rules of some conditions; one that joins several by AND, or has BETWEEN, is several.
 
     Raises
@@ -159,10 +159,10 @@ def parse_rules(texts: Sequence[str], tolerated: bool = False) -> list[Rule]:
     >>> [str(rule) for rule in parse_rules(["a <= b AND b <= c", "total = rent + food"])]
     ['a <= b', 'b <= c', 'total = rent + food']
     """
-    return [Rule(node, tolerated=tolerated) for text in texts for node in _all_of(parse(text))]
+    return [ColumnRule(node, tolerated=tolerated) for text in texts for node in _all_of(parse(text))]
 
 
-def _all_of(node: Node) -> Iterator[Node]:
+def _all_of(node: Expression) -> Iterator[Expression]:
     if node.op == "and":
         for part in node.parts:
             yield from _all_of(part)
@@ -170,7 +170,7 @@ def _all_of(node: Node) -> Iterator[Node]:
         yield node
 
 
-def parse(text: str) -> Node:
+def parse(text: str) -> Expression:
     """Return a condition as a tree; raise SchemaError if it is none, or says anything that no rule says."""
 
     def fault(why: str) -> SchemaError:
@@ -187,37 +187,37 @@ def parse(text: str) -> Node:
     if len(trees) != 1 or trees[0] is None:
         raise fault("is not one condition")
 
-    def read(tree: Any, depth: int = 0) -> Node:
+    def read(tree: Any, depth: int = 0) -> Expression:
         if depth > DEEPEST:
             raise fault("is nested too deeply")
         name, parts = type(tree).__name__, tree.args
 
-        def below(*keys: str) -> list[Node]:
+        def below(*keys: str) -> list[Expression]:
             return [read(parts[key], depth + 1) for key in keys]
 
         if name == "Paren":
             return below("this")[0]
         if name == "Column" and not any(parts.get(key) for key in ("table", "db", "catalog")) and tree.name:
-            return Node("column", text=tree.name)
+            return Expression("column", text=tree.name)
         if name == "Literal" and tree.is_string:
-            return Node("text", text=tree.this)
+            return Expression("text", text=tree.this)
         if name in ("Literal", "Neg"):
-            return _negative(below("this")[0]) if name == "Neg" else Node("number", text=_decimal(tree.this))
+            return _negative(below("this")[0]) if name == "Neg" else Expression("number", text=_decimal(tree.this))
         if name == "Boolean":
-            return Node("text", text="true" if tree.this else "false")
+            return Expression("text", text="true" if tree.this else "false")
         if name == "Cast" and str(parts["to"]).upper() == "DATE" and type(tree.this).__name__ == "Literal":
-            return Node("date", text=tree.this.this)
+            return Expression("date", text=tree.this.this)
         if name == "Is" and type(parts["expression"]).__name__ == "Null":
-            return Node("is null", tuple(below("this")))
+            return Expression("is null", tuple(below("this")))
         if name == "In" and parts.get("expressions") and not parts.get("query"):
-            return Node("in", (*below("this"), *(read(each, depth + 1) for each in parts["expressions"])))
+            return Expression("in", (*below("this"), *(read(each, depth + 1) for each in parts["expressions"])))
         if name == "Between":
             value, low, high = below("this", "low", "high")
-            return Node("and", (Node(">=", (value, low)), Node("<=", (value, high))))
+            return Expression("and", (Expression(">=", (value, low)), Expression("<=", (value, high))))
         if name == "Not":
-            return Node("not", tuple(below("this")))
+            return Expression("not", tuple(below("this")))
         if name in _NODES:
-            return Node(_NODES[name], tuple(below("this", "expression")))
+            return Expression(_NODES[name], tuple(below("this", "expression")))
         raise fault(f"says {name.upper()}, which no rule says")
 
     try:
@@ -229,10 +229,10 @@ def parse(text: str) -> Node:
     return node
 
 
-def _negative(node: Node) -> Node:
+def _negative(node: Expression) -> Expression:
     if node.op == "number":
-        return Node("number", text=_decimal(f"-{node.text}"))
-    return Node("-", (Node("number", text="0"), node))
+        return Expression("number", text=_decimal(f"-{node.text}"))
+    return Expression("-", (Expression("number", text="0"), node))
 
 
 def _decimal(text: str) -> str:
@@ -243,7 +243,7 @@ def _decimal(text: str) -> str:
     return f"{number:f}"
 
 
-def sum_of(node: Node) -> tuple[list[str], str]:
+def sum_of(node: Expression) -> tuple[list[str], str]:
     """Return the columns whose sum a condition sets to a number, and that number; nothing for other conditions."""
     if node.op != "=":
         return [], ""
@@ -253,11 +253,11 @@ def sum_of(node: Node) -> tuple[list[str], str]:
     return ([term.text for term in terms], two.text) if is_sum and len({*one.names}) == len(terms) else ([], "")
 
 
-def _terms(node: Node) -> Iterable[Node]:
+def _terms(node: Expression) -> Iterable[Expression]:
     return [term for part in node.parts for term in _terms(part)] if node.op == "+" else [node]
 
 
-def _kind_of(node: Node, kinds: Mapping[str, str], rule: str) -> str:
+def _kind_of(node: Expression, kinds: Mapping[str, str], rule: str) -> str:
     """Return "number", "text", "date" or "condition"; raise SchemaError where parts do not fit each other."""
 
     def fault(why: str) -> SchemaError:

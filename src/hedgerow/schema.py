@@ -23,7 +23,7 @@ from .errors import ParameterError, SchemaError, did_you_mean
 from .files import read_text
 from .hierarchy import Hierarchy
 from .notation import number
-from .rules import Rule, parse_rules
+from .rules import ColumnRule, parse_rules
 from .texts import parsed_toml, refusal
 from .validation import LIST, MAPPING, NAMES, PATH, one_of, takes
 
@@ -466,11 +466,11 @@ class Schema:
         if self.weight is not None and (role := roles.get(self.weight, "")) in ("identifier", "sensitive"):
             yield "weight", {"name": self.weight, "role": role}
 
-    def all_rules(self) -> list[Rule]:
+    def all_rules(self) -> list[ColumnRule]:
         """Return the conditions and the columns that determine others, as rules."""
         pairs = [(name, other) for name, others in self.determines.items() for other in others]
         rules = [*parse_rules(self.rules), *parse_rules(self.tolerated, tolerated=True)]
-        return [*rules, *(Rule(determines=pair) for pair in pairs)]
+        return [*rules, *(ColumnRule(determines=pair) for pair in pairs)]
 
     def leaders(self, name: str) -> list[str]:
         """Return the columns that a column follows, the next one first."""

@@ -339,4 +339,4 @@ def test_as_drawn_is_the_plan_of_the_draws() -> None:
     assert guard is not None
     drawn = guard.as_drawn()
     assert [c.name for c in drawn.columns] == [c.name for c in guard.columns]
-    assert replace(drawn, columns=guard.columns, drawn=guard.drawn) == guard
+    assert replace(drawn, columns=guard.columns, forms=guard.forms) == guard

@@ -22,7 +22,7 @@ import pyarrow as pa
 from ..errors import SchemaError
 from ..kernels import Bools, Floats, Ints
 from ..notation import number
-from ..rules import Rule, parse, quoted_name
+from ..rules import ColumnRule, parse, quoted_name
 from ..schema import Schema
 from ..texts import quoted
 from .column import Column
@@ -93,9 +93,9 @@ class FoundRule:
     broken: int
 
     @property
-    def rule(self) -> Rule:
+    def rule(self) -> ColumnRule:
         """Return the rule, parsed."""
-        return Rule(parse(self.sql) if self.sql else None, self.determines or ())
+        return ColumnRule(parse(self.sql) if self.sql else None, self.determines or ())
 
     @property
     def option(self) -> str:
@@ -116,14 +116,14 @@ class _Proposal(NamedTuple):
 
     sql: str
     words: str
-    known: tuple[str, ...]
+    present: tuple[str, ...]
     determines: tuple[str, str] | None = None
     exact: str = ""
 
     @property
-    def rule(self) -> Rule:
+    def rule(self) -> ColumnRule:
         """Return the rule that is tried."""
-        return Rule(determines=self.determines) if self.determines else Rule(parse(self.exact or self.sql))
+        return ColumnRule(determines=self.determines) if self.determines else ColumnRule(parse(self.exact or self.sql))
 
 
 def find_rules(table: Table, schema: Schema = Schema()) -> list[FoundRule]:
@@ -156,19 +156,19 @@ def find_rules(table: Table, schema: Schema = Schema()) -> list[FoundRule]:
     if not columns:
         return []
     rows = _sample(list(columns.values()))
-    halves = [{n: _taken(c, half) for n, c in columns.items()} for half in (rows[::2], rows[1::2])]
-    rules: dict[Rule, FoundRule] = {}
+    halves = [{n: _of_rows(c, half) for n, c in columns.items()} for half in (rows[::2], rows[1::2])]
+    rules: dict[ColumnRule, FoundRule] = {}
     for begin in range(0, max(1, len(columns) - _WIDEST // 2), _WIDEST // 2):
         names = list(columns)[begin : begin + _WIDEST]
         rules |= _among_neighbours(*({name: each[name] for name in names} for each in (*halves, columns)))
     return list(rules.values())
 
 
-def _among_neighbours(first: Columns, second: Columns, columns: Columns) -> dict[Rule, FoundRule]:
+def _among_neighbours(first: Columns, second: Columns, columns: Columns) -> dict[ColumnRule, FoundRule]:
     """Return the rules between some columns, from the two halves of the sample and from all records."""
 
-    def confirmed(proposals: Iterable[_Proposal], known: Iterable[Iterable[str]] = ()) -> dict[Rule, FoundRule]:
-        fresh = {one.rule: one for one in proposals if not any({*one.known} <= {*names} for names in known)}
+    def confirmed(proposals: Iterable[_Proposal], present: Iterable[Iterable[str]] = ()) -> dict[ColumnRule, FoundRule]:
+        fresh = {one.rule: one for one in proposals if not any({*one.present} <= {*names} for names in present)}
         counted = {rule: _counted(one, rule, columns) for rule, one in fresh.items() if _holds(one, rule, second)}
         return {r: one for r, one in counted.items() if one.broken <= _TOLERATED * one.rows >= _TOLERATED * _FEWEST}
 
@@ -211,7 +211,7 @@ def _sample(columns: Sequence[Column]) -> Ints:
     return np.argsort(hashes, kind="stable")[draws.permutation(places)]
 
 
-def _taken(column: Column, rows: Ints) -> Column:
+def _of_rows(column: Column, rows: Ints) -> Column:
     """Return a column of some rows, with their values alone."""
     used, codes = np.unique(column.codes[rows], return_inverse=True)
     present = used[used < column.n_values].tolist()
@@ -219,26 +219,26 @@ def _taken(column: Column, rows: Ints) -> Column:
     return replace(column, codes=codes.reshape(-1), values=values, has_missing=len(present) < len(used))
 
 
-def _known(one: _Proposal, columns: Columns) -> Bools:
+def _is_present(one: _Proposal, columns: Columns) -> Bools:
     """Return in which records the values that a rule compares are known."""
-    return np.all([columns[name].codes < columns[name].n_values for name in one.known], axis=0)
+    return np.all([columns[name].codes < columns[name].n_values for name in one.present], axis=0)
 
 
-def _holds(one: _Proposal, rule: Rule, half: Columns) -> bool:
+def _holds(one: _Proposal, rule: ColumnRule, half: Columns) -> bool:
     """Return whether far fewer records break a rule than would, if one of its columns were of other records."""
-    known = _known(one, half)
-    cells = {name: replace(half[name], codes=half[name].codes[known]) for name in rule.names}
-    anew = (replace(column, codes=np.roll(column.codes, known.sum() // 2)) for column in cells.values())
+    present = _is_present(one, half)
+    cells = {name: replace(half[name], codes=half[name].codes[present]) for name in rule.names}
+    anew = (replace(column, codes=np.roll(column.codes, present.sum() // 2)) for column in cells.values())
     expected = min(np.count_nonzero(broken(rule, {**cells, column.name: column})) for column in anew)
     # a sum says enough where one of its parts is rare
-    least = max(_EXPECTED, 0 if rule.node and rule.node.op == "=" else _BY_CHANCE * known.sum())
+    least = max(_EXPECTED, 0 if rule.node and rule.node.op == "=" else _BY_CHANCE * present.sum())
     return bool(expected >= max(least, _TIMES * np.count_nonzero(broken(rule, cells))))
 
 
-def _counted(one: _Proposal, rule: Rule, columns: Columns) -> FoundRule:
+def _counted(one: _Proposal, rule: ColumnRule, columns: Columns) -> FoundRule:
     """Count the records that break a rule."""
     n_broken = int(np.count_nonzero(broken(rule, columns)))
-    return FoundRule(one.sql, one.determines, one.words, int(_known(one, columns).sum()), n_broken)
+    return FoundRule(one.sql, one.determines, one.words, int(_is_present(one, columns).sum()), n_broken)
 
 
 def _orders(half: Columns) -> Iterator[_Proposal]:
@@ -257,12 +257,14 @@ def _is_below(low: Floats, high: Floats, one: Column, other: Column) -> bool:
     if (one.kind, one.unit, one.zone) != (other.kind, other.unit, other.zone):
         return False
     gap, anew = high - low, np.roll(high, len(high) // 2) - low
-    known = np.count_nonzero(~np.isnan(gap))
-    if np.count_nonzero(gap < 0) > _TOLERATED * known or np.count_nonzero(gap > 0) <= _BY_CHANCE * known:
+    present = np.count_nonzero(~np.isnan(gap))
+    if np.count_nonzero(gap < 0) > _TOLERATED * present or np.count_nonzero(gap > 0) <= _BY_CHANCE * present:
         return False
     equal, by_chance = (np.count_nonzero((each == 0) & (low != 0)) for each in (gap, anew))
-    is_alike = one.kind == "date" or equal > max(_TOLERATED * known, 5 * by_chance)
-    return bool(np.count_nonzero(anew < 0) > _BY_CHANCE * known and (is_alike or _have_one_scale(one.name, other.name)))
+    is_alike = one.kind == "date" or equal > max(_TOLERATED * present, 5 * by_chance)
+    return bool(
+        np.count_nonzero(anew < 0) > _BY_CHANCE * present and (is_alike or _have_one_scale(one.name, other.name))
+    )
 
 
 def _have_one_scale(one: str, other: str) -> bool:
@@ -322,22 +324,22 @@ def _additions(cells: Floats, runs: Sequence[tuple[int, ...]]) -> Iterator[_Addi
                 if (target in block[i]) == (twice == 2) and len(block[i]) >= twice:
                     yield misses, tuple(place for place in block[i] if place != target), target, 1.0
         for each, total in zip(block, totals.T, strict=True):
-            known = total[~np.isnan(total)]
-            constant = float(np.median(known)) if len(known) >= _INFORMATIVE and len(each) > 1 else 0.0
-            misses = int(np.count_nonzero(np.abs(known - constant) > 1e-9 * abs(constant)))
-            if constant and misses <= (1 - _RIGHT) * len(known):
+            present = total[~np.isnan(total)]
+            constant = float(np.median(present)) if len(present) >= _INFORMATIVE and len(each) > 1 else 0.0
+            misses = int(np.count_nonzero(np.abs(present - constant) > 1e-9 * abs(constant)))
+            if constant and misses <= (1 - _RIGHT) * len(present):
                 yield misses, each, m, round(constant, 9)
 
 
 def _runs(names: Sequence[str]) -> list[tuple[int, ...]]:
     """Return the places of three neighbours or more, of all columns, and of those whose names begin or end alike."""
-    alike = defaultdict(list, {"": list(range(len(names)))})
+    named = defaultdict(list, {"": list(range(len(names)))})
     for place, name in enumerate(names):
         for size in range(2, len(name)):
-            alike[name[:size].lower() + "*"].append(place)
-            alike["*" + name[-size:].lower()].append(place)
+            named[name[:size].lower() + "*"].append(place)
+            named["*" + name[-size:].lower()].append(place)
     spans = [(i, i + size) for size in range(3, _MOST_PARTS + 2) for i in range(len(names))]
-    return list(dict.fromkeys(tuple(each[i:j]) for each in alike.values() for i, j in spans if j <= len(each)))
+    return list(dict.fromkeys(tuple(each[i:j]) for each in named.values() for i, j in spans if j <= len(each)))
 
 
 def _sums(half: Columns) -> Iterator[_Proposal]:
@@ -492,9 +494,9 @@ def _bounds(half: Columns, columns: Columns, explained: set[str]) -> Iterator[_P
         if state < column.n_values:
             sql = _named_only(column, np.arange(column.n_values) == state, column) if _is_category(column) else ""
         if n_below and sql:
-            known = (other,) if state == column.n_values else (other, name)
+            present = (other,) if state == column.n_values else (other, name)
             above = f"{quoted_name(other)} >= {number(least)}"
-            yield _Proposal(f"{above} OR {sql}", f"{sql} where {other} is below {number(least)}", known)
+            yield _Proposal(f"{above} OR {sql}", f"{sql} where {other} is below {number(least)}", present)
 
 
 def _bound(column: Column, numbers: Column) -> tuple[int, float, str, int] | None:
@@ -502,8 +504,8 @@ def _bound(column: Column, numbers: Column) -> tuple[int, float, str, int] | Non
 
     None if there is none, or if other codes are much rarer right above it than in all records above it.
     """
-    known = numbers.codes < numbers.n_values
-    at, codes = numbers.codes[known], column.codes[known]
+    present = numbers.codes < numbers.n_values
+    at, codes = numbers.codes[present], column.codes[present]
     counts = np.bincount(at, minlength=numbers.n_values)
     lowest = int(np.searchsorted(counts.cumsum(), max(_INFORMATIVE, _BY_CHANCE * len(at))))
     state = int(np.bincount(codes[at <= lowest]).argmax())

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ..kernels import Bools
 from ..notation import DAY
-from ..rules import Node, Rule, day_of
+from ..rules import ColumnRule, Expression, day_of
 from .column import Column
 
 COMPARED = {
@@ -34,7 +34,7 @@ _DECIMALS = 9
 Truth = tuple[Bools, Bools]
 
 
-def broken(rule: Rule, columns: Mapping[str, Column]) -> Bools:
+def broken(rule: ColumnRule, columns: Mapping[str, Column]) -> Bools:
     """Return which records break a rule; shape (n_rows,).
 
     Where a column determines another, these are the records without the value that most records with theirs have.
@@ -56,7 +56,7 @@ def broken(rule: Rule, columns: Mapping[str, Column]) -> Bools:
 
 
 @dataclass(frozen=True)
-class Cells:
+class RuleCells:
     """Values of rows.
 
     Parameters
@@ -77,16 +77,16 @@ class Cells:
         return _times(self.values, int(self.unit / unit))
 
 
-def cells_of(column: Column) -> Cells:
+def cells_of(column: Column) -> RuleCells:
     """Return the cells of a column as a rule reads them."""
     codes, n = column.codes, len(column.values)
     if column.kind not in ("numeric", "date"):
         texts = np.empty(n + 1, object)
         texts[:] = [*map(str, column.values), ""]
-        return Cells(texts[codes], TEXT, codes == n)
+        return RuleCells(texts[codes], TEXT, codes == n)
     values, unit = whole_numbers(column)
     missing = ~np.isfinite(column.by_code)  # an infinite number obeys no rule
-    return Cells(np.append(values, values.dtype.type(0))[codes], unit, missing[codes])
+    return RuleCells(np.append(values, values.dtype.type(0))[codes], unit, missing[codes])
 
 
 def whole_numbers(column: Column) -> tuple[NDArray[Any], Fraction]:
@@ -118,27 +118,27 @@ def _times(values: Any, factor: int) -> Any:
     return values * factor
 
 
-def value(node: Node, cells: Mapping[str, Cells]) -> Cells:
+def value(node: Expression, cells: Mapping[str, RuleCells]) -> RuleCells:
     """Return what a node of columns, literals, + - and * is in each row."""
-    known = np.zeros(1, np.bool_)
+    present = np.zeros(1, np.bool_)
     if node.op == "column":
         return cells[node.text]
     if node.op == "number":
         number = Fraction(node.text)
-        return Cells(np.array([number.numerator]), Fraction(1, number.denominator), known)
+        return RuleCells(np.array([number.numerator]), Fraction(1, number.denominator), present)
     if not node.parts:
-        return Cells(np.array([node.text], object), TEXT, known)
+        return RuleCells(np.array([node.text], object), TEXT, present)
     one, two = (value(part, cells) for part in node.parts)
     missing = one.missing | two.missing
     if node.op == "*":
         most = int(np.abs(two.values).max(initial=0))
         a = one.values if int(np.abs(one.values).max(initial=0)) * most < 2**62 else one.values.astype(object)
-        return Cells(a * two.values, one.unit * two.unit, missing)
+        return RuleCells(a * two.values, one.unit * two.unit, missing)
     unit = _common(one.unit, two.unit)
     a, b = one.numbers(unit), two.numbers(unit)
     if max(int(np.abs(a).max(initial=0)), int(np.abs(b).max(initial=0))) >= 2**61:
         a = a.astype(object)
-    return Cells(a + b if node.op == "+" else a - b, unit, missing)
+    return RuleCells(a + b if node.op == "+" else a - b, unit, missing)
 
 
 def _common(one: Fraction, two: Fraction) -> Fraction:
@@ -147,7 +147,7 @@ def _common(one: Fraction, two: Fraction) -> Fraction:
     return Fraction(math.gcd(one.numerator * two.denominator, two.numerator * one.denominator), below)
 
 
-def truth(node: Node, cells: Mapping[str, Cells]) -> Truth:
+def truth(node: Expression, cells: Mapping[str, RuleCells]) -> Truth:
     """Return in which rows a condition is true, and in which it is false; where a value is missing, perhaps neither."""
     if node.op in ("and", "or", "not"):
         sides = [truth(part, cells) for part in node.parts]
@@ -159,10 +159,10 @@ def truth(node: Node, cells: Mapping[str, Cells]) -> Truth:
         missing = value(node.parts[0], cells).missing
         return missing, ~missing
     if node.op == "in":
-        each = [truth(Node("=", (node.parts[0], part)), cells) for part in node.parts[1:]]
+        each = [truth(Expression("=", (node.parts[0], part)), cells) for part in node.parts[1:]]
         return np.any([a for a, _ in each], axis=0), np.all([b for _, b in each], axis=0)
     one, two = (value(part, cells) for part in node.parts)
-    known = ~(one.missing | two.missing)
+    present = ~(one.missing | two.missing)
     if one.unit == two.unit == TEXT:
         holds = COMPARED[node.op](one.values, two.values)
     else:
@@ -177,20 +177,20 @@ def truth(node: Node, cells: Mapping[str, Cells]) -> Truth:
             last = one.unit if first.op == "column" and second.parts else None
             last = two.unit if second.op == "column" and first.parts else last
             holds = _compared(node.op, one, two, last if node.op in ("=", "<>") else None)
-    return known & holds, known & ~holds
+    return present & holds, present & ~holds
 
 
-def _like(side: Cells, other: Cells, node: Node) -> Cells:
+def _like(side: RuleCells, other: RuleCells, node: Expression) -> RuleCells:
     """Return a literal as what it is compared with: a text as a date, a number as a text."""
     if node.names or (side.unit == TEXT) == (other.unit == TEXT):
         return side
     if side.unit == TEXT:
         day = day_of(node.text) or Fraction(0)
-        return Cells(np.array([day.numerator]), Fraction(1, day.denominator), side.missing)
-    return Cells(np.array([node.text], object), TEXT, side.missing)
+        return RuleCells(np.array([day.numerator]), Fraction(1, day.denominator), side.missing)
+    return RuleCells(np.array([node.text], object), TEXT, side.missing)
 
 
-def _compared(op: str, one: Cells, two: Cells, last: Fraction | None) -> Any:
+def _compared(op: str, one: RuleCells, two: RuleCells, last: Fraction | None) -> Any:
     """Compare numbers; those are equal that differ by at most half of a last decimal, if there is one."""
     unit = _common(one.unit, two.unit)
     if last is None or last == unit:

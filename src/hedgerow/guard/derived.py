@@ -17,14 +17,14 @@ import pyarrow as pa
 
 from ..columns.arrays import is_text, value_type
 from ..columns.column import Column
-from ..columns.rule_values import Cells, cells_of, value, whole_numbers
+from ..columns.rule_values import RuleCells, cells_of, value, whole_numbers
 from ..columns.table import Table
 from ..hierarchy import TOP, Hierarchy
 from ..kernels import Bools
 from ..measures import Ints
 from ..notation import DAY
 from ..plan import DerivedColumn, Guard, GuardedColumn, Plan, Vector
-from ..rules import Node, Rule, parse, sum_of
+from ..rules import ColumnRule, Expression, parse, sum_of
 from ..schema import Kind, Schema
 from .code import as_column
 from .rare import parents_of, rest_of
@@ -120,7 +120,7 @@ class DrawnForms:
                 nobody = np.zeros(len(at), np.uint8)
                 self.columns[name] = Column(name, "categorical", "", nobody, [_KNOWN], False)
 
-    def _derive(self, node: Node, columns: Mapping[str, Column], people: int) -> None:
+    def _derive(self, node: Expression, columns: Mapping[str, Column], people: int) -> None:
         """Compute a column from others, or draw it as a distance from another, if the condition allows that."""
         ways = _equations(node, columns) if node.op == "=" else _distances(node, columns)
         for name, expression in ways:
@@ -129,19 +129,19 @@ class DrawnForms:
                 continue
             column, cells = columns[name], {n: cells_of(columns[n]) for n in [name, *others]}
             missing = np.any([cells[n].missing for n in others], axis=0)
-            sql, decimals = Node("=", (Node("column", text=name), expression)).sql, 0
+            sql, decimals = Expression("=", (Expression("column", text=name), expression)).sql, 0
             if name in expression.names:
-                low = Node("column", text=others[0])
-                own = Node("column", text=name)
-                distance = value(Node("-", (own, low) if expression.op == "+" else (low, own)), cells)
-                drawn = _numbers(name, column.kind, column.unit, distance, cells[name].missing)
+                low = Expression("column", text=others[0])
+                codes_of = Expression("column", text=name)
+                distance = value(Expression("-", (codes_of, low) if expression.op == "+" else (low, codes_of)), cells)
+                form = _numbers(name, column.kind, column.unit, distance, cells[name].missing)
             else:
                 lacks = cells[name].missing & ~missing
                 has_none = bool(np.count_nonzero(lacks) >= people)
-                drawn = Column(name, "categorical", "", (lacks & has_none).astype(np.uint8), [_KNOWN], has_none)
+                form = Column(name, "categorical", "", (lacks & has_none).astype(np.uint8), [_KNOWN], has_none)
             if column.kind == "numeric":
                 decimals = len(str(whole_numbers(column)[1].denominator)) - 1
-            self.columns[name] = drawn
+            self.columns[name] = form
             self.derived.append(DerivedColumn(name, sql, decimals=decimals, unit=column.unit, zone=column.zone))
             return
 
@@ -151,7 +151,7 @@ class DrawnForms:
         return {name}.union(*map(self._sources, read))
 
 
-def _joint(rules: Iterable[Rule], columns: Mapping[str, Column]) -> list[list[str]]:
+def _joint(rules: Iterable[ColumnRule], columns: Mapping[str, Column]) -> list[list[str]]:
     """Return the columns that are drawn as one category: where one determines others, and flags of which one is set."""
     groups: list[list[str]] = []
     for rule in rules:
@@ -167,7 +167,7 @@ def _joint(rules: Iterable[Rule], columns: Mapping[str, Column]) -> list[list[st
     return groups
 
 
-def _equations(node: Node, columns: Mapping[str, Column]) -> list[tuple[str, Node]]:
+def _equations(node: Expression, columns: Mapping[str, Column]) -> list[tuple[str, Expression]]:
     """Return the columns that an equation determines, each with what it equals, the best first."""
     one, two = node.parts
     ways = [(a.text, b) for a, b in ((one, two), (two, one)) if a.op == "column" and a.text not in b.names]
@@ -177,24 +177,24 @@ def _equations(node: Node, columns: Mapping[str, Column]) -> list[tuple[str, Nod
             # y = b - a as b = a + y: y, which may never be below 0, is drawn as it is
             end, begin = parts
             cells = {n: cells_of(columns[n]) for n in (name, end.text, begin.text)}
-            total = value(Node("+", (begin, Node("column", text=name))), cells)
-            exact = value(Node("-", (end, Node("column", text=name))), cells)
-            known = ~(total.missing | cells[end.text].missing)
-            is_same = (exact.numbers(exact.unit) == cells[begin.text].numbers(exact.unit))[known].all()
+            total = value(Expression("+", (begin, Expression("column", text=name))), cells)
+            exact = value(Expression("-", (end, Expression("column", text=name))), cells)
+            present = ~(total.missing | cells[end.text].missing)
+            is_same = (exact.numbers(exact.unit) == cells[begin.text].numbers(exact.unit))[present].all()
             if is_same and _spread(cells[name]) <= _spread(cells[end.text]):
-                ways.insert(0, (end.text, Node("+", (begin, Node("column", text=name)))))
+                ways.insert(0, (end.text, Expression("+", (begin, Expression("column", text=name)))))
     terms, total_text = sum_of(node)
     # the part whose commonest value fewest people have is what the others leave
     for name in sorted(terms, key=lambda name: columns[name].counts()[:-1].max(initial=0)):
-        rest = Node("number", text=total_text)
+        rest = Expression("number", text=total_text)
         for other in terms:
             if other != name:
-                rest = Node("-", (rest, Node("column", text=other)))
+                rest = Expression("-", (rest, Expression("column", text=other)))
         ways.append((name, rest))
     return ways
 
 
-def _distances(node: Node, columns: Mapping[str, Column]) -> list[tuple[str, Node]]:
+def _distances(node: Expression, columns: Mapping[str, Column]) -> list[tuple[str, Expression]]:
     """Return a column of an order with its distance from the other one, if that varies less than the column itself."""
     if node.op not in ("<", "<=", ">", ">=") or any(part.op != "column" for part in node.parts):
         return []
@@ -203,21 +203,21 @@ def _distances(node: Node, columns: Mapping[str, Column]) -> list[tuple[str, Nod
     if one.kind != two.kind or one.unit != two.unit or not one.is_number or low.text == high.text:
         return []
     cells = {each.name: cells_of(each) for each in (one, two)}
-    distance = value(Node("-", (high, low)), cells)
-    ways = [(high.text, Node("+", (low, high))), (low.text, Node("-", (high, low)))]
+    distance = value(Expression("-", (high, low)), cells)
+    ways = [(high.text, Expression("+", (low, high))), (low.text, Expression("-", (high, low)))]
     near = []
     for name, expression in ways:
         unbound = np.count_nonzero(distance.missing & ~cells[name].missing)
-        known = np.count_nonzero(~cells[name].missing)
-        if unbound <= _UNBOUND * known and _spread(distance) <= _spread(cells[name]):
+        present = np.count_nonzero(~cells[name].missing)
+        if unbound <= _UNBOUND * present and _spread(distance) <= _spread(cells[name]):
             near.append((name, expression))
     return near
 
 
-def _spread(cells: Cells) -> float:
+def _spread(cells: RuleCells) -> float:
     """Return the standard deviation of the known cells."""
-    known = np.asarray(cells.values[~cells.missing], np.float64) * float(cells.unit)
-    return float(known.std()) if len(known) else 0.0
+    present = np.asarray(cells.values[~cells.missing], np.float64) * float(cells.unit)
+    return float(present.std()) if len(present) else 0.0
 
 
 def _in_order(derived: Sequence[DerivedColumn]) -> list[DerivedColumn]:
@@ -231,7 +231,7 @@ def _in_order(derived: Sequence[DerivedColumn]) -> list[DerivedColumn]:
     return done
 
 
-def _numbers(name: str, kind: Kind, unit: str, cells: Cells, missing: Bools) -> Column:
+def _numbers(name: str, kind: Kind, unit: str, cells: RuleCells, missing: Bools) -> Column:
     """Return numbers, or dates of a unit, as a column: missing where they are, and where `missing` says so."""
     scale = cells.unit * (DAY if unit == "us" else 1)
     numbers = np.asarray(cells.values, np.float64) * scale.numerator / scale.denominator
@@ -240,12 +240,12 @@ def _numbers(name: str, kind: Kind, unit: str, cells: Cells, missing: Bools) -> 
     return Column(name, kind, unit, codes.reshape(-1), values[:n], n < len(values))
 
 
-def _rounded(cells: Cells, unit: Fraction) -> Cells:
+def _rounded(cells: RuleCells, unit: Fraction) -> RuleCells:
     """Return numbers as multiples of a unit, halves upwards."""
     parts = cells.unit / unit
     if parts.denominator == 1:
         return cells
-    return Cells(
+    return RuleCells(
         (2 * cells.values * parts.numerator + parts.denominator) // (2 * parts.denominator), unit, cells.missing
     )
 
@@ -286,25 +286,25 @@ def in_own_form(
         All of the guard, with the values that are drawn of each.
     codes : mapping of str to int64 array of shape (n_rows,)
     """
-    drawn, of_plan = {c.name: c for c in columns}, {c.name: c for c in plan.columns}
-    records, released = dict(drawn), dict(codes)
+    form, of_plan = {c.name: c for c in columns}, {c.name: c for c in plan.columns}
+    records, released = dict(form), dict(codes)
     for each in guard.derived:
         column = of_plan[each.name]
         if each.inside:
-            lists = drawn[each.inside].values
+            lists = form[each.inside].values
             entries = [None if text is None else json.loads(str(text))[each.place] for text in lists]
             values = sorted({entry for entry in entries if entry is not None})
             place = {entry: i for i, entry in enumerate(values)} | {None: len(values)}
             of_code = np.array([*(place[entry] for entry in entries), len(values)], np.int64)
             released[each.name] = of_code[codes[each.inside]]
         else:
-            expression, names = parse(each.sql).parts[1], {each.name: drawn[each.name]}
+            expression, names = parse(each.sql).parts[1], {each.name: form[each.name]}
             names = {name: names.get(name, records[name]) for name in expression.names}
-            own = {name: codes[name] if name == each.name else released[name] for name in names}
-            computed = value(expression, {n: cells_of(as_column(record, own[n])) for n, record in names.items()})
+            codes_of = {name: codes[name] if name == each.name else released[name] for name in names}
+            computed = value(expression, {n: cells_of(as_column(record, codes_of[n])) for n, record in names.items()})
             if column.kind == "numeric":
                 computed = _rounded(computed, Fraction(1, 10**each.decimals))
-            is_missing = codes[each.name] >= drawn[each.name].n_values
+            is_missing = codes[each.name] >= form[each.name].n_values
             result = _numbers(each.name, cast(Kind, column.kind), each.unit, computed, is_missing)
             values, released[each.name] = result.values.tolist(), np.asarray(result.codes, np.int64)
         if column.kind in ("numeric", "date"):
@@ -312,7 +312,7 @@ def in_own_form(
         records[each.name] = GuardedColumn(
             column.name, column.role, column.kind, unit=each.unit, zone=each.zone, events=column.events,
             order=tuple(dict.fromkeys((*column.order, *values))) if column.kind == "ordinal" else (),
-            declared=column.declared, values=tuple(values), style=drawn[each.name].style,
+            declared=column.declared, values=tuple(values), style=form[each.name].style,
             steps=Vector("d", [10.0**-each.decimals] if column.kind == "numeric" else ()),
         )  # fmt: skip
     return list(records.values()), released

@@ -233,9 +233,9 @@ def within_promises(draws: Draws, guard: Guard, plan: Plan) -> tuple[Guard, dict
             together = [c for c in sensitive if place[head[c.name]].start == first]
             for name, codes in draws.items(together, numbers, again[first : first + len(every)]).items():
                 items.setdefault(name, np.empty(len(at), np.int64))[at] = codes
-        told, codes_told = draws.as_told(sensitive, items)
-        told = [c for c in told if c.name not in computed]
-        stale = by_count(guard, groups_that_break(plan, groups, told, codes_told))
+        visible, visible_codes = draws.as_told(sensitive, items)
+        visible = [c for c in visible if c.name not in computed]
+        stale = by_count(guard, groups_that_break(plan, groups, visible, visible_codes))
         guard = counted_again(guard, stale)
     return guard, items
 

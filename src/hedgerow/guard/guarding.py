@@ -91,8 +91,8 @@ def guarded(
     fitted = fit_guard(people, table, schema, plan, groups, options.key, in_rows=options.rows)
     fitted = replace(fitted, guard=replace(fitted.guard, cap_on=options.cap_on))
     guard, read, codes = redrawn(fitted, plan, options.key)
-    own = tuple(replace(fitted.released.get(c.name, c), follows=c.follows) for c in guard.columns)
-    guard = replace(guard, columns=own, drawn=tuple(c for c in guard.columns if c.name in fitted.released))
+    columns_released = tuple(replace(fitted.released.get(c.name, c), follows=c.follows) for c in guard.columns)
+    guard = replace(guard, columns=columns_released, forms=tuple(c for c in guard.columns if c.name in fitted.released))
     plan = replace(plan, guard=guard)
     return plan, assigned_to_rows(plan, read, codes, table, groups, unguarded_columns(plan, pseudonyms), options.key)
 

@@ -15,7 +15,7 @@ from .. import facade
 from ..errors import PlanError, SchemaError, UnsupportedError
 from ..files import read_text, write_private
 from ..notation import Cell
-from ..rules import Rule, parse
+from ..rules import ColumnRule, parse
 from ..schema import KINDS, READING, ROLES
 from ..validation import PATH, TEXT, takes
 from .fields import PRIVATE, Discreet, Vector, plain, public_fields, read, texts
@@ -517,9 +517,9 @@ class PlanRule(Discreet):
     broken: int = field(default=0, metadata=PRIVATE)
 
     @property
-    def rule(self) -> Rule:
+    def rule(self) -> ColumnRule:
         """Return the rule, parsed."""
-        return Rule(parse(self.sql) if self.sql else None, self.determines)
+        return ColumnRule(parse(self.sql) if self.sql else None, self.determines)
 
 
 @dataclass(frozen=True)
@@ -557,7 +557,7 @@ class Guard(Discreet):
         quasi-identifiers that at least k rows of the file have.
     derived : tuple of DerivedColumn
         The columns that are computed from drawn ones, in the order in which that is done.
-    drawn : tuple of GuardedColumn
+    forms : tuple of GuardedColumn
         These columns in the form in which they are drawn; `columns` has them as they are released.
     mended : int
         Drawn values that were replaced by those of other rows, so that rules hold.
@@ -575,13 +575,13 @@ class Guard(Discreet):
     moments: int = field(default=0, metadata={**PRIVATE, "optional": True})
     cap_on: str = field(default=GROUPS, metadata={"optional": True})
     derived: tuple[DerivedColumn, ...] = field(default=(), metadata={"optional": True})
-    drawn: tuple[GuardedColumn, ...] = field(default=(), metadata={"optional": True})
+    forms: tuple[GuardedColumn, ...] = field(default=(), metadata={"optional": True})
     mended: int = field(default=0, metadata={**PRIVATE, "optional": True})
 
     def as_drawn(self) -> Guard:
         """Return the guard with all columns in the form in which they are drawn."""
-        form = {column.name: column for column in self.drawn}
-        return replace(self, columns=tuple(form.get(column.name, column) for column in self.columns), drawn=())
+        form = {column.name: column for column in self.forms}
+        return replace(self, columns=tuple(form.get(column.name, column) for column in self.columns), forms=())
 
     @property
     def rows(self) -> bool:
@@ -805,7 +805,7 @@ class Plan:
         recoded = {column.name for column in self.recoding.recoded()}
         if any(roles.get(column.name) != column.role for column in self.recoding.recoded()):
             raise Contradiction("the recoding names a column that the plan does not know by that role")
-        if self.guard and any(roles.get(c.name) != c.role for c in (*self.guard.columns, *self.guard.drawn)):
+        if self.guard and any(roles.get(c.name) != c.role for c in (*self.guard.columns, *self.guard.forms)):
             raise Contradiction("the guard names a column that the plan does not know by that role")
         try:
             named = {name for each in self.rules for name in each.rule.names}

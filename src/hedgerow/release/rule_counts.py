@@ -15,7 +15,7 @@ from ..guard.guarding import GuardOptions
 from ..json_types import Count
 from ..plan import Plan, PlanRule
 from ..plan.records import FILE, REDRAW
-from ..rules import Rule, quoted_name, sum_of
+from ..rules import ColumnRule, quoted_name, sum_of
 from ..schema import Schema
 
 
@@ -58,10 +58,10 @@ def released_rules(table: Table, schema: Schema, plan: Plan, guard: GuardOptions
     rules += [each for each in _not_negative(rules, table, schema) if each not in rules]
     if guard is None or guard.form != REDRAW or not rules:
         return tuple(rules)
-    drawn = {*plan.names("sensitive"), *(plan.names("quasi") if guard.rows else ())}
+    redrawn = {*plan.names("sensitive"), *(plan.names("quasi") if guard.rows else ())}
     for each in rules:
         exact = {*each.rule.names} & {*plan.names("other")}
-        if exact and not drawn.isdisjoint(each.rule.names):
+        if exact and not redrawn.isdisjoint(each.rule.names):
             raise ParameterError(
                 f"the rule {str(each.rule)!r} is about drawn columns and {', '.join(sorted(exact))}, released as it is",
                 hint="make all of its columns quasi-identifiers or sensitive, or leave the rule out (rules=, --rule)",
@@ -115,23 +115,23 @@ def rule_rows(original: Table, released: Table, schema: Schema, plan: Plan | Non
     plan : Plan, optional
     """
     declared = planned_rules(original, schema) if plan is None else plan.rules
-    shown = {name for name in original.names if name in released.names and schema.role(name) != "identifier"}
+    visible = {name for name in original.names if name in released.names and schema.role(name) != "identifier"}
     every = [(each.rule, each.broken, "") for each in declared]
-    known = {rule for rule, *_ in every}
-    every += [(each.rule, each.broken, each.words) for each in find_rules(original, schema) if each.rule not in known]
-    every = [each for each in every if shown.issuperset(each[0].names)]
+    planned = {rule for rule, *_ in every}
+    every += [(each.rule, each.broken, each.words) for each in find_rules(original, schema) if each.rule not in planned]
+    every = [each for each in every if visible.issuperset(each[0].names)]
     counts = count_broken([rule for rule, *_ in every], schema, original, released)
     return [
         {
-            "rule": str(rule), "words": words or str(rule), "declared": rule in known, "original": before,
+            "rule": str(rule), "words": words or str(rule), "declared": rule in planned, "original": before,
             "release": after, "rows": released.n_rows,
         }
         for (rule, before, words), after in zip(every, counts, strict=True)
-        if rule in known or (after is not None and after > before)
+        if rule in planned or (after is not None and after > before)
     ]  # fmt: skip
 
 
-def count_broken(rules: Iterable[Rule], schema: Schema, original: Table, released: Table) -> list[int | None]:
+def count_broken(rules: Iterable[ColumnRule], schema: Schema, original: Table, released: Table) -> list[int | None]:
     """Return, for each rule, how many rows of a release break it; None where its cells do not show that."""
     counts: list[int | None] = []
     rules = list(rules)

@@ -155,8 +155,8 @@ def verify(
 
 def _rules(plan: Plan, original: Table, released: Table) -> list[Check]:
     """Check that no more rows than in the original break a rule of columns that are drawn or released as they are."""
-    drawn = {column.name for column in plan.guard.columns} if plan.guard and plan.guard.form != RUNS else set[str]()
-    changed = plan.relations().keys() - drawn
+    redrawn = {column.name for column in plan.guard.columns} if plan.guard and plan.guard.form != RUNS else set[str]()
+    changed = plan.relations().keys() - redrawn
     checks = []
     for each in plan.rules:
         if changed.isdisjoint(each.rule.names):

@@ -19,14 +19,14 @@ from ...guard.rows import entries_of
 from ...kernels import Ints
 from ...notation import DAY
 from ...plan import GuardedColumn, Plan, PlanColumn
-from ...rules import Node, Rule, day_of, parse
+from ...rules import ColumnRule, Expression, day_of, parse
 
 # a value of a row: a whole number, a text, or None where it is missing
 Values = Sequence[Any]
 
 
 @dataclass(frozen=True)
-class Plain:
+class PlainCells:
     """The values of a column, or of what is computed, row by row.
 
     Parameters
@@ -48,11 +48,11 @@ class Plain:
         return [None if v is None else v * times for v in self.values]
 
 
-def read_plain(column: PlanColumn, table: Table) -> Plain:
+def read_plain(column: PlanColumn, table: Table) -> PlainCells:
     """Return the cells of a column of a table; dates count days."""
     read = table.like(column)
     if not read.is_number:
-        return Plain([*map([*map(str, read.values), None].__getitem__, read.codes.tolist())], 0)
+        return PlainCells([*map([*map(str, read.values), None].__getitem__, read.codes.tolist())], 0)
     if read.kind == "date":
         entries: list[Fraction | None] = [Fraction(round(v), 1 if read.unit == "day" else DAY) for v in read.values]
         last = Fraction(1, 1 if read.unit == "day" else DAY)
@@ -65,28 +65,28 @@ def read_plain(column: PlanColumn, table: Table) -> Plain:
         last = Fraction(1, 10 ** max([0, *places]))
     below = lcm(*(each.denominator for each in entries if each is not None), 1)
     whole = [None if each is None else int(each * below) for each in entries]
-    return Plain([*map([*whole, None].__getitem__, read.codes.tolist())], below, last)
+    return PlainCells([*map([*whole, None].__getitem__, read.codes.tolist())], below, last)
 
 
-def computed(node: Node, cells: Mapping[str, Plain], n: int) -> Plain:
+def computed(node: Expression, cells: Mapping[str, PlainCells], n: int) -> PlainCells:
     """Return what a node is in each of n rows."""
     if node.op == "column":
         return cells[node.text]
     if node.op == "number":
         number = Fraction(node.text)
-        return Plain([number.numerator] * n, number.denominator)
+        return PlainCells([number.numerator] * n, number.denominator)
     if not node.parts:
-        return Plain([node.text] * n, 0)
+        return PlainCells([node.text] * n, 0)
     one, two = (computed(part, cells, n) for part in node.parts)
     if node.op == "*":
         pairs = zip(one.values, two.values, strict=True)
-        return Plain([None if a is None or b is None else a * b for a, b in pairs], one.below * two.below)
+        return PlainCells([None if a is None or b is None else a * b for a, b in pairs], one.below * two.below)
     below, sign = lcm(one.below, two.below), 1 if node.op == "+" else -1
     pairs = zip(one.over(below), two.over(below), strict=True)
-    return Plain([None if a is None or b is None else a + sign * b for a, b in pairs], below)
+    return PlainCells([None if a is None or b is None else a + sign * b for a, b in pairs], below)
 
 
-def holds(node: Node, cells: Mapping[str, Plain], n: int) -> list[bool | None]:
+def holds(node: Expression, cells: Mapping[str, PlainCells], n: int) -> list[bool | None]:
     """Return whether a condition holds in each of n rows; None where a missing value leaves that open."""
     if node.op == "not":
         return [None if a is None else not a for a in holds(node.parts[0], cells, n)]
@@ -97,7 +97,7 @@ def holds(node: Node, cells: Mapping[str, Plain], n: int) -> list[bool | None]:
     if node.op == "is null":
         return [a is None for a in computed(node.parts[0], cells, n).values]
     if node.op == "in":
-        each = [holds(Node("=", (node.parts[0], part)), cells, n) for part in node.parts[1:]]
+        each = [holds(Expression("=", (node.parts[0], part)), cells, n) for part in node.parts[1:]]
         return [True if True in row else None if None in row else False for row in zip(*each, strict=True)]
     one, two = (computed(part, cells, n) for part in node.parts)
     near = Fraction(0)
@@ -110,7 +110,7 @@ def holds(node: Node, cells: Mapping[str, Plain], n: int) -> list[bool | None]:
         )
     if one.below:
         below = lcm(one.below, two.below)
-        one, two = Plain(one.over(below), 0), Plain(two.over(below), 0)
+        one, two = PlainCells(one.over(below), 0), PlainCells(two.over(below), 0)
         near *= below
     return [
         None if a is None or b is None else _compared(node.op, a, b, near)
@@ -118,13 +118,13 @@ def holds(node: Node, cells: Mapping[str, Plain], n: int) -> list[bool | None]:
     ]
 
 
-def _like(side: Plain, node: Node, other: Plain) -> Plain:
+def _like(side: PlainCells, node: Expression, other: PlainCells) -> PlainCells:
     if node.names:
         return side
     if other.below:
         day = day_of(node.text) or Fraction(0)
-        return Plain([day.numerator] * len(side.values), day.denominator)
-    return Plain([node.text] * len(side.values), 0)
+        return PlainCells([day.numerator] * len(side.values), day.denominator)
+    return PlainCells([node.text] * len(side.values), 0)
 
 
 def _compared(op: str, a: Any, b: Any, near: Fraction) -> bool:
@@ -134,7 +134,7 @@ def _compared(op: str, a: Any, b: Any, near: Fraction) -> bool:
     return bool((a < b) * (op[0] == "<") or (a > b) * (op[0] == ">") or (a == b) * op.endswith("="))
 
 
-def count_plainly(rule: Rule, plan: Plan, table: Table, original: Table) -> int | None:
+def count_plainly(rule: ColumnRule, plan: Plan, table: Table, original: Table) -> int | None:
     """Return how many rows of a table break a rule; None if its cells do not show that.
 
     Of a column that determines another the values of the original count, and not what rare ones are released as.
@@ -178,8 +178,8 @@ class DrawnAgain:
         names = {*self._derived, *(name for each in plan.guard.derived for name in each.reads)}
         self._columns = {column.name: column for column in plan.columns if column.name in names}
         self._cells = {name: read_plain(column, table) for name, column in self._columns.items()}
-        drawn = {column.name: column for column in plan.guard.columns}
-        arrays = {name: self._as_drawn(drawn[name]) for name in self._derived}
+        record_of = {column.name: column for column in plan.guard.columns}
+        arrays = {name: self._as_drawn(record_of[name]) for name in self._derived}
         self._forms = Table(pa.table(arrays)) if arrays else table
 
     def of(self, name: str) -> Table:
@@ -196,15 +196,15 @@ class DrawnAgain:
             values = [self._listed(name) for _, name in members]
             return pa.array([json.dumps(row, ensure_ascii=False) for row in map(list, zip(*values, strict=True))])
         expression = parse(each.sql).parts[1]
-        own = self._cells[each.name].values
+        cells_of_row = self._cells[each.name].values
         unbound = [None in row for row in zip(*(self._cells[name].values for name in each.reads), strict=True)]
         self.hidden[each.name] = sum(unbound)
         if each.name not in expression.names:
-            lacks = [a is None and not b for a, b in zip(own, unbound, strict=True)]
+            lacks = [a is None and not b for a, b in zip(cells_of_row, unbound, strict=True)]
             return pa.array([None if lack and column.has_missing else "known" for lack in lacks], pa.string())
-        low, high = expression.parts[0], Node("column", text=each.name)
+        low, high = expression.parts[0], Expression("column", text=each.name)
         low, high = (low, high) if expression.op == "+" else (high, low)
-        distance = computed(Node("-", (high, low)), self._cells, n)
+        distance = computed(Expression("-", (high, low)), self._cells, n)
         scale = {"us": DAY}.get(each.unit, 1)
         numbers = [None if v is None else v * scale / distance.below for v in distance.values]
         if column.kind != "date":
@@ -229,7 +229,9 @@ class DrawnAgain:
         below = 10**each.decimals if column.kind == "numeric" else {"us": DAY}.get(each.unit, 1)
         # halves upwards
         whole = [None if v is None else (2 * v * below + result.below) // (2 * result.below) for v in result.values]
-        whole = [None if own is None else v for v, own in zip(whole, self._cells[name].values, strict=True)]
+        whole = [
+            None if cells_of_row is None else v for v, cells_of_row in zip(whole, self._cells[name].values, strict=True)
+        ]
         distinct = sorted({v for v in whole if v is not None})
         values = tuple(v / below if column.kind == "numeric" else float(v) for v in distinct)
         record = GuardedColumn(

@@ -116,9 +116,9 @@ def faults(plan: Plan, original: Table, released: Table, rows: Ints | None) -> l
     wrong = [check.detail for check in recipe.checks() if not check.holds]
     if not recipe.sizes_hold and plan.guard.form != RUNS:
         return [*wrong, "groups have other sizes than the plan says"]
-    drawn = DrawnAgain(plan, released)
-    in_file = recipe.codes_in(drawn)
-    cells = {c.name: _cells(c, in_file[c.name], drawn.of(c.name)) for c in plan.guard.columns}
+    as_drawn = DrawnAgain(plan, released)
+    in_file = recipe.codes_in(as_drawn)
+    cells = {c.name: _cells(c, in_file[c.name], as_drawn.of(c.name)) for c in plan.guard.columns}
     strange = {name: int(np.count_nonzero(each.last < each.first)) for name, each in cells.items()}
     if any(strange.values()):
         wrong.append(f"cells with a value that the plan never releases: {counts_in_words(strange)}")
