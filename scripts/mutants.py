@@ -642,7 +642,7 @@ MUTANTS = (
     M("one known value stands alone in a group", "guard/draw.py", "(present > 0) & (present < wanted)",
       "(present > 0) & (present < 0)", "guard/test_rare.py::test_values_that_come_together_are_as_many_as_before"),
     M("draws may break a promise", "guard/draw.py",
-      "stale = by_count(guard, groups_that_break(plan, groups, *draws.as_told(sensitive, items)))", "stale = {}",
+      "stale = by_count(guard, groups_that_break(plan, groups, told, codes_told))", "stale = {}",
       f"{DRAWN}test_a_group_above_the_cap_is_drawn_again"),
     M("pairs of columns are left as they were drawn", "guard/guarding.py",
       "items = near_table(guard, items, fitted.codes, wanted, key)", "pass",

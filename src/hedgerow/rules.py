@@ -78,8 +78,11 @@ class Node:
             return literal if self.op == "text" else f"DATE {literal}"
         if self.op == "number":
             return self.text
+        # a - b - c is (a - b) - c, and chains of AND and OR need no parentheses on their left either
+        alike = self.op not in COMPARED
         inside = [
-            f"({part.sql})" if part.parts and _binds(part.op) <= _binds(self.op) else part.sql for part in self.parts
+            f"({part.sql})" if part.parts and _binds(part.op) < _binds(self.op) + (i > 0 or not alike) else part.sql
+            for i, part in enumerate(self.parts)
         ]
         if self.op == "in":
             return f"{inside[0]} IN ({', '.join(inside[1:])})"
@@ -87,10 +90,6 @@ class Node:
             return f"{inside[0]} IS NULL"
         if len(inside) == 1:
             return f"NOT {inside[0]}" if self.op == "not" else f"-{inside[0]}"
-        # a - b - c is (a - b) - c, and sums and chains of AND need no parentheses on their left
-        left = self.parts[0]
-        if left.parts and _binds(left.op) == _binds(self.op) and self.op not in COMPARED:
-            inside[0] = left.sql
         return f" {self.op.upper()} ".join(inside)
 
 

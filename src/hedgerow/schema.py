@@ -207,6 +207,17 @@ def _events(name: str, declared: Any) -> tuple[str, ...]:
     return tuple(Event.parse(name, event).text for event in events)
 
 
+def _determined(name: str, declared: Any) -> tuple[str, ...]:
+    """Return the columns that a column determines; one may stand alone."""
+    others = [declared] if isinstance(declared, str) else declared
+    if not LIST.fits(others) or isinstance(others, (set, frozenset)) or not all(isinstance(o, str) for o in others):
+        raise SchemaError(
+            f"what column {name!r} determines is not the name of a column, or a list of names",
+            hint='write for example determines = {"city": "land"}',
+        )
+    return tuple(others)
+
+
 def _categories(name: str, declared: Any) -> tuple[str, ...]:
     """Return the categories of a column as texts, in their order, which a set does not have."""
     labels = list(declared) if LIST.fits(declared) and not isinstance(declared, (set, frozenset)) else [None]
@@ -376,7 +387,7 @@ class Schema:
             "grid": points_of,
             "bounds": _bounds,
             "events": _events,
-            "determines": lambda name, others: _names(others, "determines"),
+            "determines": _determined,
             "rare": lambda name, text: _labels([None if isinstance(text, str) and not text else text], "rare", name)[0],
         }
         for part in (*TABLES, "hierarchies"):
@@ -422,6 +433,9 @@ class Schema:
             elif roles.get(name) not in ("quasi", "sensitive") or roles.get(leader) != roles[name]:
                 similar = "".join(did_you_mean(n, roles) for n in (name, leader) if n not in roles)
                 fault("follows", name=name, leader=leader, similar=similar)
+        for name, others in self.determines.items():
+            if lacking := [other for other in (name, *others) if other not in roles]:
+                fault("determines", name=name, other=lacking[0], similar=did_you_mean(lacking[0], roles))
         for name, order in self.categories.items():
             if len(set(order)) != len(order):
                 fault("category", name=name)

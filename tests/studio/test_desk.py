@@ -374,3 +374,20 @@ def test_a_table_that_cannot_be_read_leaves_everything_as_it_was(desk: Desk, kin
     desk.undo()
     assert desk.choices == past[-1]
     assert "failed" not in desk.results
+
+
+def test_rules_are_counted_once_they_are_chosen(desk: Desk) -> None:
+    desk.need("table")
+    assert "rules" not in names(desk)
+    desk.stop()
+    desk.work.answer(error=CANCELLED)
+    desk.choose(replace(desk.choices, rules={"rules": ["income > 0"]}))
+    desk.need("table")
+    assert names(desk)[-1] == "rules"
+    desk.work.answer({"fault": "4 of 100 records break it."})
+    desk.need("table")
+    assert names(desk).count("rules") == 1
+    take(desk, k=20)  # which no rule depends on
+    assert desk.results["rules"]["fault"]
+    desk.choose(replace(desk.choices, kinds={"income": "categorical"}))
+    assert "rules" not in desk.results

@@ -514,6 +514,34 @@ def test_a_column_goes_with_another_of_its_role(browser: Browser, desk: Desk) ->
     assert desk.choices.follows == {}
 
 
+def test_rules_are_switched_on_and_written_down(browser: Browser, desk: Desk) -> None:
+    page = browser("GET", "/table").text
+    assert "holds in all 100 records: <code>income &gt;= age</code>" in page
+    assert "holds in all but 2 of 90 records that were compared: <code>" in page
+    assert not re.findall(r'name="rule-\d"[^>]* checked', page)
+    on = {"rule-0": "1", "rule-1": "1", "rule-2": "1", "conditions": " income > 0 \n\nage < 120"}
+    browser("POST", "/rules", data={"turn": str(desk.turn), **on})
+    assert desk.choices.rules == {
+        "rules": ["income >= age", "income > 0", "age < 120"],
+        "tolerated": ["age >= 15 OR job = 0"],
+        "determines": {"job": ["age"]},
+    }
+    page = browser("GET", "/table").text
+    assert re.findall(r'name="rule-(\d)"[^>]* checked', page) == ["0", "1", "2"]
+    assert re.findall(r'name="rule-(\d)"[^>]* disabled', page) == ["3"]  # nothing tolerates what breaks a dependence
+    assert ">income &gt; 0\nage &lt; 120</textarea>" in page
+    browser("POST", "/roles", data=roles(desk, job="undeclared", income="undeclared"))
+    assert "; not kept while income is left out" in browser("GET", "/table").text
+    # a condition that records break is not switched on by being written down, and one that holds is
+    lines = "income >= age\nage >= 15 OR job = 0"
+    browser("POST", "/rules", data={"turn": str(desk.turn), "conditions": lines})
+    page = browser("GET", "/table").text
+    assert re.findall(r'name="rule-(\d)"[^>]* checked', page) == ["0"]
+    assert ">age &gt;= 15 OR job = 0</textarea>" in page
+    browser("POST", "/rules", data={"turn": str(desk.turn), "conditions": ""})
+    assert desk.choices.rules == {}
+
+
 def test_a_standard_raises_k_and_holds_it(browser: Browser, desk: Desk) -> None:
     asked = settings(desk, **{"option-k": "10", "profile": "ema-0070", "max_inference": "0.4"})
     browser("POST", "/settings", data=asked)

@@ -260,6 +260,38 @@ def test_long_names_do_not_widen_the_first_step(chromium: Any, tmp_path: Path) -
         assert not page.locator("#cancel").is_visible()
 
 
+def test_rules_are_switched_on_and_survive_going_back_and_forth(chromium: Any, tmp_path: Path) -> None:
+    rent, food = [i * 7 % 90 for i in range(300)], [i * 11 % 60 for i in range(300)]
+    rows = {"age": [20 + i % 50 for i in range(300)], "rent": rent, "food": food}
+    pq.write_table(
+        pa.table({**rows, "total": list(map(sum, zip(rent, food, strict=True)))}), tmp_path / "costs.parquet"
+    )
+    with serving(chromium, tmp_path, tmp_path / "costs.parquet") as studio:
+        page = studio.go("table", "#rules")
+        assert "holds in all 300 records: total = rent + food" in page.inner_text("#rules")
+        assert axe(page) == []
+        rule = page.get_by_label("total is the sum of rent and food")
+        assert not rule.is_checked()
+        rule.check()
+        page.locator("#rule-0[checked]").wait_for()
+        box = page.get_by_label("Further conditions")
+        box.fill("rent <= 60")
+        box.press("Tab")
+        page.locator("#rules-fault .alert", has_text="of 300 records break 'rent <= 60'").wait_for()
+        assert box.input_value() == "rent <= 60"
+        assert axe(page) == []
+        box.fill("rent < 90")
+        box.press("Tab")
+        page.locator("#rules-fault .alert").wait_for(state="detached")
+        studio.go("compare", "#columns")
+        assert "In every row: total = rent + food." in page.inner_text("main")
+        studio.go("release", "#same")
+        command = page.locator("#command").text_content()
+        assert "--rule 'total = rent + food' --rule 'rent < 90'" in command
+        studio.go("table", "#rules")
+        assert (rule.is_checked(), box.input_value()) == (True, "rent < 90")
+
+
 def test_by_keyboard_alone(studio: Served) -> None:
     page = studio.go("protect", "#chosen b")
     studio.rest()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import datetime as dt
 import json
 import os
 import re
@@ -15,6 +16,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.csv
 import pytest
 
@@ -32,8 +34,8 @@ ROLES = {"age": "quasi", "education": "quasi", "income": "sensitive", "person_id
 
 def ask(path: Path, **more: Any) -> dict[str, Any]:
     return {"path": str(path), "missing": [], "roles": ROLES, "kinds": {}, "unit": "", "household": "",
-            "weight": "", "follows": {}, "rare": {}, "public": {}, "confirmed": False, "grid": {}, "hierarchies": {},
-            "method": "mart", "utility": "certainty", "guard": "auto", "guard_people": None,
+            "weight": "", "follows": {}, "rare": {}, "rules": {}, "public": {}, "confirmed": False, "grid": {},
+            "hierarchies": {}, "method": "mart", "utility": "certainty", "guard": "auto", "guard_people": None,
             "cap_on": "groups", "max_inference": None, "profile": "", "key": "", "pseudonyms": False,
             "options": {"k": 10, "max_disclosure": 0.5}, **more}  # fmt: skip
 
@@ -191,6 +193,66 @@ def test_followers_of_the_page_are_in_the_schema(people: Path) -> None:
     asked = ask(people, roles={**ROLES, "assets": "sensitive"}, follows={"assets": "income"})
     assert worker._schema(asked).follows == {"assets": "income"}
     assert "--follows assets=income" in worker.do({**asked, "do": "say"})["script"]["command"]
+
+
+@pytest.fixture(scope="module")
+def stays(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """600 stays in hospitals, in which three rules hold, one of them in all but two records."""
+    path, numbers = tmp_path_factory.mktemp("stays") / "stays.csv", range(600)
+    days = [dt.date(2024, 1, 1) + dt.timedelta(i * 37 % 300) for i in numbers]
+    ends = [day + dt.timedelta(i * 7 % 20 - 25 * (i in (5, 80))) for i, day in enumerate(days)]
+    cost = [i * 7 % 90 + i * 11 % 61 for i in numbers]
+    city = {"city": [f"city {i % 7}" for i in numbers], "land": [f"land {i % 7 // 2}" for i in numbers]}
+    food = {"food": [i * 7 % 90 for i in numbers], "care": [i * 11 % 61 for i in numbers], "cost": cost}
+    pyarrow.csv.write_csv(pa.table({"admit": days, "discharge": ends, **city, **food}), path)
+    return path
+
+
+STAYS = {"admit": "quasi", "discharge": "quasi", "city": "quasi", "land": "quasi", "food": "sensitive",
+         "care": "sensitive", "cost": "sensitive"}  # fmt: skip
+
+
+def test_rules_of_the_page_are_kept_and_repeated(stays: Path, tmp_path: Path) -> None:
+    worker = Worker(lambda message: None)
+    seen = worker.do({"path": str(stays), "missing": [], "do": "open"})
+    found = {rule["words"]: rule for rule in seen["rules"]}
+    assert found["discharge is never before admit"]["broken"] == 2
+    assert ["city", "land"] in [rule["determines"] for rule in seen["rules"]]
+    assert seen["rule_names"][list(found).index("cost is the sum of food and care")] == ("cost", "food", "care")
+    rules = {"rules": ["cost = food + care"], "tolerated": ["discharge >= admit"], "determines": {"city": ["land"]}}
+    asked = ask(stays, roles=STAYS, rules=rules, method="hedge", options={"k": 5, "max_disclosure": 1.0})
+    asked["key"] = str(tmp_path / "my.key")
+    Key.file(tmp_path / "my.key")
+    assert worker.do({**asked, "do": "rules"}) == {"fault": None}
+    measured = worker.do({**asked, "attacks": False, "do": "measure"})
+    assert {"In every row: cost = food + care.", "In every row: city determines land."} <= {*measured["rules"]}
+    written = worker.do({**asked, "do": "write", "folder": str(tmp_path / "out"), "force": False})
+    assert any("discharge >= admit" in words for words, _ in written["promised"])
+    row = pyarrow.csv.read_csv(tmp_path / "out" / "release.csv").to_pydict()
+    assert row["cost"] == [a + b for a, b in zip(row["food"], row["care"], strict=True)]
+    assert len({*zip(row["city"], row["land"], strict=True)}) == len({*row["city"]})
+    for said in ("--rule 'cost = food + care'", "--tolerated 'discharge >= admit'", "--determines city=land"):
+        assert said in written["script"]["command"]
+    schema = ast.unparse(ast.parse(written["script"]["python"]))
+    assert "tolerated=('discharge >= admit',), determines={'city': ('land',)}" in schema
+
+
+@pytest.mark.parametrize(
+    ("rule", "fault"),
+    [
+        (
+            "discharge >= admit",
+            "Rules do not hold: 2 of 600 records break 'discharge >= admit'. Leave them out, or switch",
+        ),
+        ("discharge >", "The rule 'discharge >' cannot be read as SQL."),
+        ("height > 1", "No column 'height'."),
+        ("city > 3", "The rule 'city > 3' orders texts."),
+    ],
+)
+def test_a_condition_that_cannot_be_kept_is_refused(stays: Path, rule: str, fault: str) -> None:
+    worker = Worker(lambda message: None)
+    refused = worker.do({**ask(stays, roles=STAYS, rules={"rules": [rule]}), "do": "rules"})
+    assert refused["fault"].startswith(fault)
 
 
 def test_the_first_look_shows_records_and_reasons(people: Path) -> None:
@@ -451,6 +513,16 @@ def test_no_text_of_a_page_names_a_flag() -> None:
          "or lower “People who share a value” (step 3)."),
         ("release them as they are (guard=None, --guard none)", "as they are (Exact sensitive values, in step 3)."),
         ("leave out follows (--follows)", "Leave “Goes with” (step 1) empty."),
+        ("leave out follows (--follows), rules (--rule, --tolerated) and determines (--determines)",
+         "Leave “Goes with” (step 1) empty, and rules off."),
+        ("leave them out (rules=, --rule), or let as many rows of a release break them (--tolerated)",
+         "where they are listed with exceptions (“Rules between columns”, in step 1)."),
+        ("make all of its columns sensitive, or leave the rule out (rules=, --rule)",
+         "or switch the rule off (“Rules between columns”, in step 1)."),
+        ("cap the groups (cap_on, --cap-on groups), or leave the rules out (rules=, --rule)",
+         "Let the cap be on the groups (step 3), or switch the rules off (“Rules between columns”, in step 1)."),
+        ("rows break rules of the original, which can be declared (--rule, --determines): a is b",
+         "which can be switched on (“Rules between columns”, in step 1): a is b."),
         ("people of 2 files [--x y] (a --b) are (as they are)", "2 files [--x y] (a --b) are (as they are)."),
         ("round them (Schema(other=...), protect --other 'my job')", "Round them."),
         ('declare their kind as "categorical", or leave them out',

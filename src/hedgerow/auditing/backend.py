@@ -46,8 +46,7 @@ class Holder:
     def released(self, source: Any, schema: Schema) -> Table:
         """Open the released table, and remove the guards against spreadsheet formulas from its cells."""
         if self.streams and isinstance(source, (str, Path)):
-            options = OpenOptions(schema, self.memory, unescape_formulas=True)
-            table = engine(self.name).open(source, options)
+            table = engine(self.name).open(source, OpenOptions(schema, self.memory, unescape_formulas=True))
         else:
             table = whole(source, schema.reading())
         table = read(table, schema=schema)

@@ -282,8 +282,10 @@ def sensitive_summary(column: SensitiveCounts, target: AttackTarget, smallest_ce
         The result of `smallest_cell`.
     """
     disclosed, counts = column.scores.worst, column.counts
-    # diversity is that of known values; for the others a missing value is a value
-    valued = _with_value(counts, column.n_values)
+    # diversity is that of known values (a class without any keeps its missing ones, as one); for the other measures a
+    # missing value is a value
+    is_value = counts.values != column.n_values
+    valued = counts.some(is_value | (counts.per_group(is_value) == 0)[counts.groups])
     l = int(class_measures.distinct(valued).min())
     enhanced, holds = class_measures.enhanced_beta(counts)
     equal = ordered = float(class_measures.equal_distance(counts).max())
@@ -372,8 +374,7 @@ def of_true_values(
     if not column.is_number:
         return originals, {}
     rows = np.flatnonzero(column.codes < n_values)
-    truth = Counts.dense(np.append(counts, 0)[None])
-    hits = matching(truth, column.by_code, target.tolerances)
+    hits = matching(Counts.dense(np.append(counts, 0)[None]), column.by_code, target.tolerances)
     by_release = Counts.from_codes(groups, codes, released.n_values + 1)
     for tolerance in target.tolerances:
         guess = best_guesses(by_release, values, tolerance)[1][groups.labels[rows]]
@@ -396,13 +397,6 @@ def smallest_cell(groups: Groups, column: Column, persons: Persons | None) -> in
     if persons is None or persons.unit is None:
         return int(cells.sizes.min())
     return int(replace(persons, homes=None).by_class(cells).different.min())
-
-
-def _with_value(counts: Counts, missing: int) -> Counts:
-    """Return counts without missing values, whose code is given; a class without a known value keeps them, as one."""
-    is_value = counts.values != missing
-    stays = is_value | (counts.per_group(is_value) == 0)[counts.groups]
-    return counts.some(stays)
 
 
 def twentieths(figure: Floats, sizes: Ints) -> list[float]:

@@ -185,8 +185,7 @@ class Comparison:
         return f"Comparison({self.column}, {self.kind}, {percent(self.moved)} moved)"
 
     def __str__(self) -> str:
-        head = (self.column, "original", "release")
-        return "\n".join([*aligned(self._text_rows(), head), self._sentence()])
+        return "\n".join([*aligned(self._text_rows(), (self.column, "original", "release")), self._sentence()])
 
     def _repr_html_(self) -> str:
         return notebook_html(
@@ -250,8 +249,7 @@ def compare(release: Any, name: str) -> Comparison:
 def _column(release: Any, subject: Subject, name: str) -> ReleasedColumn:
     original = release.original.declared_column(subject.schema, name)
     if name == subject.numbered:  # which a second table tells the values of
-        pair = pair_up(release.original, subject)
-        values = next(c for c in pair.released_sensitive if c.name == name)
+        values = next(c for c in pair_up(release.original, subject).released_sensitive if c.name == name)
         return replace(unchanged(original), codes=values.codes_in(original, unknown=original.n_values))
     released = released_column(original, subject)
     if released.unread:

@@ -123,10 +123,7 @@ def design_known(released: Sequence[ReleasedColumn], people: Known) -> Floats:
 
 def feature_columns(released: Sequence[ReleasedColumn]) -> Ints:
     """Return the index of the quasi-identifier that each feature comes from; shape (n_features,)."""
-    widths = []
-    for column in released:
-        number = column.is_number
-        widths.append(1 + column.original.has_missing if number else indicators(column.original).shape[1])
+    widths = [1 + c.original.has_missing if c.is_number else indicators(c.original).shape[1] for c in released]
     return np.repeat(np.arange(len(widths)), widths)
 
 
@@ -140,8 +137,7 @@ def _numbers(column: ReleasedColumn, y: Floats, absent: Floats) -> Floats:
         scaled = (np.where(absent < 1.0, y, middle) - original.values[0]) / (column.span or 1.0)
     else:
         scaled = np.zeros(len(y))
-    columns = [scaled, absent] if original.has_missing else [scaled]
-    return np.stack(columns, axis=1)
+    return np.stack([scaled, absent] if original.has_missing else [scaled], axis=1)
 
 
 def indicators(column: Column) -> Any:

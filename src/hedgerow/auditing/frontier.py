@@ -444,8 +444,7 @@ class Frontier:
         return text.getvalue()
 
     def _rows(self) -> list[dict[str, Any]]:
-        points = [vars(p) | {"collapsed": p.collapsed} for p in self.points]
-        every = [*points, *self.infeasible]
+        every = [*(vars(p) | {"collapsed": p.collapsed} for p in self.points), *self.infeasible]
         names = list(dict.fromkeys(n for each in every for n in each["parameters"]))
         return [
             {"method": each["method"]}
@@ -560,10 +559,9 @@ class Frontier:
         def stays(each: Mapping[str, Any]) -> bool:
             return each["method"] in same and str(Setting(each["method"], each["parameters"])) not in new
 
-        points = [p for p in self.points if stays(vars(p))]
         return replace(
             more,
-            points=mark_dominated([*points, *more.points]),
+            points=mark_dominated([*(p for p in self.points if stays(vars(p))), *more.points]),
             infeasible=(*filter(stays, self.infeasible), *more.infeasible),
             methods={n: m for n, m in self.methods.items() if n in same} | dict(more.methods),
         )
@@ -689,8 +687,7 @@ class Prepared:
         refuse_repeated(table, schema)
         declared = {n: table.declared(n) for n in table.names if table.declared(n)}
         rows = table.arrow.take(content_order(table.arrow))
-        roles = schema.replace(categories=declared | dict(schema.categories))
-        return cls(table, schema, Table(rows), roles)
+        return cls(table, schema, Table(rows), schema.replace(categories=declared | dict(schema.categories)))
 
     def trial(self, utility: str, disclosure: str, max_inference: float | None, random_state: int) -> Trial:
         """Return the `Trial` for these axes; its cache is shared by all searches."""

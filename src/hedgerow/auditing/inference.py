@@ -392,8 +392,7 @@ class _Losses:
             people_asked = Asked(people.values_for(part.released_quasi, rows), (), np.full(len(rows), OUTSIDE))
             for j, column in enumerate(part.sensitive):
                 training = training_set(part, j, np.zeros(0, np.int64))
-                truth = true_values(people.sensitive[j], rows)
-                losses = self.losses(training, column, people_asked, truth)
+                losses = self.losses(training, column, people_asked, true_values(people.sensitive[j], rows))
                 for learner, each in losses.items():
                     out[column.name][learner][place[outside.places[rows]]] = each
         return out
@@ -404,8 +403,7 @@ def public_loss(column: Column, truth: Any) -> Floats:
     counts = column.counts()[: column.n_values].astype(np.float64)
     shares = counts / max(counts.sum(), 1.0)
     if column.is_number:
-        mean = float(shares @ np.asarray(column.values, np.float64))
-        return np.asarray((truth - mean) ** 2)
+        return np.asarray((truth - float(shares @ np.asarray(column.values, np.float64))) ** 2)
     each = 1 - 2 * np.append(shares, [0.0, 0.0])[truth] + float(shares @ shares)
     return np.where(truth == column.n_values, np.nan, each)
 
@@ -417,10 +415,9 @@ def _tree_cells(before: TablePair, name: str, rows: Ints) -> Ints:
     # too few people for a tree of two cells, or nothing to split them by
     if len(rows) < 2 * CELL or not quasi:
         return np.zeros(len(rows), np.int64)
-    people = Table(before.original.arrow.take(rows))
     events = {column: each for column, each in schema.events.items() if column == name}
     alone = schema.replace(quasi=tuple(quasi), sensitive=(name,), unit=None, grid={}, follows={}, events=events)
-    tree = MART(k=CELL, max_disclosure=None).fit_table(people, alone)
+    tree = MART(k=CELL, max_disclosure=None).fit_table(Table(before.original.arrow.take(rows)), alone)
     return np.asarray(tree.tree_.leaf_of_rows(), np.int64)
 
 
@@ -511,10 +508,9 @@ def _worst_tenth(base: Floats, errors: Floats, cells: Ints) -> float:
     size, gain, spread = size[filled], gain[filled], spread[filled]
     share = np.divide(gain, spread, out=np.zeros(len(filled)), where=spread > 0)
     order = np.argsort(-share, kind="stable")
-    need = n / 10
     before = np.cumsum(size[order]) - size[order]
     # the last cell counts in part, so that exactly a tenth of the people is looked at
-    part = np.clip((need - before) / size[order], 0.0, 1.0)
+    part = np.clip((n / 10 - before) / size[order], 0.0, 1.0)
     total = float(part @ spread[order])
     return float(part @ gain[order]) / total if total > 0 else 0.0
 

@@ -335,8 +335,7 @@ class TrainingSet:
         """Return the target's counts in the training classes."""
         counts = self.counts
         place, entries = entries_of(counts, self.taught)
-        values = counts.values[entries]
-        return Counts(place, values, counts.counts[entries], len(self.taught), counts.n_values)
+        return Counts(place, counts.values[entries], counts.counts[entries], len(self.taught), counts.n_values)
 
     @cached_property
     def _design(self) -> Floats:

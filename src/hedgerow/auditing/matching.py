@@ -90,8 +90,7 @@ def find_rows(original: Table, subject: Subject, quasi: Sequence[ReleasedColumn]
     except Unpaired as error:
         rows, reason = None, error
     if rows is not None:
-        by = "plan" if subject.rows is None else "release"
-        return _pairs(rows, by)
+        return _pairs(rows, "plan" if subject.rows is None else "release")
     if subject.in_order and original.n_rows == released.n_rows:
         return _pairs(np.arange(original.n_rows), "plan")
     pairs = by_columns(original, released, quasi)
@@ -307,8 +306,7 @@ def _ranks(column: ReleasedColumn) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
 def _distance(one: Column, other: Column, rows: Ints, at: Ints) -> npt.NDArray[Any]:
     """Return the distance between original and released values, summed over each pair of rows."""
     if not one.is_number:
-        codes = other.codes_in(one, unknown=-1)
-        return np.sum(one.codes[rows] != codes[at], axis=1)
+        return np.sum(one.codes[rows] != other.codes_in(one, unknown=-1)[at], axis=1)
     x, y = one.numbers, other.numbers
     span = float(one.values[-1] - one.values[0]) if one.n_values else 0.0
     distance = np.abs(x[rows] - y[at]) / (span or 1.0)
@@ -357,5 +355,4 @@ def _in_order(codes: npt.NDArray[Any], runs: Ints) -> bool:
 
 def _runs(codes: npt.NDArray[Any], runs: Ints) -> Ints:
     """Split runs of rows wherever the code changes, and return the new run of each row."""
-    new = (codes[1:] != codes[:-1]) | (runs[1:] != runs[:-1])
-    return np.concatenate([[0], np.cumsum(new)])
+    return np.concatenate([[0], np.cumsum((codes[1:] != codes[:-1]) | (runs[1:] != runs[:-1]))])

@@ -192,9 +192,8 @@ class Task(Generic[S]):
         """Return the same task for the sampled records only, without the method."""
         if self.sample is None:
             return self
-        what = replace(self.what, method=None)
         task: Task[Any] = self
-        return replace(task, sides=self.sample.pair, what=what, sample=None)
+        return replace(task, sides=self.sample.pair, what=replace(self.what, method=None), sample=None)
 
     @cached_property
     def in_groups(self) -> TablePair:
@@ -326,10 +325,9 @@ def _after(task: Task[Any]) -> tuple[ClassRisk, dict[str, Scatter]]:
         matching = every[np.unique(sides.classes.labels[~rows])]
     if rows.any():
         # rows without any quasi-identifier are nobody's class: whoever looks for a person finds all of them
-        rest = part_of(sides, np.flatnonzero(~rows))
         sensitive = tuple(replace(column, codes=column.codes[~rows]) for column in sides.released_sensitive)
         totals = {column.name: column.counts() for column in sides.released_sensitive}
-        sides = replace(rest, released_sensitive=sensitive)
+        sides = replace(part_of(sides, np.flatnonzero(~rows)), released_sensitive=sensitive)
     population = task.journalist_of(sides) if rows.any() else task.journalist
     return released_risk(sides, population, *sizes, matching, totals)
 

@@ -135,8 +135,7 @@ def with_strangers(sides: TablePair) -> list[Outside]:
     """Return a release with its strangers, as a list that is empty if there are none."""
     if sides.strangers is None:
         return []
-    every = np.arange(sides.members.n_rows)
-    return [Outside(sides, sides.strangers, every, np.zeros(0, np.int64))]
+    return [Outside(sides, sides.strangers, np.arange(sides.members.n_rows), np.zeros(0, np.int64))]
 
 
 def left_out(
@@ -161,5 +160,4 @@ def left_out(
         stay = stay[np.argsort(pair.rows[stay])]
         part = refit(Table(pair.original.arrow.take(pair.rows[stay])))
         people = part.people_of(Table(pair.original.arrow.take(pair.rows[others])))
-        inside = fold[stay[part.rows]] == (f + 1) % folds
-        yield Outside(part, people, np.flatnonzero(inside), others)
+        yield Outside(part, people, np.flatnonzero(fold[stay[part.rows]] == (f + 1) % folds), others)

@@ -32,8 +32,7 @@ def align(original: Any, released: Any, schema: Schema, *, key: str | None = Non
     """Pair two tables by a key, or by row order if they have the same number of rows."""
     before = read(original, schema=schema)
     after = read(released, schema=schema, unescape_formulas=True)
-    same = key is None and before.n_rows == after.n_rows
-    rows = RowMap(np.arange(after.n_rows), "") if same else None
+    rows = RowMap(np.arange(after.n_rows), "") if key is None and before.n_rows == after.n_rows else None
     return pair_up(before, Subject(after, schema, rows=rows), key=key, allow_outside=allow_outside)
 
 
@@ -149,9 +148,8 @@ def released_column(original: Column, subject: Subject) -> CellReading:
 
 
 def _released_sensitive(column: Column, subject: Subject, rows: Ints) -> Column:
-    after = subject.table
     try:
-        released = after.like(column)
+        released = subject.table.like(column)
     except SchemaError:
         if not column.is_number:
             raise InputError(
@@ -400,8 +398,7 @@ def _cells(column_read: Column, subject: Subject) -> tuple[ReleasedColumn, tuple
     if 20 * (len(column.codes) - sum(strange.values())) < len(column.codes):
         raise UnreadCells({column_read.name: strange})
     if strange:
-        named = named_cells({column_read.name: strange})
-        notes = (text("note", "fit_nobody", cells=named),)
+        notes = (text("note", "fit_nobody", cells=named_cells({column_read.name: strange})),)
     # where the original has every value, an empty cell was suppressed
     missing = column_read.counts()[column_read.n_values]
     return (column if missing or not column_read.n_values else suppressed(column)), notes

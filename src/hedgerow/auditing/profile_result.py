@@ -233,8 +233,7 @@ def _attacks(audit: AuditData) -> Finding:
     tried = audit["attacks"]
     if not tried:
         return None, "no attack was tried"
-    names = ", ".join(dict.fromkeys(attack["attack"] for attack in tried))
-    return float(len(tried)), names
+    return float(len(tried)), ", ".join(dict.fromkeys(attack["attack"] for attack in tried))
 
 
 def _gain(attacks: Any, kinds: tuple[str, ...]) -> Finding:

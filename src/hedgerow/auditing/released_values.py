@@ -120,8 +120,7 @@ class ReleasedColumn:
     def absent(self) -> Floats:
         """Return the share of missing values that each numeric cell states; shape (n_cells,)."""
         pairs = [counted(label) if isinstance(label, str) else None for label in self.labels]
-        share = [pair[1] / sum(pair) if pair else 0.0 for pair in pairs]
-        return np.where(np.isfinite(self.lo), share, 1.0)
+        return np.where(np.isfinite(self.lo), [pair[1] / sum(pair) if pair else 0.0 for pair in pairs], 1.0)
 
     @cached_property
     def categories(self) -> tuple[Ints, Ints]:
@@ -371,8 +370,8 @@ class _Reader:
         if self.original.is_number:
             meaning = self._own_numbers(label) or self._planned_numbers(planned) or self._foreign_numbers(label)
         else:
-            own = self._own_categories(label) or self._planned_categories(planned)
-            meaning = own or self._foreign_categories(label)
+            meaning = self._own_categories(label) or self._planned_categories(planned)
+            meaning = meaning or self._foreign_categories(label)
         if meaning is None and not cell_patterns.suppressed(label):
             raise Unreadable
         return meaning or ANYTHING
@@ -489,8 +488,7 @@ class _Reader:
         if exact is None and label == MISSING:  # a value of the original may be called so, and comes first
             return Meaning({}, missing=1.0)
         if exact is None and label in self.below:
-            below = self.below[label] or range(self.original.n_values)
-            return Meaning(dict.fromkeys(below, 1.0))
+            return Meaning(dict.fromkeys(self.below[label] or range(self.original.n_values), 1.0))
         try:
             parts = split_concatenation(label)
         except ValueError:
@@ -529,8 +527,7 @@ class _Reader:
         return codes if len(codes) == 1 else []
 
     def _set(self, label: str) -> list[int]:
-        parts = cell_patterns.members(label) or []
-        codes = [self._trimmed(part) for part in parts]
+        codes = [self._trimmed(part) for part in cell_patterns.members(label) or []]
         return [code for each in codes for code in each] if all(codes) else []
 
     def _masked(self, label: str) -> list[int]:
@@ -555,11 +552,8 @@ class _Reader:
 
     def _ordered(self, label: str) -> list[int]:
         """Return all categories between the two that the label names, in the column's order."""
-        names = cell_patterns.first_and_last(label)
-        if names is None:
-            return []
-        ends = [self._trimmed(name) for name in names]
-        return list(range(ends[0][0], ends[1][0] + 1)) if all(ends) else []
+        ends = [self._trimmed(name) for name in cell_patterns.first_and_last(label) or ()]
+        return list(range(ends[0][0], ends[1][0] + 1)) if ends and all(ends) else []
 
 
 def _around(ranges: Sequence[Ends]) -> Ends:

@@ -276,8 +276,7 @@ def _over(cell: Any) -> bool:
     if ends is None:
         text = str(cell)
         ages = [] if _NOT_YEARS.search(text) else [float(n) for n in re.findall(r"\d+", text)]
-        most = max(ages, default=0.0)
-        return most > OLDEST + bool(_POOLED.search(text))
+        return max(ages, default=0.0) > OLDEST + bool(_POOLED.search(text))
     low, high = ends
     if high == float("inf"):
         return low > OLDEST + 1

@@ -95,8 +95,7 @@ def _by_content(pair: Pair, key: Key) -> Ints:
     """Sort the records by a keyed hash of their measured cells, original and released."""
     names = sorted({*pair.schema.quasi, *pair.schema.sensitive})
     sides = (pair.original, pair.rows), (pair.released, pair.released_rows)
-    words = [hashes(table, names, key)[0][rows] for table, rows in sides]
-    return np.lexsort(words)
+    return np.lexsort([hashes(table, names, key)[0][rows] for table, rows in sides])
 
 
 def _whole_groups(pair: Pair, n: int, key: Key) -> tuple[Ints, int]:

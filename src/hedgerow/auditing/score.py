@@ -130,9 +130,8 @@ def _compared(first: Table, second: Table, columns: list[str] | None) -> tuple[l
     numbers = [n for n in first.names if n in second.names and first.kind(n) == "numeric"]
     shared = [n for n in numbers if second.kind(n) == "numeric"]
     recoded = [n for n in numbers if n not in shared]
-    numbering = first.layout.dialect.unnamed
     if columns is None:
-        numeric = [n for n in shared if n not in numbering]
+        numeric = [n for n in shared if n not in first.layout.dialect.unnamed]
         if not numeric:
             raise InputError("the files share no numeric column")
         return numeric, recoded

@@ -115,8 +115,7 @@ def per_person(
     columns |= {"disclosure": worst, **{n: v for n, v in parts.items() if n not in columns}}
     # ties by group size, group and row, so that the same release gives the same list
     order = np.lexsort((pair.rows, label, people[label], -worst))
-    table = pa.table(columns)
-    return PerPerson(table.take(pa.array(order)))
+    return PerPerson(pa.table(columns).take(pa.array(order)))
 
 
 def _named(original: Column, released: Column, labels: Ints, target: AttackTarget) -> Floats:
@@ -138,8 +137,7 @@ def _named(original: Column, released: Column, labels: Ints, target: AttackTarge
         low, high = original.codes.astype(np.int64), original.codes.astype(np.int64) + 1
     begin = labels * n
     inside = np.searchsorted(keys, begin + high) - np.searchsorted(keys, begin + low)
-    sizes = np.bincount(labels)
-    return np.asarray(inside / sizes[labels])
+    return np.asarray(inside / np.bincount(labels)[labels])
 
 
 # so many records are shown before and after
@@ -230,8 +228,7 @@ def labels(column: Column) -> list[str]:
     """Return a column's values as text for a page."""
     if not column.is_number:
         return list(map(str, column.values))
-    values = column.values.tolist()
-    return [moment(v, column.unit) if column.unit else number(v) for v in values]
+    return [moment(v, column.unit) if column.unit else number(v) for v in column.values.tolist()]
 
 
 def _column(released: ReleasedColumn) -> dict[str, Any]:

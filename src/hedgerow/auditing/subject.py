@@ -374,9 +374,8 @@ def check_extent(table: Table, schema: Schema) -> None:
     columns = [table.declared_column(schema, name) for name in (*schema.quasi, *schema.sensitive)]
     large = [c.name for c in columns if c.is_number and any(abs(value) > _LARGEST for value in c.values)]
     if large:
-        names = ", ".join(map(repr, large))
         raise InputError(
-            f"{names}: numbers beyond {_LARGEST:g} cannot be measured",
+            f"{', '.join(map(repr, large))}: numbers beyond {_LARGEST:g} cannot be measured",
             hint="give them in larger units, or declare the column categorical",
         )
 

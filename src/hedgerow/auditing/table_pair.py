@@ -282,8 +282,7 @@ class TablePair:
     @cached_property
     def records(self) -> Groups:
         """Group the released rows that are equal in every measured column."""
-        columns = by_name((*self.released_quasi, *self.sensitive_cells))
-        return group([c.codes for c in columns], self.n_rows)
+        return group([c.codes for c in by_name((*self.released_quasi, *self.sensitive_cells))], self.n_rows)
 
     @cached_property
     def unchanged(self) -> Pair:
@@ -335,8 +334,7 @@ class Pair(TablePair):
     def of_itself(cls, schema: Schema, table: Table, quasi: tuple[Column, ...], sensitive: tuple[Column, ...]) -> Pair:
         """Pair a table with itself, as if it were released without protection."""
         every, cells = np.arange(table.n_rows), tuple(unchanged(column) for column in quasi)
-        members = People(quasi, sensitive)
-        return cls(schema, table, table, members, cells, sensitive, every, every)
+        return cls(schema, table, table, People(quasi, sensitive), cells, sensitive, every, every)
 
     @property
     def n_rows(self) -> int:
@@ -366,8 +364,7 @@ class Pair(TablePair):
     @cached_property
     def everybody(self) -> Everybody:
         """Return the true quasi-identifiers of the people in all released rows."""
-        rows = np.arange(self.n_rows)
-        return Everybody(known_rows(self.released_quasi, rows), self.canonical)
+        return Everybody(known_rows(self.released_quasi, np.arange(self.n_rows)), self.canonical)
 
     @cached_property
     def unchanged(self) -> Pair:

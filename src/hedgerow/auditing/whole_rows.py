@@ -94,8 +94,7 @@ def rows_alike(one: Table, two: Table, names: Collection[str] | None = None) -> 
 def _numbered(labels: Ints) -> Ints:
     """Number the rows with the same label from 0, in their order."""
     order = np.argsort(labels, kind="stable")
-    ordered = labels[order]
-    starts = np.flatnonzero(np.diff(ordered, prepend=-1))
+    starts = np.flatnonzero(np.diff(labels[order], prepend=-1))
     sizes = np.diff(starts, append=len(labels))
     out = np.empty(len(labels), np.int64)
     out[order] = np.arange(len(labels)) - np.repeat(starts, sizes)

@@ -109,9 +109,7 @@ def write(table: Table, file: Path, *, like: Table, escape: bool = True, parts: 
         _copy(table.scan.paths[0], file)
         return
     if suffix != ".csv":
-        raise UnsupportedError(
-            f"{file.name}: a table that streams is written as Parquet or CSV", hint="choose the ending .parquet or .csv"
-        )
+        raise UnsupportedError(f"{file.name}: this table is written as Parquet or CSV", hint="choose .parquet or .csv")
     dialect = layout_like(like, table.types, table.entries).dialect
     windows = table.windows(table.names, _LINES)
     tables = (pa.table({n: w.cells[n] for n in table.names}) for w in windows)

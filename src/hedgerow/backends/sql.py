@@ -140,9 +140,7 @@ def select(recoding: Recoding, request: SqlRequest) -> str:
     """Return the SELECT for one type of recoding, in DuckDB's dialect; each type registers its own function."""
     if not recoding.applies:
         raise recoding.refuse()
-    raise UnsupportedError(
-        f"a plan of the kind {recoding.kind!r} cannot be written as SQL", hint="use `Plan.apply` or `hedgerow apply`"
-    )
+    raise UnsupportedError(f"a plan of the kind {recoding.kind!r} cannot be written as SQL", hint="use `Plan.apply`")
 
 
 def known_dialect(name: str) -> str:

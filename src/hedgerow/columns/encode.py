@@ -306,9 +306,7 @@ def _check_legible(name: str, texts: pa.Array) -> None:
     try:
         texts.validate(full=True)
     except pa.ArrowInvalid:
-        raise InputError(
-            f"column {name!r} holds text that is not UTF-8", hint="write it in UTF-8, give it as bytes, or leave it out"
-        ) from None
+        raise InputError(f"column {name!r} holds text that is not UTF-8", hint="write it in UTF-8") from None
 
 
 def _natural(entries: pa.Array, merged: NDArray[Any], unique: pa.Array, present: NDArray[Any]) -> NDArray[Any]:

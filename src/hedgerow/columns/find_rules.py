@@ -11,6 +11,7 @@ import re
 import shlex
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import combinations, permutations
 from typing import Any, NamedTuple
@@ -18,6 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from ..errors import SchemaError
 from ..kernels import Bools, Floats, Ints
 from ..notation import number
 from ..rules import Rule, parse, quoted_name
@@ -56,6 +58,9 @@ _ENDS = set(
     net gross entry exit""",
     )
 )
+
+# from that on doubles miss whole numbers
+_LARGEST = 2.0**53
 
 Columns = Mapping[str, Column]
 # for each proposal the records that miss it, its columns, and the column and factor of what they add up to
@@ -182,11 +187,18 @@ def _columns(table: Table, schema: Schema) -> dict[str, Column]:
     """Return the columns that rules may be about: none if their rows are not on this machine."""
     ignored = {*schema.identifiers, schema.person, schema.household, schema.weight}
     names = [n for n in table.names if n not in ignored and not pa.types.is_nested(table.types.field(n).type)]
-    columns = [table.declared_column(schema, name) for name in names]
+    columns = []
+    for name in names:
+        with suppress(SchemaError):  # times beyond the calendar
+            columns.append(table.declared_column(schema, name))
     if not all(isinstance(column.codes, np.ndarray) for column in columns):
         return {}
-    varied = [c for c in columns if c.n_values + c.has_missing > 1 and not (c.exact or c.infinite)]
-    return {column.name: column for column in varied if longest_text(column) <= LONG}
+    return {c.name: c for c in columns if c.n_values + c.has_missing > 1 and _is_exact(c) and longest_text(c) <= LONG}
+
+
+def _is_exact(column: Column) -> bool:
+    """Return whether a column has no numbers that doubles do not hold to the last whole one."""
+    return not (column.exact or (column.is_number and np.abs(column.values).max(initial=0) >= _LARGEST))
 
 
 def _sample(columns: Sequence[Column]) -> Ints:
@@ -386,7 +398,8 @@ def _products(half: Columns) -> Iterator[_Proposal]:
 
 def _dependences(half: Columns, columns: Columns) -> Iterator[_Proposal]:
     """Yield which columns determine others; of columns that determine each other only the first one's."""
-    names = [name for name, c in half.items() if c.counts()[:-1].max() <= (1 - _BY_CHANCE / 2) * c.counts()[:-1].sum()]
+    counts = {name: c.counts()[:-1] for name, c in half.items()}
+    names = [name for name, n in counts.items() if n.max(initial=0) <= (1 - _BY_CHANCE / 2) * n.sum()]
     codes = np.array([half[name].codes for name in names])
     is_known = np.array([half[name].codes < half[name].n_values for name in names])
     decides = np.zeros((len(names), len(names)), bool)

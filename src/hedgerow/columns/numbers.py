@@ -15,7 +15,7 @@ from .table import Table
 
 # squares of larger numbers do not fit a double
 LARGEST = 1e150
-_LEAVE_OUT = "leave these columns out of the quasi-identifiers"
+LEAVE_OUT = "leave these columns out of the quasi-identifiers"
 
 
 def _refuse(what: str, names: Sequence[str], hint: str) -> None:
@@ -28,8 +28,8 @@ def check_numbers(table: Table, names: Sequence[str], kinds: Mapping[str, str]) 
     empty = [n for n in names if pc.all(pc.is_null(table.arrow.column(n), nan_is_null=True)).as_py()]
     declared = {name: kinds.get(name) or table.kind(name) for name in names if name not in empty}
     if other := [f"{name!r} ({kind})" for name, kind in declared.items() if kind != "numeric"]:
-        raise SchemaError(f"only numeric columns can be used here, not {', '.join(other)}", hint=_LEAVE_OUT)
-    _refuse("every value is missing", empty, _LEAVE_OUT)
+        raise SchemaError(f"only numeric columns can be used here, not {', '.join(other)}", hint=LEAVE_OUT)
+    _refuse("every value is missing", empty, LEAVE_OUT)
 
 
 def numeric_matrix(table: Table, names: Sequence[str], kinds: Mapping[str, str] | None = None) -> Floats:

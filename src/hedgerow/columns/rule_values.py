@@ -66,14 +66,11 @@ class Cells:
     unit : Fraction
         What the whole numbers are multiples of; 0 for texts. Dates count days.
     missing : bool array of the same shape
-    is_column : bool
-        Whether these are the cells of a column, to whose decimals what is computed is rounded, or a literal.
     """
 
     values: Any
     unit: Fraction
     missing: Bools
-    is_column: bool = False
 
     def numbers(self, unit: Fraction) -> Any:
         """Return the whole numbers of another unit that divides the own one."""
@@ -86,10 +83,10 @@ def cells_of(column: Column) -> Cells:
     if column.kind not in ("numeric", "date"):
         texts = np.empty(n + 1, object)
         texts[:] = [*map(str, column.values), ""]
-        return Cells(texts[codes], TEXT, codes == n, True)
+        return Cells(texts[codes], TEXT, codes == n)
     values, unit = whole_numbers(column)
     missing = ~np.isfinite(column.by_code)  # an infinite number obeys no rule
-    return Cells(np.append(values, values.dtype.type(0))[codes], unit, missing[codes], True)
+    return Cells(np.append(values, values.dtype.type(0))[codes], unit, missing[codes])
 
 
 def whole_numbers(column: Column) -> tuple[NDArray[Any], Fraction]:
@@ -128,7 +125,7 @@ def value(node: Node, cells: Mapping[str, Cells]) -> Cells:
         return cells[node.text]
     if node.op == "number":
         number = Fraction(node.text)
-        return Cells(np.array([number.numerator]), Fraction(1, number.denominator), known, True)
+        return Cells(np.array([number.numerator]), Fraction(1, number.denominator), known)
     if not node.parts:
         return Cells(np.array([node.text], object), TEXT, known)
     one, two = (value(part, cells) for part in node.parts)
@@ -175,7 +172,11 @@ def truth(node: Node, cells: Mapping[str, Cells]) -> Truth:
         if TEXT in (one.unit, two.unit):  # a number that is compared with categories
             holds = COMPARED[node.op](one.values.astype(str).astype(object), two.values.astype(str).astype(object))
         else:
-            holds = _compared(node.op, one, two)
+            # a column equals what is computed at finer decimals if that rounds to it
+            first, second = node.parts
+            last = one.unit if first.op == "column" and second.parts else None
+            last = two.unit if second.op == "column" and first.parts else last
+            holds = _compared(node.op, one, two, last if node.op in ("=", "<>") else None)
     return known & holds, known & ~holds
 
 
@@ -185,15 +186,14 @@ def _like(side: Cells, other: Cells, node: Node) -> Cells:
         return side
     if side.unit == TEXT:
         day = day_of(node.text) or Fraction(0)
-        return Cells(np.array([day.numerator]), Fraction(1, day.denominator), side.missing, True)
+        return Cells(np.array([day.numerator]), Fraction(1, day.denominator), side.missing)
     return Cells(np.array([node.text], object), TEXT, side.missing)
 
 
-def _compared(op: str, one: Cells, two: Cells) -> Any:
-    """Compare numbers; a column equals what is computed at finer decimals if that rounds to it."""
+def _compared(op: str, one: Cells, two: Cells, last: Fraction | None) -> Any:
+    """Compare numbers; those are equal that differ by at most half of a last decimal, if there is one."""
     unit = _common(one.unit, two.unit)
-    last = one.unit if one.is_column else two.unit
-    if op not in ("=", "<>") or one.is_column == two.is_column or last == unit:
+    if last is None or last == unit:
         return COMPARED[op](one.numbers(unit), two.numbers(unit))
     near = 2 * np.abs(one.numbers(unit) - two.numbers(unit)) <= int(last / unit)
     return near if op == "=" else ~near

@@ -502,6 +502,4 @@ def check_names(names: Sequence[str], where: str = "the table") -> None:
             hint="take it out: it belongs before the first byte of a file alone",
         )
     if doubled := sorted({name for name in names if list(names).count(name) > 1}):
-        raise InputError(
-            f"{where} has column names more than once: {reprs(doubled)}", hint="give every column a name of its own"
-        )
+        raise InputError(f"{where} has column names more than once: {reprs(doubled)}", hint="give them different names")

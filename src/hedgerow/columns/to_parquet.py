@@ -82,9 +82,7 @@ def open_chunked(source: Any, workspace: Workspace, options: OpenOptions = DEFAU
         table.is_relation = True
         return table
     if not isinstance(source, (str, Path)):
-        raise UnsupportedError(
-            f"a {type(source).__name__} is in memory already", hint='use engine="memory", a path or a DuckDB relation'
-        )
+        raise UnsupportedError(f"a {type(source).__name__} is in memory already", hint='use engine="memory"')
     if is_database(source):
         file, _, name = str(source).partition("::")
         return _open_database(Path(file), name, workspace)
@@ -123,9 +121,7 @@ def _open_database(path: Path, name: str, workspace: Workspace) -> ChunkedTable:
         connection = duckdb.connect(str(path), read_only=True)
     except duckdb.Error as error:
         if "lock" in str(error):
-            raise InputError(
-                f"another process has the database {path.name} open to write", hint="close it there, and run this again"
-            ) from None
+            raise InputError(f"another process has the database {path.name} open", hint="close it there") from None
         raise InputError(f"{path.name} cannot be read as a DuckDB database", hint="check name and version") from None
 
     # built only when raised: an error in a variable would keep the workspace alive until garbage collection

@@ -148,9 +148,7 @@ class NumpySource(Source):
         if array.ndim == 1 and array.dtype.names is None:
             array = array.reshape(-1, 1)
         if array.ndim != 2 or array.dtype.names is not None:
-            raise InputError(
-                f"a numpy array with {array.ndim} dimensions is not a table", hint="it needs two: rows by columns"
-            )
+            raise InputError(f"a numpy array with {array.ndim} dimensions is not a table", hint="give rows by columns")
         self.array = array
         names = [f"{prefix}{i}" for i in range(array.shape[1])]
         self.texts = texts = dict[str, str]()
@@ -421,9 +419,7 @@ def values_only(table: pa.Table) -> pa.Table:
         try:
             columns.append(_column_values(column))
         except (*ArrowFault, ValueError):
-            raise SchemaError(
-                f"column {name!r} of the type {column.type} cannot be written anew", hint="leave it out, or convert it"
-            ) from None
+            raise SchemaError(f"column {name!r} ({column.type}) cannot be written anew", hint="leave it out") from None
     return pa.table(columns, names=table.column_names)
 
 

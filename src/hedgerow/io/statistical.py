@@ -180,9 +180,7 @@ def _check_transport(path: Path, content: bytes, width: int) -> None:
     n_bytes = len(content) - start
     rest = content[len(content) - n_bytes % max(width, 1) :]
     if len(content) % 80 or rest.strip() or (declared and int(declared[1]) * width > n_bytes):
-        raise InputError(
-            f"{path.name} does not end where a SAS transport file ends: it is cut or damaged", hint="write it again"
-        )
+        raise InputError(f"{path.name} is no whole SAS transport file: it is cut or damaged", hint="write it again")
 
 
 def _cells(column: Sequence[Any]) -> list[Any]:

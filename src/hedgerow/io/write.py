@@ -85,9 +85,7 @@ def write_table(table: pa.Table, path: str | Path, like: Table | None = None, *,
             write(table, file)
     except ArrowFault:
         names = ", ".join(_strange(table, write)) or "?"
-        raise OutputError(
-            f"{path.name} cannot hold the columns {names}", hint="leave them out, or give them another type"
-        ) from None
+        raise OutputError(f"{path.name} cannot hold the columns {names}", hint="leave them out") from None
 
 
 def write_parts(tables: Iterable[pa.Table], folder: Path, types: pa.Schema | None = None) -> None:

@@ -109,9 +109,7 @@ def number_keys(keys: Ints) -> tuple[UInts32, Ints, Ints]:
     labels = np.empty(len(keys), np.uint32)
     keys_of, first = _number(np.ascontiguousarray(keys), labels)
     if len(keys) and not len(keys_of):
-        raise UnsupportedError(
-            f"the rows have more than {MOST:,} different combinations of values", hint="coarsen or leave out a column"
-        )
+        raise UnsupportedError(f"more than {MOST:,} different combinations of values", hint="coarsen columns")
     # Ranks instead of numbers by first appearance, which would depend on the order of the rows.
     order = np.argsort(keys_of)
     rank = np.empty(len(order), np.uint32)

@@ -228,8 +228,7 @@ class Counts:
         """
         flat = np.ascontiguousarray(table).reshape(-1)
         cells = np.flatnonzero(flat)
-        counts = flat[cells].astype(np.int64, copy=False)
-        return cls._at(cells, counts, table.shape, whole)
+        return cls._at(cells, flat[cells].astype(np.int64, copy=False), table.shape, whole)
 
     @classmethod
     def _at(cls, keys: Ints, counts: Ints, shape: tuple[int, ...], whole: Ints | None = None) -> Counts:

@@ -36,8 +36,7 @@ def recursive_c(counts: Counts, l: int) -> Floats:
     holds for every c above the largest of these; a class with fewer than l
     values gives infinity.
     """
-    order = np.lexsort((-counts.counts, counts.groups))
-    ordered = counts.counts[order]
+    ordered = counts.counts[np.lexsort((-counts.counts, counts.groups))]
     rank = np.arange(len(ordered)) - counts.starts[counts.groups]
     tail = counts.per_group(np.where(rank >= l - 1, ordered, 0))
     with np.errstate(divide="ignore"):

@@ -52,8 +52,7 @@ class SensitiveCounts(Dictionary):
     @classmethod
     def from_groups(cls, groups: Groups, column: Column) -> SensitiveCounts:
         """Count the values of a column in each class."""
-        n_values = column.n_values + column.has_missing
-        counts = Counts.from_codes(groups, column.codes, n_values)
+        counts = Counts.from_codes(groups, column.codes, column.n_values + column.has_missing)
         return cls(column.name, column.kind, column.values, counts, column.exact, column.events)
 
     def per_class(self, *measures: Measure) -> list[npt.NDArray[Any]]:
@@ -81,8 +80,7 @@ class SensitiveCounts(Dictionary):
     @property
     def by_code(self) -> Floats:
         """Return the number that each code stands for, NaN for a missing value; shape (n_values,)."""
-        numbers = np.asarray(self.values, np.float64)
-        return np.append(numbers, np.nan)[: self.counts.n_values]
+        return np.append(np.asarray(self.values, np.float64), np.nan)[: self.counts.n_values]
 
 
 def distinct_values(column: SensitiveCounts) -> Ints:
@@ -138,8 +136,7 @@ class Classes:
             return cls(sizes, by_name)
         people = persons.by_class(groups)
         homes = () if persons.homes is None else np.bincount(persons.homes[persons.codes])
-        n_homes = int(np.count_nonzero(homes))
-        return cls(sizes, by_name, people.persons, people.households, n_homes)
+        return cls(sizes, by_name, people.persons, people.households, int(np.count_nonzero(homes)))
 
     @classmethod
     def from_rows(

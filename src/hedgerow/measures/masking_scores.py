@@ -450,8 +450,7 @@ def score_arrays(
 def _covariances(values: Floats) -> Floats:
     centred = values - values.mean(axis=0)
     # Rounding leaves a constant column a variance of some eps, and then any correlation.
-    constant = (values == values[:1]).all(axis=0)
-    centred[:, constant] = 0.0
+    centred[:, (values == values[:1]).all(axis=0)] = 0.0
     return np.asarray(centred.T @ centred / max(len(values) - 1, 1))
 
 

@@ -75,8 +75,7 @@ class PeopleByClass:
         """Return the number of distinct households in each class; None if households are unknown."""
         if self.homes is None:
             return None
-        n_homes = int(self.homes.max(initial=-1)) + 1
-        return distinct(self.records.placed(values=self.homes, n_values=n_homes))
+        return distinct(self.records.placed(values=self.homes, n_values=int(self.homes.max(initial=-1)) + 1))
 
     def placed(self, labels: Ints, n: int, chosen: npt.NDArray[np.bool_] | None) -> PeopleByClass:
         """Renumber the classes by `labels`, leaving out the classes that are not chosen."""
@@ -177,7 +176,8 @@ class Persons:
             There are fewer than k people, or one has more than half of the records.
         """
         persons = cls.from_table(table, schema.person, schema.household)
-        if persons is not None and (reached := persons.in_whole_table()) < k:
+        # no column makes one class of everybody
+        if persons is not None and (reached := int(persons.sizes(group([], table.n_rows))[0])) < k:
             is_one = reached < persons.counted
             people = persons.household is None
             what, by = ("people", persons.unit) if people else ("households", persons.household)
@@ -200,8 +200,7 @@ class Persons:
 
     def by_class(self, groups: Groups) -> PeopleByClass:
         """Count the records of each person, or of each household, in every class."""
-        records = Counts.from_codes(groups, self.codes, self.n)
-        return PeopleByClass(records, self.homes, self.unit is not None)
+        return PeopleByClass(Counts.from_codes(groups, self.codes, self.n), self.homes, self.unit is not None)
 
     def sizes(self, groups: Groups) -> Ints:
         """Return the number that k counts in every class; see `PeopleByClass.people`."""
@@ -211,11 +210,6 @@ class Persons:
         """Return each class's number of people (1 if one has most records), or of records without a person column."""
         people = None if self.unit is None else self.by_class(groups).persons
         return groups.sizes if people is None else people
-
-    def in_whole_table(self) -> int:
-        """Return the number that k counts in the whole table."""
-        # No column makes one class of everybody.
-        return int(self.sizes(group([], len(self.codes)))[0])
 
     def subset(self, rows: npt.NDArray[np.int64] | None) -> Persons:
         """Return the people behind the given rows, or behind all rows if `rows` is None."""

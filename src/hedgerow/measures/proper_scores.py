@@ -63,8 +63,7 @@ class GainAndLoss:
         """Return each class's disclosure, from 0 (nothing) to 1 (everything); both ends allow for rounding."""
         some = self.gain > self.slack
         ratio = np.divide(self.gain, self.loss, out=np.zeros_like(self.gain), where=some)
-        whole = some & (self.loss - self.gain <= self.slack)
-        return np.where(whole, 1.0, np.clip(ratio, 0.0, 1.0))
+        return np.where(some & (self.loss - self.gain <= self.slack), 1.0, np.clip(ratio, 0.0, 1.0))
 
 
 @dataclass(frozen=True, eq=False)

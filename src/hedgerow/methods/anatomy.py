@@ -104,18 +104,14 @@ class Anatomy(Method):
         """Raise an error as `Method.check_table` does, and if more than one column is sensitive."""
         super().check_table(table, schema)
         if len(schema.sensitive) != 1:
-            raise UnsupportedError(
-                "anatomy protects one sensitive column", hint=f"the schema has {len(schema.sensitive)}: choose one"
-            )
+            raise UnsupportedError("anatomy protects one sensitive column", hint="choose one")
 
     def _fit(self, table: Table, schema: Schema) -> Plan:
         if not is_number(self.l) or not 2 <= self.l < math.inf or self.l != int(self.l):
             raise ParameterError(f"l must be a whole number of at least 2, not {self.l!r}")
         name = schema.sensitive[0]
         if name in (GROUP, COUNT):
-            raise UnsupportedError(
-                f"the sensitive table has a column {name!r} of its own", hint="rename the sensitive column"
-            )
+            raise UnsupportedError(f"the sensitive table has a column {name!r} of its own", hint="rename the other")
         # The quasi-identifiers are encoded only to refuse those that cannot be, such as lists.
         columns = [table.declared_column(schema, each) for each in (*schema.quasi, name)]
         for column in columns:
@@ -145,17 +141,13 @@ class Anatomy(Method):
     def release_table(self, table: Table) -> Transformed:
         """Return the released column: group numbers in place of the fitted table's sensitive values."""
         if table.n_rows != len(self.group_):
-            raise UnsupportedError(
-                "anatomy holds for the table it was fitted on only", hint="protect the other table by itself"
-            )
+            raise UnsupportedError("anatomy holds for the table it was fitted on only", hint="protect it by itself")
         return Transformed({self._sensitive: pa.array(self.group_)}, 0)
 
     @property
     def transform(self) -> Any:
         """Raise NoTransform, because the sensitive table exists only for the people that were fitted."""
-        raise NoTransform(
-            "anatomy holds for the table it was fitted on only", hint="use hedgerow.protect, which releases both tables"
-        )
+        raise NoTransform("anatomy holds for the table it was fitted on only", hint="use hedgerow.protect")
 
     fit_transform = transform
 

@@ -448,9 +448,7 @@ class Method(Estimator):
         numbers = [c for c in self.plan_.columns if c.kind in ("numeric", "date")]
         columns = [table.column(c.name, kind=c.kind) for c in numbers if c.name in table.names]
         if faults := [column.name for column in columns if column.has_missing or column.infinite]:
-            raise InputError(
-                f"missing (NaN) or infinite numbers in: {reprs(faults)}", hint="fill them or drop the rows"
-            )
+            raise InputError(f"missing (NaN) or infinite numbers in: {reprs(faults)}", hint="fill them or drop rows")
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
         """Fit to X and y, then return `transform(X)`."""

@@ -270,8 +270,8 @@ class Lattice:
         nodes = math.prod(self.heights)
         if nodes > MOST_NODES:
             raise ParameterError(
-                f"quasi-identifiers are generalised in {nodes:,} ways together, and at most {MOST_NODES:,} are searched",
-                hint="give fewer quasi-identifiers or fewer levels, or take Datafly, which walks one way up",
+                f"quasi-identifiers generalise in {nodes:,} ways together, and at most {MOST_NODES:,} are searched",
+                hint="give hierarchies of fewer levels or fewer quasi-identifiers, or Datafly, which walks one way up",
             )
         return np.zeros(self.heights, dtype=np.int8)
 

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..columns.numbers import numeric_matrix, standardise
+from ..columns.numbers import LEAVE_OUT, numeric_matrix, standardise
 from ..columns.table import Table
 from ..errors import ParameterError, SchemaError, reprs
 from ..kernels.masking_loops import mdav, mdav_gower
@@ -83,9 +83,7 @@ class Microaggregation(Masking):
         """Raise an error as `Method.check_table` does, and if a quasi-identifier holds dates."""
         super().check_table(table, schema)
         if dates := [name for name in schema.quasi if table.declared_kind(schema, name) == "date"]:
-            raise SchemaError(
-                f"dates cannot be averaged here: {reprs(dates)}", hint="leave them out of the quasi-identifiers"
-            )
+            raise SchemaError(f"dates cannot be averaged here: {reprs(dates)}", hint=LEAVE_OUT)
 
     def _mask(self, table: Table, schema: Schema) -> Masked:
         persons = check_people(self.k, table, schema)

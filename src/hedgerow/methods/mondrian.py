@@ -118,9 +118,7 @@ class Mondrian(PartitionMethod):
             what = "max_disclosure" if self._cap() else f"the objective {self.objective!r}"
             raise ParameterError(f"{what} needs a sensitive column", hint="name what an intruder wants to know")
         if self.criteria and not looks_at_sensitive:
-            raise ParameterError(
-                f"the objective {self.objective!r} takes no criteria", hint='choose "regression" or "information_gain"'
-            )
+            raise ParameterError(f"{self.objective!r} takes no criteria", hint='use "regression" or "information_gain"')
         return persons
 
     def _fit(self, table: Table, schema: Schema) -> Plan:
@@ -137,9 +135,7 @@ class Mondrian(PartitionMethod):
             grown = grow_by_extents(rows, positions(quasi), domains(quasi), int(self.k), kind, persons is not None)
             tree = full_tree(grown, unasked, StatisticsLayout.from_responses(unasked), quasi)
         elif self.objective == "information_gain" and all(c.is_number for c in sensitive):
-            raise ParameterError(
-                '"information_gain" needs a categorical sensitive column', hint='for numbers use objective="regression"'
-            )
+            raise ParameterError('"information_gain" needs a categorical sensitive column', hint='use "regression"')
         else:
             gain = ENTROPY if self.objective == "information_gain" else SSE
             tree = self._grow(quasi, sensitive, persons, gain, int(self.k))

@@ -258,9 +258,7 @@ class PartitionMethod(Method):
                 if n not in schema.hierarchies and table.declared_kind(schema, n) not in ("numeric", "date")
             ]
             if lacking:
-                raise ParameterError(
-                    f"no hierarchy for {reprs(lacking)}", hint="give Schema(hierarchies={...}), or concatenate"
-                )
+                raise ParameterError(f"no hierarchy for {reprs(lacking)}", hint="give hierarchies, or concatenate")
         return persons
 
     def _columns(self, table: Table, schema: Schema) -> tuple[Quasi, list[Column]]:

@@ -187,9 +187,7 @@ def block_degrees(degree: int | Sequence[int], n_blocks: int) -> list[int]:
     """Return one degree for each block; raise ParameterError if the number of degrees does not match."""
     chosen = [degree] * n_blocks if isinstance(degree, int) else list(degree)
     if len(chosen) != n_blocks:
-        raise ParameterError(
-            f"{len(chosen)} degrees are given for {n_blocks} blocks", hint="give one degree, or one for every block"
-        )
+        raise ParameterError(f"{len(chosen)} degrees are given for {n_blocks} blocks", hint="give one, or one a block")
     return chosen
 
 

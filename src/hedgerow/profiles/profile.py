@@ -188,8 +188,7 @@ class Profile:
         >>> hr.Profile.load("ema-0070").strengthened(hr.MART(k=5)).k
         12
         """
-        parameters = method.get_params(deep=False)
-        k = parameters.get("k")
+        k = method.get_params(deep=False).get("k")
         if not isinstance(k, int) or k >= self.k:
             return method.copy()
         if given:
@@ -236,8 +235,7 @@ class Profile:
         if not isinstance(source, (str, Path)):
             raise ParameterError("a profile is a name or a TOML file", hint=_names_in_words())
         if str(source).endswith(".toml"):
-            text = read_text(source, "the profile", ParameterError)
-            return cls._of(text, str(source), Path(source).stem)
+            return cls._of(read_text(source, "the profile", ParameterError), str(source), Path(source).stem)
         if source not in cls.names():
             raise ParameterError(
                 f"there is no profile {str(source)!r}{did_you_mean(str(source), cls.names())}", hint=_names_in_words()

@@ -107,9 +107,7 @@ def reconstruct(
     dims = tuple(c.d for c, _ in used)
     cells = math.prod(dims)
     if cells > _MOST_CELLS:
-        raise ParameterError(
-            f"the table would have {cells:,} cells, more than {_MOST_CELLS:,}", hint="name fewer with columns=[...]"
-        )
+        raise ParameterError(f"these have {cells:,} cells, over {_MOST_CELLS:,}", hint="name fewer with columns=[...]")
     codes = np.zeros(table.n_rows, dtype=np.int64)
     for column, part in used:
         if np.any(part >= column.d):

@@ -215,8 +215,7 @@ def _linked(linkage: Linkage, table: TableData, says: str) -> Card:
     each = "; ".join(f"{name} {percent(b)} before, {percent(a)} after" for name, b, a, _ in rows)
     drawing = bars(rows, text("bars", "linked"), text("bars", "linked_in_words", each=each), most=1.0)
     scores: Figures | None = linkage["scores"]
-    words = texts("scores")
-    facts = [(percent(scores[key] / 100, 0), what) for key, what in words.items()] if scores else []
+    facts = [(percent(scores[key] / 100, 0), what) for key, what in texts("scores").items()] if scores else []
     return Card(answer, drawing, facts=facts)
 
 

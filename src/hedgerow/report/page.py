@@ -81,8 +81,7 @@ def render(
     promised, first = answers(audit, plan, checks)
     # by how much relations changed would undo a cap on the file, and is not what epsilon was paid for
     is_hidden = not steward and (hides_relations(plan) or "epsilon" in audit["table"])
-    template = _environment().get_template("template.html")
-    page = template.render(
+    page = _environment().get_template("template.html").render(
         steward=steward, audit=audit, plan=plan, checks=checks, name=name, about=_about(audit, plan, checks, steward),
         done=_done(audit, plan, steward), recoding=_recoding(plan) if plan and steward else "",
         # what is not promised would tell a reader where to look

@@ -118,8 +118,7 @@ def surest_attack(attacks: Sequence[AttackData]) -> AttackData | None:
 
     Of the membership attacks only the one that was chosen on other people counts.
     """
-    controlled = [a for a in _counted(attacks) if a["over_control"] is not None]
-    return max(controlled, key=_least_gain, default=None)
+    return max([a for a in _counted(attacks) if a["over_control"] is not None], key=_least_gain, default=None)
 
 
 def _least_gain(attack: AttackData) -> float:
@@ -167,9 +166,8 @@ def _has_equal_rows(audit: AuditData, plan: Plan | None) -> Iterator[str]:
 def _was_left_unchanged(audit: AuditData, plan: Plan | None) -> Iterator[str]:
     """Yield a clause on quasi-identifiers that a method of altered values left as they were."""
     # a grouping may leave a column as it is and still protect
-    altered = plan is not None and plan.risk_model == "linkage"
-    unchanged = plan.in_name_only if plan and altered else []
-    yield from unbounded((), {}, records=0, unchanged=unchanged)
+    if plan is not None and plan.risk_model == "linkage":
+        yield from unbounded((), {}, records=0, unchanged=plan.in_name_only)
 
 
 def _goes_beyond_promises(audit: AuditData, plan: Plan | None) -> Iterator[str]:
@@ -188,8 +186,7 @@ def _counts_are_off(audit: AuditData, plan: Plan | None) -> Iterator[str]:
     """Yield a clause if half of all counts of people by two columns are far off."""
     counts = at(audit, "utility", "queries", "range") or {"median": None}
     if (counts["median"] or 0) > OFF:
-        shares = {part: percent(counts[part], 0) for part in ("median", "p90")}
-        yield text("verdict", "counts", **shares)
+        yield text("verdict", "counts", **{part: percent(counts[part], 0) for part in ("median", "p90")})
 
 
 def _estimates_are_off(audit: AuditData, plan: Plan | None) -> Iterator[str]:

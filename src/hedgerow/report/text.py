@@ -55,8 +55,7 @@ def summary(audit: AuditData) -> str:
     notes = [f"Note: {note}" for note in table["notes"]]
     if table["alone"] and notes:  # which say whether groups of equal cells say anything
         lines, notes = [*lines, *notes, ""], []
-    judged = {"linkage": _linkage, "classes": _classes, "attacks": _unpaired}[table["yardstick"]]
-    lines += judged(audit)
+    lines += {"linkage": _linkage, "classes": _classes, "attacks": _unpaired}[table["yardstick"]](audit)
     lines += [line for text in others(audit) for line in ("", text)]
     lines += [*_special(risk.get("special_uniques")), *_disclosed(audit), *_together(risk.get("composition"))]
     lines += [*_attacks(audit), *_utility(audit["utility"], table["planned_groups"] is not None)]

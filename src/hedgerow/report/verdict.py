@@ -148,8 +148,7 @@ def _method_verdicts(checks: Sequence[CheckData]) -> Iterator[Verdict]:
             limit = "at most 100% of the cap"
             yield Verdict("largest risk of a record", limit, percent(round(reached, 3), 0), holds)
         elif check["name"] in BOUNDED:
-            limit = f"at most {_exactly(check['required'])}"
-            yield Verdict(check["name"], limit, figure(reached), holds)
+            yield Verdict(check["name"], f"at most {_exactly(check['required'])}", figure(reached), holds)
 
 
 def _measured(
@@ -272,8 +271,7 @@ def _open(audit: AuditData, plan: Plan | None, checks: Sequence[CheckData]) -> I
             yield text("verdict", "no_k", k=risk["release"]["classes"]["k"])
         if "disclosure" not in kinds:
             for name, column in risk["release"]["sensitive"].items():
-                worst = column["disclosure"]["worst"]
-                yield text("verdict", "no_cap", name=name, worst=figure(worst))
+                yield text("verdict", "no_cap", name=name, worst=figure(column["disclosure"]["worst"]))
     if plan is not None and plan.in_rows and "disclosure" in kinds:
         yield text("verdict", "no_sets_file" if plan.guard and plan.guard.cap_on == FILE else "no_sets")
     for name, rules in (risk.get("rules") or {}).items():

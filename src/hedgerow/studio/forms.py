@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -95,6 +95,24 @@ def roles(form: Mapping[str, str], before: Choices) -> Choices:
     # what was confirmed was said of other columns; what was corrected of a column of the same kind stays to confirm
     public = {n: each for n, each in before.public.items() if kinds.get(n) == before.kinds.get(n)}
     return after if after.table == before.table else replace(after, public=public, confirmed=False)
+
+
+def rules(form: Mapping[str, str], before: Choices, found: Sequence[Mapping[str, Any]]) -> Choices:
+    """Return the choices with the found rules that are switched on, and with further conditions, one a line.
+
+    A found condition that records of the table break is tolerated; further ones must hold in every record.
+    """
+    on = [rule for i, rule in enumerate(found) if form.get(f"rule-{i}")]
+    conditions, determines = [rule for rule in on if rule["rule"]], dict[str, list[str]]()
+    for name, other in (rule["determines"] for rule in on if rule["determines"]):
+        determines.setdefault(name, []).append(other)
+    lines = filter(None, map(str.strip, form.get("conditions", "").splitlines()))
+    chosen = {
+        "rules": [*(rule["rule"] for rule in conditions if not rule["broken"]), *lines],
+        "tolerated": [rule["rule"] for rule in conditions if rule["broken"]],
+        "determines": determines,
+    }
+    return replace(before, rules={part: each for part, each in chosen.items() if each})
 
 
 def settings(

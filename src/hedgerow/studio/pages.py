@@ -60,7 +60,8 @@ _OF_STATE = (
     "reason", "is_sampled", "draws",
 )  # fmt: skip
 _OF_RESULTS = (
-    "open", "today", "methods", "reasons", "sample", "frontier", "shares", "measure", "regression", "write", "script",
+    "open", "rules", "today", "methods", "reasons", "sample", "frontier", "shares", "measure", "regression", "write",
+    "script",
 )  # fmt: skip
 
 

@@ -171,8 +171,7 @@ def owner(client: tuple[str, int] | None, port: int) -> int | None:
 
 def _as_in_table(host: str, port: int) -> str:
     """Return an address in the form of the system's own tables: hexadecimal, in memory order."""
-    number = int.from_bytes(socket.inet_aton(host), sys.byteorder)
-    return f"{number:08X}:{port:04X}"
+    return f"{int.from_bytes(socket.inet_aton(host), sys.byteorder):08X}:{port:04X}"
 
 
 def _last(address: str) -> str:

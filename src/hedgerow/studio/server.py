@@ -247,6 +247,7 @@ def _posting(app: FastAPI, state: StudioState) -> None:
         state.compare_models(form.get("formula", ""), form.get("family", ""))
 
     on("/roles", "table", lambda form: forms.roles(form, state.choices))
+    on("/rules", "table", lambda form: forms.rules(form, state.choices, state.results.get("open", {}).get("rules", [])))
     on("/settings", "protect", settings)
     on("/key", "protect", lambda form: forms.secret(form, state.choices))
     on("/hierarchies", "protect", lambda form: forms.hierarchies(form, state.choices, state.folder))

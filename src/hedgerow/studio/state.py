@@ -25,8 +25,8 @@ STEPS = tuple(WORDS["steps"])
 # in place of a cap, where a method has none
 _NO_CAP = "none"
 _OF_CHOICES = (
-    "today", "reasons", "proposed", "frontier", "shares", "measure", "regression", "write", "failed", "script",
-    "cautions",
+    "rules", "today", "reasons", "proposed", "frontier", "shares", "measure", "regression", "write", "failed",
+    "script", "cautions",
 )  # fmt: skip
 _READING = ("path", "missing", "encoding")
 _OF_TABLE = (*_READING, "choices", "results")
@@ -62,6 +62,8 @@ class Choices:
     weight: str = ""
     follows: Mapping[str, str] = field(default_factory=dict)
     rare: Mapping[str, str] = field(default_factory=dict)
+    # what the schema's `rules`, `tolerated` and `determines` are, if there are any
+    rules: Mapping[str, Any] = field(default_factory=dict)
     grid: Mapping[str, list[float]] = field(default_factory=dict)
     # what is declared, and whether somebody confirmed that all of it is public
     public: Public = field(default_factory=dict)
@@ -89,13 +91,13 @@ class Choices:
     @property
     def picture(self) -> tuple[Any, ...]:
         """Return the choices that the frontier's points depend on, other than k and cap."""
-        return self.table, dict(self.follows), dict(self.rare), dict(self.hierarchies), self.utility
+        between = dict(self.follows), dict(self.rare), dict(self.rules)
+        return self.table, between, dict(self.hierarchies), self.utility
 
     @property
     def line(self) -> Any:
         """Return the method and its options except k and cap; such points form one line."""
-        options = self.options.items()
-        return self.method, sorted((n, str(v)) for n, v in options if n not in _VARIED)
+        return self.method, sorted((n, str(v)) for n, v in self.options.items() if n not in _VARIED)
 
 
 class StudioState:
@@ -232,6 +234,8 @@ class StudioState:
             return "hello", {}, "table"
         if "open" not in results or not self.ready:
             return None
+        if step == "table" and self.choices.rules and "rules" not in results:
+            return "rules", {}, step
         if step not in ("table", "risk"):
             if "reasons" not in results:
                 return "reasons", {}, step
@@ -433,8 +437,10 @@ class StudioState:
         """Return whether a job's result for earlier choices is still valid for the present ones."""
         if name in ("today", "proposed", "propose"):
             return choices.table == self.choices.table
+        if name == "rules":
+            return (choices.table, choices.rules) == (self.choices.table, self.choices.rules)
         if name == "reasons":
-            return all(getattr(choices, n) == getattr(self.choices, n) for n in ("table", "follows", "rare"))
+            return all(getattr(choices, n) == getattr(self.choices, n) for n in ("table", "follows", "rare", "rules"))
         return name == "hello" or (name == "frontier" and choices.picture == self.choices.picture)
 
     def _store(self, name: str, result: dict[str, Any], choices: Choices, more: Mapping[str, Any]) -> None:

@@ -35,7 +35,8 @@ from ..profiles import Profile
 from ..progress import cautions, compiling_noticed
 from ..release import ReleaseOptions
 from ..release.making import open_checked
-from ..release.recipient import columns_in_words, kinds_in_words
+from ..release.recipient import columns_in_words, kinds_in_words, rule_in_words
+from ..release.rule_counts import planned_rules
 from ..report import pictures
 from ..report.figures import risk_rows
 from ..report.page import answers
@@ -125,6 +126,7 @@ class Worker:
             "weight": schema.weight or "",
             "labels": {c.name: session.table.layout.labels.label(c.name) for c in inspection.columns},
             "preview": [["" if v is None else str(v) for v in row.values()] for row in rows],
+            "rule_names": [rule.rule.names for rule in inspection.rules],
         }
 
     def _opened(self, ask: Ask) -> Session:
@@ -150,6 +152,7 @@ class Worker:
             grid={name: tuple(points) for name, points in ask["grid"].items()},
             follows=ask["follows"],
             rare=ask["rare"],
+            **ask["rules"],
             # of other methods categories say an order as well, which nobody chose
             **(_declared(ask["public"]) if ask["method"] == "private-tree" and ask["confirmed"] else {}),
             hierarchies={n: Hierarchy.from_csv(p, encoding=proposed.encoding) for n, p in ask["hierarchies"].items()},
@@ -197,6 +200,15 @@ class Worker:
             "columns": columns,
             "to_do": [each.replace(*WORDS["public"]["field"]) for each in inspection.unproposed(schema)],
         }
+
+    def _rules(self, ask: Ask) -> Answer:
+        """Return why the chosen rules cannot be kept, such as how many records break one; None if they can."""
+        table = self._opened(ask).table
+        try:
+            planned_rules(table, self._schema(ask))
+        except HedgerowError as error:
+            return {"fault": in_sentences(error.message, error.hint, table.names)}
+        return {"fault": None}
 
     def _today(self, ask: Ask) -> Answer:
         return self._opened(ask).today(self._schema(ask), attacks=ask["attacks"], progress=self._progress)
@@ -364,6 +376,7 @@ def comparison(session: Session) -> Answer:
         "attacked": bool(audit["attacks"]),
         "estimates": [*kinds_in_words(audit["utility"].get("models"))],
         "by_column": [*columns_in_words(audit["utility"].get("models"))],
+        "rules": [rule_in_words(each) for each in audit["utility"].get("rules") or ()],
         "standard": audit["profile"],
         "warned": _for_page(session, [each for each in release.cautions if each not in loud]),
     }

@@ -123,6 +123,10 @@ class ByExtents(NamedTuple):
         widths = predictors.n_codes + 1
         p, widest = len(widths), int(widths.max())
         codes = widest if objective == LOSS else 0
+        shapes: dict[str, Any] = {"counts": widest, "rows": n, "met": int(widths.sum()), "now": 1, "present": widest}
+        shapes |= {"lo": (codes, p), "hi": (codes, p), "begins": (codes, p + 1)}
+        shapes |= {"sequence": (3, widest), "order": (2, widest)}
+        buffers: dict[str, Any] = {name: np.zeros(shape, np.int64) for name, shape in shapes.items()}
         return cls(
             words=rows.words,
             objective=objective,
@@ -136,22 +140,13 @@ class ByExtents(NamedTuple):
             offsets=np.concatenate([[0], np.cumsum(widths)]).astype(np.int64),
             positions=positions,
             domain=domain,
-            counts=np.zeros(widest, np.int64),
-            lo=np.zeros((codes, p), np.int64),
-            hi=np.zeros((codes, p), np.int64),
-            begins=np.zeros((codes, p + 1), np.int64),
             category=np.zeros(n * int(np.count_nonzero(~predictors.ordered)), np.int32),
-            rows=np.zeros(n, np.int64),
-            met=np.zeros(int(widths.sum()), np.int64),
-            now=np.zeros(1, np.int64),
             run=np.zeros(p, EXTENT),
-            present=np.zeros(widest, np.int64),
-            sequence=np.zeros((3, widest), np.int64),
-            order=np.zeros((2, widest), np.int64),
             key=np.zeros(widest),
             lost=np.zeros((2, widest)),
             extents=np.zeros(p),
             cut=np.zeros(1, CUT)[0],
+            **buffers,
         )
 
 

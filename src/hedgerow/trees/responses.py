@@ -213,9 +213,7 @@ class Responses:
                 n_classes = values + bool(absent)
                 # a record holds a class in 16 bits
                 if n_classes > np.iinfo(np.uint16).max:
-                    raise ParameterError(
-                        f"column {column.name!r} has {n_classes:,} categories", hint="coarsen it to at most 65,535"
-                    )
+                    raise ParameterError(f"{column.name!r} has {n_classes:,} categories", hint="coarsen it to 65,535")
                 codes = np.arange(values + 1, dtype=np.uint16)
                 classes.append(ClassColumn(source, codes, counts[:n_classes]))
                 ordered = scored and column.is_ordered
@@ -240,9 +238,7 @@ def check_sensitive(columns: Sequence[ValueCounts]) -> None:
 def check_rows(n: int) -> None:
     """Raise ParameterError if exact sums of 30-bit units could overflow 64 bits."""
     if n > MOST_ROWS:
-        raise ParameterError(
-            f"the table has {n:,} rows; exact sums of a number hold up to {MOST_ROWS:,}", hint="protect it in parts"
-        )
+        raise ParameterError(f"the table has {n:,} rows; exact sums hold up to {MOST_ROWS:,}", hint="protect parts")
 
 
 def _fault(column: ValueCounts, nothing: bool) -> str:

@@ -246,29 +246,24 @@ class SparseClasses(NamedTuple):
         columns["largest"], columns["entropy"] = rules.share[:w], rules.entropy[:w]
         # A node has at most one class per record in each column.
         most = min(size, n * w)
+        shapes: dict[str, Any] = {"records": (w + 1, n), "digits": 257, "first": most + 1}
+        shapes |= dict.fromkeys(("present", "column"), most) | dict.fromkeys(("begins", "ends"), widest)
+        shapes |= dict.fromkeys(("total", "left", "side"), size)
+        buffers: dict[str, Any] = {name: np.zeros(shape, np.int64) for name, shape in shapes.items()}
         return cls(
             views=rows.views,
             form=rows.format,
             blocks=layout.listed,
             columns=columns,
-            records=np.zeros((w + 1, n), np.int64),
-            digits=np.zeros(257, np.int64),
-            present=np.zeros(most, np.int64),
-            column=np.zeros(most, np.int64),
-            total=np.zeros(size, np.int64),
-            begins=np.zeros(widest, np.int64),
-            ends=np.zeros(widest, np.int64),
             place=np.zeros(n * w, np.int32),
             value=np.zeros(n * w, np.int32),
-            first=np.zeros(most + 1, np.int64),
             holder=np.zeros(n * w, np.int32),
             share=np.zeros(n * w),
             at=np.zeros(size, np.int32),
             marked=np.zeros(widest, np.uint8),
-            left=np.zeros(size, np.int64),
-            side=np.zeros(size, np.int64),
             axis=np.zeros((2, r + most)),
             state=np.zeros(1, STATE)[0],
+            **buffers,
         )
 
 

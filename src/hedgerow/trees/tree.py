@@ -528,25 +528,21 @@ class Path:
             everything): the mean over responses of each group, and the worst group and response.
         """
         g, m = self.tree.grown, self.tree.measures
-        steps = len(self)
         born, end = lifetimes(g, self.order)
         n = (g.end - g.start).astype(float)
         each = m.explained.mean(axis=1) if m.explained.shape[1] else np.zeros(g.n_nodes)
         worst = m.explained.max(axis=1, initial=0.0)
-        sums = {
-            name: self._over_time(value, born, end)
-            for name, value in (("groups", np.ones(g.n_nodes)), ("error", m.error), ("told", each))
-        }
-        groups = np.rint(sums["groups"])
+        groups, error, explained = (self._over_time(x, born, end) for x in (np.ones(g.n_nodes), m.error, each))
+        groups = np.rint(groups)
         return pa.table(
             {
-                "step": np.arange(steps),
+                "step": np.arange(len(self)),
                 "node": pa.array([None, *self.tree.numbers[self.order].tolist()], pa.int64()),
                 "q": pa.array([None, *self.q.tolist()], pa.float64()),
                 "groups": groups.astype(np.int64),
                 "smallest": self._least(n, born, end).astype(np.int64),
-                "error": np.maximum(sums["error"], 0),
-                "explained_mean_over_groups": sums["told"] / groups,
+                "error": np.maximum(error, 0),
+                "explained_mean_over_groups": explained / groups,
                 "explained_worst": -self._least(-worst, born, end),
             }
         )

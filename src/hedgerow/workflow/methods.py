@@ -131,9 +131,7 @@ def options_of(method: facade.Method) -> dict[str, object]:
         lost = [n for n in params if n not in again or _listed(again[n]) != _listed(params[n])]
     if lost:
         names = ", ".join(lost)
-        raise UnsupportedError(
-            f"the command line cannot say {names} of {type(method).__name__}", hint="use the Python code instead"
-        )
+        raise UnsupportedError(f"the command line cannot say {names} of {type(method).__name__}", hint="use Python")
     return options
 
 

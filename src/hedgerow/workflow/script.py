@@ -117,9 +117,7 @@ def _key(request: Request) -> dict[str, object]:
     method_key = method.get_params(deep=False).get("key") if method is not None else None
     secrets: list[Any] = [key for key in (method_key, request.key, pseudonym_key) if key is not None]
     if any(not isinstance(key, (str, Path)) for key in secrets):
-        raise UnsupportedError(
-            "a key that is not a file cannot be written into a command", hint="keep the key in a file and give its path"
-        )
+        raise UnsupportedError("a key that is not a file cannot be written into a command", hint="give a key file")
     if len({str(key) for key in secrets}) > 1:
         raise UnsupportedError("the command line takes one key file, not two", hint="use the Python code instead")
     values: dict[str, object] = {"pseudonyms": True} if pseudonym_key is not None else {}
@@ -134,9 +132,7 @@ def _report(measured: Mapping[str, object] | None, chosen: str | Path | None) ->
     names = [row.name for row in REPORT if row.step]
     if more := [name for name in measured if name not in names]:
         listed = ", ".join(more)
-        raise UnsupportedError(
-            f"hedgerow protect cannot measure with {listed}", hint="use hedgerow audit on the release, or Python code"
-        )
+        raise UnsupportedError(f"protect cannot measure with {listed}", hint="use hedgerow audit, or Python code")
     attacks = bool(measured["attacks"])
     values: dict[str, object] = {"attacks": True} if attacks else {}
     # what follows from --attacks needs no flag of its own
@@ -163,9 +159,7 @@ def python(request: Request) -> str:
     assert request.method is not None
     words = ["people", "schema", f"hr.{_method(request.method, needed)}"]
     if isinstance(request.pseudonym_key, bytes):
-        raise UnsupportedError(
-            "a key that is not a file cannot be written into code", hint="keep the key in a file and give its path"
-        )
+        raise UnsupportedError("a key that is not a file cannot be written into code", hint="give a key file")
     if request.pseudonym_key is not None:
         needed.add("from pathlib import Path")
         words.append(f"pseudonym_key=Path({str(request.pseudonym_key)!r}).read_bytes()")

@@ -184,12 +184,11 @@ def left_as_they_were(sides: TablePair) -> CopiedValues:
     plain, more = sides.plain, _more_decimals(sides)
     if sides.is_paired:
         return {"extremes": {}, "decimals": more, "unknown": {}}
-    extremes = {}
+    extremes = dict[str, CopiedExtremes]()
     cells = (*plain.released_quasi, *plain.sensitive_cells)
     for column in (each for each in cells if each.original.kind == "numeric"):
         visible = column.lo[column.counts > 0][column.lo[column.counts > 0] == column.hi[column.counts > 0]]
-        for end, figures in _by_end(column, visible):
-            extremes[f"{column.name}, {end}"] = figures
+        extremes |= {f"{column.name}, {end}": figures for end, figures in _by_end(column, visible)}
     unknown = {column.name: rows for column in cells if (rows := _unexplained(column))}
     return {"extremes": extremes, "decimals": more, "unknown": unknown}
 

@@ -93,8 +93,7 @@ def _linked(
     counts = np.zeros(1 << (bits * q), np.int64)
     for i in range(n):
         distance, agree = reach.sums(people, i), reach.patterns(people, i)
-        best = reach.nearest(distance)
-        nearest[i] = _named(own_class[i], best, sizes)
+        nearest[i] = _named(own_class[i], reach.nearest(distance), sizes)
         # pairs are counted by their pattern and never stored: all records times all people are too many
         counts += count_patterns(agree[None], sizes, bits * q)
         wholly = reach.likeliest(np.flatnonzero(agree == full))

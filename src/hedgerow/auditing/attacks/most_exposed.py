@@ -198,8 +198,7 @@ def _scores_of(members: Table, strangers: Table, release: Subject, people: int) 
     """Return the scores of each membership attack on the first strangers, to whom the others are compared."""
     sides = read_unpaired(members, release, strangers)
     assert sides.strangers is not None
-    columns = [*by_name(sides.quasi), *by_name(sides.sensitive)]
-    coded = known_strangers(columns, sides.strangers)
+    coded = known_strangers([*by_name(sides.quasi), *by_name(sides.sensitive)], sides.strangers)
     targets, compared = (coded.part(np.arange(*ends)) for ends in ((people,), (people, len(coded))))
     one, nobody = coded.part(np.arange(1)), coded.part(np.arange(0))
     by_attack = attack_scores(sides, compared, [(one, targets), (nobody, nobody)], set(altered_numbers(sides)))

@@ -100,8 +100,7 @@ def _on_column(
         fold = np.full(sides.n_rows, -1)
         # dealt in the order of values, so that each part is like the whole
         fold[orders[0]] = np.arange(len(orders[0])) % FOLDS
-        parts = (np.flatnonzero(fold != f) for f in range(FOLDS))
-        withheld = [train(rows) for rows in parts], fold[members]
+        withheld = [train(np.flatnonzero(fold != f)) for f in range(FOLDS)], fold[members]
     # the same attack on the table as it was: what protection took away is the difference
     before = sides.unchanged
     exact = shown_as(before.sensitive[j], before.sensitive[j], aim)

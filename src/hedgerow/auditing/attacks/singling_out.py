@@ -60,8 +60,7 @@ class _Crowd:
 
     def fitting(self, tests: Tests) -> int:
         """Count the people who pass all tests of a description."""
-        passing = ((self._passing(*test), self._people[test[0]].codes) for test in tests)
-        return len(_rows_passing(list(passing)))
+        return len(_rows_passing([(self._passing(*test), self._people[test[0]].codes) for test in tests]))
 
     def _passing(self, j: int, how: str, cell: int) -> Bools:
         """Return, for each code of a column, whether it passes a test; a category that no member has never passes."""
@@ -93,8 +92,7 @@ def _rows_passing(tests: Sequence[tuple[Bools, npt.NDArray[Any]]]) -> Ints:
 
 def _chosen(generator: np.random.Generator, n: int, fewest: int = 1) -> list[int]:
     """Choose a random set of at least `fewest` of n columns; return their sorted positions."""
-    size = int(generator.integers(fewest, n + 1))
-    return sorted(generator.choice(n, size, replace=False).tolist())
+    return sorted(generator.choice(n, int(generator.integers(fewest, n + 1)), replace=False).tolist())
 
 
 def predicate_singling_out(
@@ -236,9 +234,8 @@ class _Described:
             row = self.sides.canonical[int(generator.integers(self.sides.n_rows))]
             chosen = _chosen(generator, len(self.quasi))
             different.add(tuple((j, "is", int(self.quasi[j].codes[row])) for j in chosen))
-        weighed = map(self._weighed, different)
         # a set has no order of its own: equal weights are told apart by the tests
-        return sorted(weighed, key=lambda d: (d.weight, d.tests))[:DESCRIPTIONS]
+        return sorted(map(self._weighed, different), key=lambda d: (d.weight, d.tests))[:DESCRIPTIONS]
 
     @property
     def _boxes(self) -> Floats:

@@ -240,8 +240,7 @@ def _released(column: ReleasedColumn) -> Variable:
 
 
 def _variable(column: Column) -> Variable:
-    values = column.by_code if column.is_number else None
-    return Variable.from_codes(column.name, column.codes, values)
+    return Variable.from_codes(column.name, column.codes, column.by_code if column.is_number else None)
 
 
 def dependences(before: Sequence[Variable], after: Sequence[Variable]) -> Dependences:
@@ -294,8 +293,7 @@ class Distributions(TypedDict):
 def distribution_summary(pair: TablePair) -> Distributions:
     """Return each measured column's distances from the whole original, and the pairwise dependences."""
     columns = {e.name: column_distances(e) for e in pair.released_quasi}
-    whole = pair.unchanged
-    for a, b in zip(whole.sensitive, pair.released_sensitive, strict=True):
+    for a, b in zip(pair.unchanged.sensitive, pair.released_sensitive, strict=True):
         columns[a.name] = sensitive_distances(a, b)
         if a.name in pair.guarded:  # which tells hardly any number by its own value: records move between runs
             runs = sensitive_distances(*(as_runs(column, pair.guarded[a.name]) for column in (a, b)))

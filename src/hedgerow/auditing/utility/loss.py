@@ -136,8 +136,7 @@ def changed_cells(pair: Pair, column: ReleasedColumn) -> tuple[float, float]:
     # a missing value that is still missing was not changed
     same |= (original.codes == original.n_values) & column.empty[cells]
     same &= ~column.anything[cells]
-    hidden = float(column.anything[cells].sum())
-    return 1 - float(same.sum()) / n, (hidden + pair.suppressed) / n
+    return 1 - float(same.sum()) / n, (float(column.anything[cells].sum()) + pair.suppressed) / n
 
 
 class ColumnLoss(TypedDict):

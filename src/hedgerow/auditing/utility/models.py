@@ -134,8 +134,7 @@ def _people(pair: Pair) -> tuple[Ints, Ints]:
     """Return original rows, ordered by their values, and the released row paired with each; -1 for none."""
     at = np.full(pair.original.n_rows, -1)
     at[pair.rows] = np.arange(pair.n_rows)
-    order = pair.rows[pair.canonical] if not pair.suppressed else pair.unchanged.canonical
-    rows = evenly(order, MAX_ROWS)
+    rows = evenly(pair.rows[pair.canonical] if not pair.suppressed else pair.unchanged.canonical, MAX_ROWS)
     return rows, at[rows]
 
 

@@ -386,13 +386,9 @@ def columns_of(frame: Any, where: str) -> pa.Schema:
         Spark does not hand over the values of a column.
     """
     if has_ended(frame.sparkSession):
-        raise InputError(
-            "the Spark session of this table has ended", hint="read the table again in a session that runs"
-        )
+        raise InputError("the Spark session of this table has ended", hint="read it again in a session that runs")
     if frame.isStreaming:
-        raise InputError(
-            "the table is a stream, which never ends", hint="write what came so far into a table, and give that"
-        )
+        raise InputError("the table is a stream, which never ends", hint="write what came so far, and give that")
     names = list(frame.columns)
     check_names(names, where)
     # a query would take dots and quotes in a name for a path

@@ -206,9 +206,7 @@ def release(table: Table, change: Change) -> ReleasedTable:
     assert isinstance(table, SparkTable)
     columns = {name: column for name, column in change.columns.items() if isinstance(column, SparkColumn)}
     if refused := [name for name in change.columns if name not in columns]:
-        raise UnsupportedError(
-            f"columns that a cluster cannot replace: {reprs(refused)}", hint='use engine="memory" (--engine memory)'
-        )
+        raise UnsupportedError(f"columns that a cluster cannot replace: {reprs(refused)}", hint='use engine="memory"')
     remaining = [name for name in table.names if name not in change.drop]
     names = [f"r{i}" for i in range(len(remaining))]
     maker = next((column.maker for column in columns.values()), Maker(()))

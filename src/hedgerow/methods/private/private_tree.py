@@ -165,9 +165,7 @@ def _refuse_guesses(table: Table, schema: Schema) -> None:
         hint = 'give the decimal sign that all of them have: decimal="." or decimal="," (--decimal)'
         if schema.decimal:
             hint = f"some are not written with the declared sign {schema.decimal!r}: correct them, or the sign"
-        raise SchemaError(
-            f"numbers such as 22.807 may be thousands or fractions, which no cell decides here: {guessed}", hint=hint
-        )
+        raise SchemaError(f"numbers such as 22.807 may be thousands or fractions: {guessed}", hint=hint)
     days = [n for n, points in {**schema.grid, **schema.bounds}.items() if n in used and isinstance(points[0], str)]
     if slashed := ", ".join(n for n in days if table.kind(n) != "date" and _has_slashes(table.entries(n))):
         raise SchemaError(

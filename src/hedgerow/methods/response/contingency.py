@@ -221,7 +221,7 @@ def check_size(dims: Sequence[int], names: Sequence[str]) -> None:
         widest = int(np.argmax(dims))
         raise ParameterError(
             f"the quasi-identifiers span {cells:,} cells; randomized response holds at most {MAX_CELLS:,}",
-            hint=f"coarsen {names[widest]!r} first, or leave it out ({dims[widest]:,} categories)",
+            hint=f"coarsen {names[widest]!r} ({dims[widest]:,}): fewer bins, a hierarchy level, or leave a column out",
         )
 
 

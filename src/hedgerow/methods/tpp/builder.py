@@ -266,7 +266,7 @@ class TreeSettings(ModelSettings):
             raise ParameterError(f"unknown criterion {self.criterion!r}", hint="entropy, gini, gain_ratio, variance")
         if self.pruning != "none":
             raise UnsupportedError(
-                "cost-complexity pruning is outside the guarantee: it compares subtrees that the release never grows",
+                f"pruning {self.pruning!r} is outside the guarantee: cost-complexity compares subtrees of the original",
                 hint="state the number of splits instead (n_splits)",
             )
         if self.size != "fixed":

@@ -198,8 +198,7 @@ def encode_response(table: Table, name: str, classes: bool, kind: str | None = N
         # So many classes are numbers, and a tree of shares would tell next to nothing.
         if table.kind(name) == "numeric" and column.n_values > 1000:
             raise ParameterError(
-                f"the response {name!r} has {column.n_values:,} different numbers, too many for the classes of a tree",
-                hint='use criterion "variance"',
+                f"the response {name!r} has {column.n_values:,} numbers, too many for classes", hint='use "variance"'
             )
         return PredictedColumn(column.codes.astype(np.int64), tuple(column.values))
     return PredictedColumn.from_numbers(column.doubles[column.codes])

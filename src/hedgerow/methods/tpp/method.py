@@ -144,9 +144,7 @@ class TreePatternPreserving(Method):
         if name is None:
             name = self.response or _free("response", columns)
         if name in columns:
-            raise ParameterError(
-                f"the response {name!r} is a column of X as well", hint="leave it out of X, or give y no name"
-            )
+            raise ParameterError(f"the response {name!r} is a column of X as well", hint="leave it out of X")
         if self.response not in (None, name):
             raise ParameterError(f"y is named {name!r}, and response={self.response!r}", hint="leave one of them out")
         return {name: table.column(0)}
@@ -171,13 +169,9 @@ class TreePatternPreserving(Method):
         if self.l is not None and not 1 <= self.l < float("inf"):
             raise ParameterError("l must be a number of at least 1")
         if response is None:
-            raise ParameterError(
-                "the response is not named", hint='give y to fit, or response="income" (--response income)'
-            )
+            raise ParameterError("response not named", hint='give y to fit, or response="income" (--response income)')
         if response in schema.quasi:
-            raise SchemaError(
-                f"the response {response!r} is among the quasi-identifiers", hint="it stays unchanged: leave it out"
-            )
+            raise SchemaError(f"the response {response!r} is a quasi-identifier", hint="it stays: leave it out")
         sensitive = self._named() or tuple(n for n in schema.sensitive if n != response)
         names = [n for n in schema.quasi if n not in sensitive]
         if not names:

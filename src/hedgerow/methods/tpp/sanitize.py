@@ -164,9 +164,7 @@ class Sanitizer:
                 return state, path
         if not path:
             if not any(getattr(target, "requested", 1) for target in self.targets):
-                raise ParameterError(
-                    "n_splits=0 asks for trees without a split, which keep nothing", hint="ask for at least one"
-                )
+                raise ParameterError("n_splits=0 asks for trees without a split, that keep nothing", hint="ask for one")
             raise InfeasibleError(
                 "no tree has a split: no predictor separates the responses",
                 hint="check the response and the predictors, or lower min_leaf",

@@ -69,9 +69,7 @@ class ForestSettings(ModelSettings):
         check_whole("n_trees", self.n_trees, 1, MOST_TREES)
         # True is an int in Python, and no seed that somebody meant.
         if self.seed is None or isinstance(self.seed, bool) or not isinstance(self.seed, int):
-            raise UnsupportedError(
-                "a forest without a seed is outside the guarantee: its rows are random", hint="give a whole number"
-            )
+            raise UnsupportedError("a forest without a seed is outside the guarantee", hint="give a whole number")
         check_whole("seed", self.seed, 0)
         if self.max_features is not None:
             check_whole("max_features", self.max_features, 1)
@@ -187,9 +185,7 @@ def _parse_one(words: list[str]) -> Settings:
         name, equals, value = pair.partition("=")
         if not equals or name not in readable:
             names = ", ".join(sorted(readable))
-            raise ParameterError(
-                f"cannot read {pair!r} of the model {kind}", hint=f"write name=value; names are {names}"
-            )
+            raise ParameterError(f"cannot read {pair!r} of model {kind}", hint=f"write name=value; names are {names}")
         (data if name in types else tree)[name] = _value(name, value, readable[name])
     if tree:
         # What is not named stays as that model's own trees have it by default.

@@ -35,7 +35,7 @@ class Plain:
     below : int
         What whole numbers are divided by; 0 for texts.
     last : Fraction
-        The last decimal of a column; 0 for what is computed.
+        The last decimal of a column; 0 for what is computed and for literals.
     """
 
     values: Values
@@ -74,7 +74,7 @@ def computed(node: Node, cells: Mapping[str, Plain], n: int) -> Plain:
         return cells[node.text]
     if node.op == "number":
         number = Fraction(node.text)
-        return Plain([number.numerator] * n, number.denominator, Fraction(1, number.denominator))
+        return Plain([number.numerator] * n, number.denominator)
     if not node.parts:
         return Plain([node.text] * n, 0)
     one, two = (computed(part, cells, n) for part in node.parts)
@@ -102,7 +102,7 @@ def holds(node: Node, cells: Mapping[str, Plain], n: int) -> list[bool | None]:
     one, two = (computed(part, cells, n) for part in node.parts)
     near = Fraction(0)
     if one.below and two.below:
-        if (one.last == 0) != (two.last == 0) and node.op in ("=", "<>"):  # a column beside what is computed
+        if node.op in ("=", "<>") and any(part.parts for part in node.parts):  # a column beside what is computed
             near = max(one.last, two.last) / 2
     elif one.below or two.below:  # a literal is read as what it is compared with
         one, two = (
