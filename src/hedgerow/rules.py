@@ -64,11 +64,6 @@ class Expression:
         return list(dict.fromkeys([self.text] if self.op == "column" else inside))
 
     @property
-    def operators(self) -> set[str]:
-        """Return what its parts are joined by."""
-        return {self.op}.union(*(part.operators for part in self.parts)) if self.parts else set()
-
-    @property
     def sql(self) -> str:
         """Return the part as SQL, with parentheses where they are needed."""
         if self.op == "column":

@@ -187,7 +187,7 @@ def key_of(key: Key, plan: Plan, guard: Guard) -> Key:
     nothing = Vector("d", ())
     columns = tuple(replace(c, weights=nothing, tilts=nothing, rule=Vector("i", ())) for c in guard.columns)
     again = as_vector(np.zeros(len(guard.again), np.int64))
-    none = replace(guard, columns=columns, again=again, impossible=0, moments=0, mended=0)
+    none = replace(guard, columns=columns, again=again, impossible=0, moments=0, mended=Vector("i", ()))
     return key.bound(dumps(replace(plan, guard=none, parameters={})))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -58,7 +58,12 @@ def features_of(columns: Sequence[GuardedColumn], people: int) -> list[Feature]:
 
 
 def _features(place: int, column: GuardedColumn, people: int) -> Iterator[Feature]:
-    """Yield the features of the column in a place of the guard."""
+    """Yield the features of the column in a place of the guard, or of what its categories list."""
+    for member, code_of in column.members():
+        for feature in _features(place, member, people):
+            yield replace(feature, of_code=feature.of_code[[*code_of, -1]])
+    if column.n_members:
+        return
     counts, n = np.asarray(column.people, np.int64), column.n_values
     total, in_full = int(counts.sum()), max(IN_FULL, 2 * people)
     weight = np.clip((counts - people) / (in_full - people), 0.0, 1.0)

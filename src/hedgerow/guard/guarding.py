@@ -15,7 +15,7 @@ from ..errors import InfeasibleError, ParameterError
 from ..key import Key
 from ..measures import Groups, Ints
 from ..measures.guarantees import column_guarantees, promised_k
-from ..plan import Guard, GuardedColumn, Plan
+from ..plan import Guard, GuardedColumn, Plan, Vector
 from ..plan.records import FILE, GROUPS, REDRAW, RUNS
 from ..schema import Schema
 from .code import coded, persons_of
@@ -24,7 +24,7 @@ from .draw import Draws, by_count, counted_again, groups_that_break, key_of, wit
 from .file_cap import swapped, within_file_cap
 from .rows import as_released, assigned_to_rows, decoded_cells, group_numbers, unguarded_columns
 from .rule import FittedGuard, fit_guard
-from .rule_swaps import sources, within_rules
+from .rule_swaps import blurred, sources, within_rules
 from .swap import count_impossible, near_table, possible, rare_pairs, wanted_moments, without_impossible
 
 # people who share a released value where the plan promises no k
@@ -155,10 +155,12 @@ def redrawn(fitted: FittedGuard, plan: Plan, key: Key) -> tuple[Guard, list[Guar
                 items, codes = (swapped(guard, each, place) for each in (items, codes))
                 return replace(guard, impossible=count_impossible(items, rare)), columns, codes
         else:
-            codes, mended = within_rules(plan, guard, columns, codes, bound)
-            guard = replace(guard, mended=mended)
+            codes, n_blurred = blurred(guard, codes, bound)
+            codes, n_mended = within_rules(plan, guard, columns, codes, fitted.released, bound)
+            mended = [(n_blurred + n_mended)[head] for head in dict.fromkeys(guard.bundles().values())]
+            guard = replace(guard, mended=Vector("i", mended if any(mended) else ()))
             columns, codes = in_own_form(plan, guard, columns, codes)
-            broken = _breaking(guard, plan, columns, codes) if guard.derived or mended else {}
+            broken = _breaking(guard, plan, columns, codes) if guard.derived or len(guard.mended) else {}
             if not broken:
                 return guard, columns, codes
         guard = counted_again(guard, by_count(guard, broken))

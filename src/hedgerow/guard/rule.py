@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -110,6 +111,8 @@ def fit_guard(
             for name in names
         ]
     )
+    n_members = Counter(each.inside for each in forms.derived if each.inside)
+    columns = [replace(c, record=replace(c.record, n_members=n_members[c.record.name])) for c in columns]
     groups_of = {"sensitive": groups}
     if in_rows:
         groups_of["quasi"] = _joined_cells(plan, table, groups, person, people)

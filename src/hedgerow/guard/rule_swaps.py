@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -12,9 +13,9 @@ from ..columns.rule_values import broken
 from ..errors import InfeasibleError
 from ..kernels import Bools
 from ..key import Key
-from ..measures import Ints
+from ..measures import Floats, Ints
 from ..plan import Guard, GuardedColumn, Plan
-from ..plan.records import PlanRule
+from ..plan.records import AGAIN, PlanRule
 from .code import as_column
 from .derived import in_own_form
 
@@ -36,34 +37,53 @@ class DrawnRows:
         As their values are drawn.
     rules : sequence of PlanRule
         Conditions of drawn columns alone.
+    ends : mapping of str to pair of float
+        The least and the greatest released value of each number that is computed.
     """
 
     plan: Plan
     guard: Guard
     columns: Sequence[GuardedColumn]
     rules: Sequence[PlanRule]
+    ends: Mapping[str, tuple[float, float]]
 
     @classmethod
-    def from_guard(cls, plan: Plan, guard: Guard, columns: Sequence[GuardedColumn]) -> DrawnRows:
-        """Return the rows of a guard with the conditions among its columns."""
+    def from_guard(
+        cls, plan: Plan, guard: Guard, columns: Sequence[GuardedColumn], released: Mapping[str, GuardedColumn]
+    ) -> DrawnRows:
+        """Return the rows of a guard with the conditions among its columns, and the ends of what is computed."""
         names = {column.name for column in columns}
-        return cls(
-            plan, guard, columns, [each for each in plan.rules if each.sql and names.issuperset(each.rule.names)]
-        )
+        rules = [each for each in plan.rules if each.sql and names.issuperset(each.rule.names)]
+        numbers = [c for c in (released[each.name] for each in guard.derived if each.sql) if len(c.cuts)]
+        ends = {c.name: (float(c.values[0] or 0), float(c.values[c.n_values - 1] or 0)) for c in numbers}
+        return cls(plan, guard, columns, rules, ends)
 
     def breaking(self, codes: Mapping[str, Ints]) -> Bools:
-        """Return which rows break each rule, given their codes; shape (n_rules, n_rows)."""
+        """Return which rows break each rule, or lie outside of each end, given their codes; one row of it for each."""
         records, released = in_own_form(self.plan, self.guard, self.columns, codes)
         columns = {record.name: as_column(record, released[record.name]) for record in records}
-        return np.array([broken(each.rule, columns) for each in self.rules])
+        is_broken = [broken(each.rule, columns) for each in self.rules]
+        numbers = {name: columns[name].numbers for name in self.ends}
+        return np.array(
+            [*is_broken, *((numbers[n] < low) | (numbers[n] > high) for n, (low, high) in self.ends.items())]
+        )
 
     def bundles(self, n_broken: Ints) -> list[list[str]]:
         """Return the columns that broken rules are about, or computed from, by the bundles in which they move."""
-        rules = [each for each, n in zip(self.rules, n_broken, strict=True) if n]
-        names = {name for each in rules for column in each.rule.names for name in sources(self.guard, column)}
+        about = [*(each.rule.names for each in self.rules), *((name,) for name in self.ends)]
+        some = {column for names, n in zip(about, n_broken, strict=True) if n for column in names}
+        names = {name for column in some for name in sources(self.guard, column)}
         heads = self.guard.bundles()
         moved = dict.fromkeys(heads[column.name] for column in self.columns if column.name in names)
         return [[name for name, head in heads.items() if head == one] for one in moved]
+
+    def too_many(self, is_broken: Bools, order: Floats) -> Bools:
+        """Return the rows beyond as many as break each rule in the original; the first in an order are tolerated."""
+        excess = is_broken.copy()
+        for at, each in enumerate(self.rules):
+            rows = np.flatnonzero(is_broken[at]) if each.broken else order[:0].astype(np.int64)
+            excess[at, rows[np.argsort(order[rows], kind="stable")[: each.broken]]] = False
+        return excess
 
 
 def sources(guard: Guard, name: str) -> set[str]:
@@ -77,9 +97,10 @@ def sources(guard: Guard, name: str) -> set[str]:
 
 
 def within_rules(
-    plan: Plan, guard: Guard, columns: Sequence[GuardedColumn], codes: Mapping[str, Ints], key: Key
-) -> tuple[dict[str, Ints], int]:
-    """Return the codes of rows that keep the rules, and how many values of other groups they got for it.
+    plan: Plan, guard: Guard, columns: Sequence[GuardedColumn], codes: Mapping[str, Ints],
+    released: Mapping[str, GuardedColumn], key: Key,
+) -> tuple[dict[str, Ints], Counter[str]]:  # fmt: skip
+    """Return the codes of rows that keep the rules, and how many got values of other groups for it, by bundle.
 
     A row that breaks rules swaps values with others of its group while both together break fewer by that. What no row
     of the group has, is drawn from all rows.
@@ -89,18 +110,20 @@ def within_rules(
     InfeasibleError
         More rows break a rule than in the original.
     """
-    rows = DrawnRows.from_guard(plan, guard, columns)
+    rows = DrawnRows.from_guard(plan, guard, columns, released)
     moved = {name: of_row.copy() for name, of_row in codes.items()}
     if not rows.rules:
-        return moved, 0
+        return moved, Counter()
+    order_of_rows = uniforms(words_of(np.arange(sum(guard.sizes), dtype=np.uint64), key, "guard tolerated"))
     sizes = np.asarray(guard.sizes, np.int64)
     first, size = (np.repeat(x, sizes) for x in (np.cumsum(sizes) - sizes, sizes))
-    is_broken, n_mended = rows.breaking(moved), 0
+    is_broken, mended, heads = rows.breaking(moved), Counter[str](), guard.bundles()
     for turn in range(2 * TURNS):
-        bad = np.flatnonzero(is_broken.any(axis=0))
+        excess = rows.too_many(is_broken, order_of_rows)
+        bad = np.flatnonzero(excess.any(axis=0))
         if not len(bad):
             break
-        bundles = rows.bundles(is_broken.sum(axis=1))
+        bundles = rows.bundles(excess.sum(axis=1))
         names, is_swap = bundles[turn % len(bundles)], turn < TURNS
         uniform = uniforms(words_of(bad.astype(np.uint64), key, f"guard rules {turn}"))
         other = (first[bad] + uniform * size[bad] if is_swap else uniform * len(first)).astype(np.int64)
@@ -121,14 +144,39 @@ def within_rules(
         is_broken[:, here[fewer]] = after[:, fewer]
         for name in names:
             moved[name][here[fewer]] = moved[name][there[fewer]]
-        n_mended += 0 if is_swap else int(fewer.sum()) * len(names)
-    for each, n in zip(rows.rules, is_broken.sum(axis=1).tolist(), strict=True):
+        mended[heads[names[0]]] += 0 if is_swap else int(fewer.sum())
+    for each, n in zip(rows.rules, is_broken.sum(axis=1).tolist(), strict=False):
         if n > each.broken:
             raise InfeasibleError(
                 f"the rule {each.sql!r} cannot be kept: {n:,} drawn rows break it, and no value of others fits",
                 hint="leave the rule out (rules=, --rule), or give its columns other roles",
             )
-    return moved, n_mended
+    return moved, mended
+
+
+def blurred(guard: Guard, codes: Mapping[str, Ints], key: Key) -> tuple[dict[str, Ints], Counter[str]]:
+    """Return codes in which groups that were drawn from the whole table in vain have values of other rows as well.
+
+    What is computed from a quasi-identifier can tell more of a group than its originals, and quasi-identifiers are not
+    drawn again. So a further part of the group's rows gets those of others each time.
+    """
+    moved, n_moved, heads = dict(codes), Counter[str](), guard.bundles()
+    sizes, again = np.asarray(guard.sizes, np.int64), np.zeros(len(guard.sizes), np.int64)
+    computed = {each.name for each in guard.derived if each.reads}
+    read = {name for each in computed for name in sources(guard, each)}
+    for name, part in guard.times_drawn().items():
+        if name in read:
+            again = np.maximum(again, np.asarray(guard.again, np.int64)[part])
+    share = np.repeat((again - AGAIN) / (2 * AGAIN), sizes)
+    quasi = {heads[c.name] for c in guard.columns if c.role == "quasi" and c.name in read - computed}
+    for name, head in heads.items() if (share > 0).any() else ():
+        if head in quasi:
+            at = np.arange(len(share), dtype=np.uint64)
+            takes, other = (uniforms(words_of(at, key, f"guard blurred {what} {head}")) for what in ("row", "other"))
+            is_moved = takes < share
+            moved[name] = np.where(is_moved, codes[name][(other * len(share)).astype(np.int64)], codes[name])
+            n_moved[head] = int(is_moved.sum())
+    return moved, n_moved
 
 
 def _each_once(rows: Ints, others: Ints) -> tuple[Ints, Ints]:

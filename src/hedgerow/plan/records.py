@@ -334,6 +334,8 @@ class GuardedColumn(PlanColumn):
         (`MONTHS`). Where the second is less than ten of the first, numbers of the first are no multiples of it.
     stepped : Vector of int
         How many records of the table have numbers of each step, and of no coarser one.
+    n_members : int
+        How many columns its categories list the values of, as JSON; 0 for categories of its own.
     style : str
         How days or times are written that the table has as text or whole numbers, as %d.%m.%Y %H:%M; empty for ISO.
     """
@@ -373,7 +375,24 @@ class GuardedColumn(PlanColumn):
     steps: Vector = field(default=_NO_DOUBLES, metadata={**_DOUBLES, "optional": True})
     stepped: Vector = field(default=_NONE, metadata={**_WHOLE, "optional": True})
     classes: Vector = field(default=_NONE, metadata={**_WHOLE, "optional": True})
+    n_members: int = field(default=0, metadata={"optional": True})
     style: str = field(default="", metadata={"optional": True})
+
+    def members(self) -> list[tuple[GuardedColumn, list[int]]]:
+        """Return the columns whose values the categories list, each with its code of each category."""
+        texts = self.values if self.n_members else ()
+        lists = [[None] * self.n_members if text is None else json.loads(str(text)) for text in texts]
+        members = []
+        for entries in zip(*lists, strict=True):
+            some = sorted({entry for entry in entries if entry is not None})
+            values = (*some, *[None] * (None in entries))
+            people = [0] * len(values)
+            for entry, n in zip(entries, self.people, strict=True):
+                people[values.index(entry)] += n
+            kind = "categorical" if any(isinstance(entry, str) for entry in some) else "numeric"
+            member = GuardedColumn(self.name, self.role, kind, values=values, people=Vector("i", people))
+            members.append((member, [values.index(entry) for entry in entries]))
+        return members
 
     @property
     def by_moments(self) -> bool:
@@ -559,8 +578,8 @@ class Guard(Discreet):
         The columns that are computed from drawn ones, in the order in which that is done.
     forms : tuple of GuardedColumn
         These columns in the form in which they are drawn; `columns` has them as they are released.
-    mended : int
-        Drawn values that were replaced by those of other rows, so that rules hold.
+    mended : Vector of int
+        Rows with values of other groups, so that rules hold: one number for each bundle of columns. Empty if none has.
     """
 
     form: str
@@ -576,7 +595,7 @@ class Guard(Discreet):
     cap_on: str = field(default=GROUPS, metadata={"optional": True})
     derived: tuple[DerivedColumn, ...] = field(default=(), metadata={"optional": True})
     forms: tuple[GuardedColumn, ...] = field(default=(), metadata={"optional": True})
-    mended: int = field(default=0, metadata={**PRIVATE, "optional": True})
+    mended: Vector = field(default=_NONE, metadata={**_WHOLE, "optional": True})
 
     def as_drawn(self) -> Guard:
         """Return the guard with all columns in the form in which they are drawn."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import TypedDict
 
 import numpy as np
@@ -15,7 +15,7 @@ from ..guard.guarding import GuardOptions
 from ..json_types import Count
 from ..plan import Plan, PlanRule
 from ..plan.records import FILE, REDRAW
-from ..rules import ColumnRule, quoted_name, sum_of
+from ..rules import ColumnRule
 from ..schema import Schema
 
 
@@ -55,7 +55,6 @@ def released_rules(table: Table, schema: Schema, plan: Plan, guard: GuardOptions
         Some of the columns of a rule are drawn, and others are released as they are; or a cap is on the file.
     """
     rules = [each for each in planned_rules(table, schema) if {*plan.left_out}.isdisjoint(each.rule.names)]
-    rules += [each for each in _not_negative(rules, table, schema) if each not in rules]
     if guard is None or guard.form != REDRAW or not rules:
         return tuple(rules)
     redrawn = {*plan.names("sensitive"), *(plan.names("quasi") if guard.rows else ())}
@@ -72,17 +71,6 @@ def released_rules(table: Table, schema: Schema, plan: Plan, guard: GuardOptions
             hint="cap the groups (cap_on, --cap-on groups), or leave the rules out (rules=, --rule)",
         )
     return tuple(rules)
-
-
-def _not_negative(rules: Sequence[PlanRule], table: Table, schema: Schema) -> list[PlanRule]:
-    """Return that the numbers of differences and of parts of a total are not negative, if none is in the table."""
-    names = dict[str, None]()
-    for node in (each.rule.node for each in rules):
-        if node is not None and node.op == "=" and ("-" in node.operators or sum_of(node)[0]):
-            names |= dict.fromkeys(node.names)
-    columns = [table.declared_column(schema, name) for name in names]
-    least = {c.name: min(c.values) for c in columns if c.kind == "numeric" and not {0, 1}.issuperset(c.values)}
-    return [PlanRule(f"{quoted_name(name)} >= 0") for name in least if least[name] >= 0]
 
 
 class RuleRows(TypedDict):

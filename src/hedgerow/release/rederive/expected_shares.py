@@ -96,6 +96,10 @@ def _features(column: GuardedColumn, least: int) -> list[tuple[float, Ints]]:
     """Return the people and the values of each feature of a column that is not 0 everywhere."""
     people, n = np.asarray(column.people, np.float64), column.n_values
     features: list[tuple[float, Ints]] = []
+    if column.n_members:  # lists of values
+        for member, codes in column.members():
+            features += [(of, values[codes]) for of, values in _features(member, least)]
+        return features
     size = [min(max((p - least) / (max(_FULL, 2 * least) - least), 0.0), 1.0) for p in people.tolist()]
     everybody = people.sum()
     if column.kind in ("numeric", "date") and n > 2:

@@ -153,9 +153,10 @@ class GuardRecipe:
             head = next((h for h, names in bundles.items() if column.follows in names), column.name)
             bundles.setdefault(head, []).append(column.name)
         matching, ordered = dict[str, Ints](), np.sort(self.labels)
-        for names in bundles.values():
+        mended = dict(zip(bundles, self.guard.mended, strict=False))
+        for head, names in bundles.items():
             one, two = (self._combined(names, *part) for part in ((ordered, items), (self.labels, in_file)))
-            other = self.guard.mended + sum(released.hidden.get(name, 0) for name in names)
+            other = mended.get(head, 0) + sum(released.hidden.get(name, 0) for name in names)
             if _differing(one, two) <= other:
                 matching |= {name: in_file[name] for name in names}
         return matching
