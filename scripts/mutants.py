@@ -108,6 +108,7 @@ CAP = f"{SCORES}test_what_is_just_at_the_cap_keeps_it {SCORES}test_a_cap_is_the_
 LAST = "        return 4 * self.n * gain * cap.denominator > cap.numerator * loss * n"
 REACHED = LAST.replace(" > ", " >= ")
 
+RULED = "guard/test_rules_kept.py::"
 TAMPERED, DRAWN = "guard/test_tampering.py::", "guard/test_draws.py::"
 HEAPS = "guard/test_heaps.py::"
 CAPPED = "guard/test_cap_on.py::"
@@ -644,6 +645,19 @@ MUTANTS = (
     M("draws may break a promise", "guard/draw.py",
       "stale = by_count(guard, groups_that_break(plan, groups, visible, visible_codes))", "stale = {}",
       f"{DRAWN}test_a_group_above_the_cap_is_drawn_again"),
+    M("rows keep what breaks a rule", "guard/rule_swaps.py",
+      "if not rows.rules:", "if True:", f"{RULED}test_no_row_breaks_a_rule_and_relations_stay"),
+    M("a tolerated rule may be broken by any row", "guard/rule_swaps.py",
+      "excess[at, rows[np.argsort(order[rows], kind=\"stable\")[: each.broken]]] = False", "pass",
+      f"{RULED}test_as_many_rows_as_are_tolerated_break_a_rule"),
+    M("what is computed has no ends", "guard/rule_swaps.py",
+      "numbers = [c for c in (released[each.name] for each in guard.derived if each.sql) if len(c.cuts)]",
+      "numbers = []", f"{RULED}test_as_many_rows_as_are_tolerated_break_a_rule"),
+    M("values of other groups are believed", "release/rederive/guard_recipe.py",
+      "if _differing(one, two) <= other:", "if True:", f"{RULED}test_a_plan_that_hides_a_swap_is_found"),
+    M("a list of values has no features of its members", "guard/features.py",
+      "for member, code_of in column.members():", "for member, code_of in ():",
+      f"{RULED}test_a_number_that_a_category_decides_keeps_its_relations"),
     M("pairs of columns are left as they were drawn", "guard/guarding.py",
       "items = near_table(guard, items, fitted.codes, wanted, key)", "pass",
       f"{DRAWN}test_pairs_that_rank_correlations_do_not_tell_are_kept"),

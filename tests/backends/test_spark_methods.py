@@ -260,6 +260,30 @@ DRAWN = hr.Schema(
 )
 
 
+def test_rules_hold_as_in_memory(spark: Any) -> None:
+    draw = np.random.default_rng(2)
+    town = draw.choice(["Bonn", "Mainz", "Fulda", "Trier"], 600)
+    land = {"Bonn": "NRW", "Mainz": "RLP", "Fulda": "HE", "Trier": "RLP"}
+    rent, food, begin = draw.integers(200, 900, 600), draw.integers(100, 300, 600), draw.integers(0, 300, 600)
+    age = draw.integers(18, 80, 600)
+    table = pa.table(
+        {
+            "age": age, "town": town, "land": [land[each] for each in town], "begin": begin, "rent": rent, "food": food,
+            "end": begin + draw.poisson(4, 600), "total": rent + food,
+            "job": np.where(age < 25, "none", draw.choice(["nurse", "cook"], 600)),
+        }
+    )  # fmt: skip
+    schema = hr.Schema(
+        quasi=["age", "town", "land", "begin", "job"], sensitive=["end", "rent", "food", "total"], unit=None,
+        rules=["end >= begin", "total = rent + food", "age >= 25 OR job = 'none'"], determines={"town": "land"},
+    )  # fmt: skip
+    frame = spark.createDataFrame(table.to_pandas()).repartition(3)
+    release, wanted = (hr.protect(each, schema, random_state=1) for each in (frame, table))
+    same(release, wanted)
+    rules = {check.name for check in release.checks if check.name.startswith("rule ")}
+    assert {'rule "end" >= begin', "rule total = rent + food", "rule town determines land"} < rules
+
+
 @pytest.fixture(scope="module")
 def drawn_people(spark: Any) -> tuple[Any, pa.Table]:
     """People with dates and missing numbers, in an order of the cluster's own."""
