@@ -562,6 +562,7 @@ READING = "inspect protect apply audit frontier score reconstruct verify-model"
 SAYS = {
     "auditing": "audit",
     "auditing/frontier.py": "frontier",
+    "columns/find_rules.py": "protect",
     "cli/app.py": "protect",
     "cli/console.py": "protect apply",
     "cli/command.py": "protect",

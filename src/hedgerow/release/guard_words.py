@@ -287,10 +287,11 @@ def reading(plan: Plan, counts: Mapping[str, Any] | None = None) -> list[str]:
     if guard.rows:
         key = "reading_capped" if guard.cap_on == FILE else "reading_rows"
     near = _say("near") if guard.rows and not (counts and (counts["median"] or 0) > _NEAR) else ""
-    near += _say("rules_apart" if plan.rules else "no_rules")
     return [
         _say("reading", form=form_in_words(plan, guard, markdown)),
-        _say(key, people=plan.counted(guard.people), near=near),
+        _say(
+            key, people=plan.counted(guard.people), near=near, rules=_say("rules_apart" if plan.rules else "no_rules")
+        ),
     ]
 
 

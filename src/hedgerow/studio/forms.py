@@ -103,13 +103,13 @@ def rules(form: Mapping[str, str], before: Choices, found: Sequence[Mapping[str,
     A found condition that records of the table break is tolerated; further ones must hold in every record.
     """
     on = [rule for i, rule in enumerate(found) if form.get(f"rule-{i}")]
-    conditions, determines = [rule for rule in on if rule["rule"]], dict[str, list[str]]()
+    conditions, determines = [rule for rule in on if rule["sql"]], dict[str, list[str]]()
     for name, other in (rule["determines"] for rule in on if rule["determines"]):
         determines.setdefault(name, []).append(other)
     lines = filter(None, map(str.strip, form.get("conditions", "").splitlines()))
     chosen = {
-        "rules": [*(rule["rule"] for rule in conditions if not rule["broken"]), *lines],
-        "tolerated": [rule["rule"] for rule in conditions if rule["broken"]],
+        "rules": [*(rule["sql"] for rule in conditions if not rule["broken"]), *lines],
+        "tolerated": [rule["sql"] for rule in conditions if rule["broken"]],
         "determines": determines,
     }
     return replace(before, rules={part: each for part, each in chosen.items() if each})
