@@ -33,10 +33,10 @@ OPENED = {
     "labels": {},
     "preview": [["31", "nurse", "2100", "Ann"]],
     "rules": [
-        {"rule": "income >= age", "determines": [], "words": "income is never below age", "records": 100, "broken": 0},
-        {"rule": "age >= 15 OR job = 0", "determines": [], "words": "job is 0 below 15", "records": 90, "broken": 2},
-        {"rule": "", "determines": ["job", "age"], "words": "job determines age", "records": 100, "broken": 0},
-        {"rule": "", "determines": ["age", "job"], "words": "age determines job", "records": 100, "broken": 1},
+        {"sql": "income >= age", "determines": [], "words": "income is never below age", "rows": 100, "broken": 0},
+        {"sql": "age >= 15 OR job = 0", "determines": [], "words": "job is 0 below 15", "rows": 90, "broken": 2},
+        {"sql": "", "determines": ["job", "age"], "words": "job determines age", "rows": 100, "broken": 0},
+        {"sql": "", "determines": ["age", "job"], "words": "age determines job", "rows": 100, "broken": 1},
     ],
     "rule_names": [["income", "age"], ["age", "job"], ["job", "age"], ["age", "job"]],
 }  # fmt: skip
