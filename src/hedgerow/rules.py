@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 from .errors import SchemaError
@@ -26,12 +26,8 @@ _NODES = {
     "Add": "+", "Sub": "-", "Mul": "*",
 }  # fmt: skip
 _PLAIN = re.compile(r"[a-z_][a-z0-9_]*")
-# names that SQL reads as something else
-_WORDS = (
-    " all and any as asc between both by case cast column current_date current_time default desc distinct else end "
-    "except exists false from full group having in inner interval intersect into is join left like limit natural not "
-    "null on or order right select some table then true union unique using values when where window with "
-)
+# names with a meaning for SQL that sqlglot's tokens do not show
+_WORDS = " group having if limit order partition row rows using with "
 # characters of a rule, and its parts inside each other, at most
 LONGEST, DEEPEST = 2_000, 40
 _HINT = (
@@ -101,9 +97,18 @@ def quoted_name(name: str) -> str:
     >>> quoted_name("admit"), quoted_name("length of stay")
     ('admit', '"length of stay"')
     """
-    if _PLAIN.fullmatch(name) and f" {name} " not in _WORDS:
+    if _PLAIN.fullmatch(name) and _is_free(name):
         return name
     return '"' + name.replace('"', '""') + '"'
+
+
+@cache
+def _is_free(name: str) -> bool:
+    """Return whether SQL has no other meaning for a name."""
+    import sqlglot  # takes long to load
+
+    tokens = sqlglot.tokenize(name, read="duckdb")
+    return [token.token_type for token in tokens] == [sqlglot.TokenType.VAR] and f" {name} " not in _WORDS
 
 
 @dataclass(frozen=True)
@@ -243,13 +248,14 @@ def sum_of(node: Expression) -> tuple[list[str], str]:
     if node.op != "=":
         return [], ""
     one, two = node.parts if node.parts[1].op == "number" else node.parts[::-1]
-    terms = list(_terms(one))
+    terms = list(terms_of(one))
     is_sum = two.op == "number" and len(terms) > 1 and all(term.op == "column" for term in terms)
     return ([term.text for term in terms], two.text) if is_sum and len({*one.names}) == len(terms) else ([], "")
 
 
-def _terms(node: Expression) -> Iterable[Expression]:
-    return [term for part in node.parts for term in _terms(part)] if node.op == "+" else [node]
+def terms_of(node: Expression) -> list[Expression]:
+    """Return what a sum adds up; anything else is its own only term."""
+    return [term for part in node.parts for term in terms_of(part)] if node.op == "+" else [node]
 
 
 def _kind_of(node: Expression, kinds: Mapping[str, str], rule: str) -> str:

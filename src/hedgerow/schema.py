@@ -434,8 +434,8 @@ class Schema:
                 similar = "".join(did_you_mean(n, roles) for n in (name, leader) if n not in roles)
                 fault("follows", name=name, leader=leader, similar=similar)
         for name, others in self.determines.items():
-            if lacking := [other for other in (name, *others) if other not in roles]:
-                fault("determines", name=name, other=lacking[0], similar=did_you_mean(lacking[0], roles))
+            if wrong := [other for other in (name, *others) if other not in roles or others.count(name)]:
+                fault("determines", name=name, other=wrong[0], similar=did_you_mean(wrong[0], roles))
         for name, order in self.categories.items():
             if len(set(order)) != len(order):
                 fault("category", name=name)

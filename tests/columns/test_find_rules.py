@@ -147,7 +147,6 @@ PLANTED = [
     (places, "land -> part"),
     (labels, "code -> label"),
     (jobs, "job <> 'none' OR hours IS NULL"),
-    (jobs, "age >= 15 OR job = 'none'"),
     (late, "discharge >= admit"),
     (spans, "length_km = end_km - begin_km"),
 ]

@@ -6,7 +6,6 @@ records, says whether a candidate holds by chance, and at last all records are c
 
 from __future__ import annotations
 
-import math
 import re
 import shlex
 from collections import defaultdict
@@ -177,10 +176,7 @@ def _among_neighbours(first: Columns, second: Columns, columns: Columns) -> dict
     orders = confirmed(_orders(first), [[n for n in rule.names if not is_date[n]] for rule in equations])
     dependences = confirmed(_dependences(first, columns), [rule.names for rule in equations if len(rule.names) == 2])
     missing = confirmed(_missing(first, columns))
-    bounds = confirmed(
-        _bounds(first, columns, {rule.names[-1] for rule in missing}), [rule.names for rule in dependences]
-    )
-    return {**orders, **equations, **dependences, **missing, **bounds}
+    return {**orders, **equations, **dependences, **missing}
 
 
 def _columns(table: Table, schema: Schema) -> dict[str, Column]:
@@ -480,53 +476,3 @@ def _named_only(column: Column, allowed: Bools, every: Column) -> str:
                 return f"{name} {sign} {literals[0]}"
             return f"{'' if is_among else 'NOT '}{name} IN ({', '.join(literals)})"
     return ""
-
-
-def _bounds(half: Columns, columns: Columns, explained: set[str]) -> Iterator[_Proposal]:
-    """Yield below which bound of a number a column has one category, or is missing where no category explains that."""
-    numbers = [c for n, c in half.items() if c.kind == "numeric" and c.n_values > _MOST_CATEGORIES]
-    numbers = [column for column in numbers if not tokens(column.name) & CODES]
-    for name, column in ((n, c) for n, c in columns.items() if c.has_missing or _is_category(c)):
-        others = [other.name for other in numbers if other.name != name and _bound(half[name], other)]
-        bounds = [bound for other in others if (bound := _bound(column, columns[other]))]
-        n_below, least, other, state = max(bounds, default=(0, 0.0, "", 0))
-        sql = "" if name in explained else f"{quoted_name(name)} IS NULL"
-        if state < column.n_values:
-            sql = _named_only(column, np.arange(column.n_values) == state, column) if _is_category(column) else ""
-        if n_below and sql:
-            present = (other,) if state == column.n_values else (other, name)
-            above = f"{quoted_name(other)} >= {number(least)}"
-            yield _Proposal(f"{above} OR {sql}", f"{sql} where {other} is below {number(least)}", present)
-
-
-def _bound(column: Column, numbers: Column) -> tuple[int, float, str, int] | None:
-    """Return the records below the bound of a number, the bound, the number and the one code below it.
-
-    None if there is none, or if other codes are much rarer right above it than in all records above it.
-    """
-    present = numbers.codes < numbers.n_values
-    at, codes = numbers.codes[present], column.codes[present]
-    counts = np.bincount(at, minlength=numbers.n_values)
-    lowest = int(np.searchsorted(counts.cumsum(), max(_INFORMATIVE, _BY_CHANCE * len(at))))
-    state = int(np.bincount(codes[at <= lowest]).argmax())
-    others = np.bincount(at[(codes != state) & (codes < column.n_values)], minlength=numbers.n_values)
-    first = int((others > 0).argmax())
-    least = _round_below(float(numbers.values[first]))
-    above, others = counts[first:], others[first:]
-    near = slice(int(np.searchsorted(above.cumsum(), max(_FEWEST_ABOVE, _ABOVE * len(at)))) + 1)
-    is_sharp = others[near].sum() >= max(_INFORMATIVE, _EDGE * others.sum() / above.sum() * above[near].sum())
-    return (int(counts[:first].sum()), least, numbers.name, state) if first and least and is_sharp else None
-
-
-def _round_below(value: float) -> float:
-    """Return the next number of two digits below a positive number; 0 for others.
-
-    Examples
-    --------
-    >>> _round_below(17.9), _round_below(1234.0), _round_below(-3.0)
-    (17.0, 1200.0, 0.0)
-    """
-    if value <= 0:
-        return 0.0
-    step = 10.0 ** (math.floor(math.log10(value)) - 1)
-    return float(f"{math.floor(value / step * (1 + 1e-12)) * step:.12g}")

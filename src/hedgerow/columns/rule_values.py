@@ -109,6 +109,14 @@ def whole_numbers(column: Column) -> tuple[NDArray[Any], Fraction]:
     )
 
 
+def is_decimal(column: Column) -> bool:
+    """Return whether a column has numbers or dates alone that are exact in whole numbers of its last decimal."""
+    if not column.is_number or column.infinite:
+        return False
+    values, unit = whole_numbers(column)
+    return column.kind == "date" or bool(np.array_equal(values.astype(np.float64) / float(1 / unit), column.values))
+
+
 def _times(values: Any, factor: int) -> Any:
     """Return whole numbers times another, as Python's own where 64 bits do not hold them."""
     if factor == 1:
@@ -126,6 +134,8 @@ def value(node: Expression, cells: Mapping[str, RuleCells]) -> RuleCells:
     if node.op == "number":
         number = Fraction(node.text)
         return RuleCells(np.array([number.numerator]), Fraction(1, number.denominator), present)
+    if node.op == "date" and (day := day_of(node.text)) is not None:
+        return RuleCells(np.array([day.numerator]), Fraction(1, day.denominator), present)
     if not node.parts:
         return RuleCells(np.array([node.text], object), TEXT, present)
     one, two = (value(part, cells) for part in node.parts)

@@ -17,14 +17,14 @@ import pyarrow as pa
 
 from ..columns.arrays import is_text, value_type
 from ..columns.column import Column
-from ..columns.rule_values import RuleCells, cells_of, value, whole_numbers
+from ..columns.rule_values import RuleCells, cells_of, is_decimal, value, whole_numbers
 from ..columns.table import Table
 from ..hierarchy import TOP, Hierarchy
 from ..kernels import Bools
 from ..measures import Ints
 from ..notation import DAY
 from ..plan import DerivedColumn, Guard, GuardedColumn, Plan, Vector
-from ..rules import ColumnRule, Expression, parse, sum_of
+from ..rules import ColumnRule, Expression, parse, sum_of, terms_of
 from ..schema import Kind, Schema
 from .code import as_column
 from .rare import parents_of, rest_of
@@ -65,7 +65,8 @@ class DrawnForms:
         forms.schema = Schema(quasi=quasi, sensitive=sensitive)
         for together in _joint(rules, columns):
             forms._join(together, columns, table, schema, people)
-        for rule in sorted(rules, key=lambda rule: rule.node is None or rule.node.op != "="):
+        # a total first, of many parts: what else is said of it then determines one of the others
+        for rule in sorted(rules, key=lambda rule: (rule.node is None or rule.node.op != "=", -len(rule.names))):
             if rule.node is not None:
                 forms._derive(rule.node, columns, people)
         forms.derived = _in_order(forms.derived)
@@ -158,7 +159,9 @@ def _joint(rules: Iterable[ColumnRule], columns: Mapping[str, Column]) -> list[l
         names = list(rule.names)
         if rule.node is not None:
             terms, total = sum_of(rule.node)
-            if total != "1" or any(not set(_plain_values(columns[name])) <= {0, 1} for name in terms):
+            is_one = total == "1" and all({*_plain_values(columns[name])} <= {0, 1} for name in terms)
+            are_same = rule.node.op == "=" and len(names) == 2 and not any(columns[name].is_number for name in names)
+            if not (is_one or are_same):
                 continue
         for group in [group for group in groups if not set(group).isdisjoint(names)]:
             groups.remove(group)
@@ -169,6 +172,8 @@ def _joint(rules: Iterable[ColumnRule], columns: Mapping[str, Column]) -> list[l
 
 def _equations(node: Expression, columns: Mapping[str, Column]) -> list[tuple[str, Expression]]:
     """Return the columns that an equation determines, each with what it equals, the best first."""
+    if len(node.names) < 2 or not all(is_decimal(columns[name]) for name in node.names):
+        return []
     one, two = node.parts
     ways = [(a.text, b) for a, b in ((one, two), (two, one)) if a.op == "column" and a.text not in b.names]
     for name, difference in list(ways):
@@ -184,9 +189,13 @@ def _equations(node: Expression, columns: Mapping[str, Column]) -> list[tuple[st
             if is_same and _spread(cells[name]) <= _spread(cells[end.text]):
                 ways.insert(0, (end.text, Expression("+", (begin, Expression("column", text=name)))))
     terms, total_text = sum_of(node)
+    whole = Expression("number", text=total_text)
+    if not terms and one.op == "column":  # of a total that follows from something else already
+        terms, whole = [part.text for part in terms_of(two) if part.op == "column"], one
+        terms = terms if len(terms) == len(list(terms_of(two))) and one.text not in terms else []
     # the part whose commonest value fewest people have is what the others leave
     for name in sorted(terms, key=lambda name: columns[name].counts()[:-1].max(initial=0)):
-        rest = Expression("number", text=total_text)
+        rest = whole
         for other in terms:
             if other != name:
                 rest = Expression("-", (rest, Expression("column", text=other)))
@@ -200,7 +209,12 @@ def _distances(node: Expression, columns: Mapping[str, Column]) -> list[tuple[st
         return []
     low, high = node.parts if node.op in ("<", "<=") else node.parts[::-1]
     one, two = columns[low.text], columns[high.text]
-    if one.kind != two.kind or one.unit != two.unit or not one.is_number or low.text == high.text:
+    if (
+        one.kind != two.kind
+        or one.unit != two.unit
+        or low.text == high.text
+        or not (is_decimal(one) and is_decimal(two))
+    ):
         return []
     cells = {each.name: cells_of(each) for each in (one, two)}
     distance = value(Expression("-", (high, low)), cells)

@@ -91,7 +91,12 @@ def guarded(
     fitted = fit_guard(people, table, schema, plan, groups, options.key, in_rows=options.rows)
     fitted = replace(fitted, guard=replace(fitted.guard, cap_on=options.cap_on))
     guard, read, codes = redrawn(fitted, plan, options.key)
-    columns_released = tuple(replace(fitted.released.get(c.name, c), follows=c.follows) for c in guard.columns)
+    decimals = {each.name: Vector("d", [10.0**-each.decimals]) for each in guard.derived if each.sql}
+    records = {
+        c.name: replace(c, steps=decimals[c.name]) if c.kind == "numeric" and c.name in decimals else c
+        for c in fitted.released.values()
+    }
+    columns_released = tuple(replace(records.get(c.name, c), follows=c.follows) for c in guard.columns)
     guard = replace(guard, columns=columns_released, forms=tuple(c for c in guard.columns if c.name in fitted.released))
     plan = replace(plan, guard=guard)
     return plan, assigned_to_rows(plan, read, codes, table, groups, unguarded_columns(plan, pseudonyms), options.key)

@@ -82,7 +82,9 @@ class DrawnRows:
         excess = is_broken.copy()
         for at, each in enumerate(self.rules):
             rows = np.flatnonzero(is_broken[at]) if each.broken else order[:0].astype(np.int64)
-            excess[at, rows[np.argsort(order[rows], kind="stable")[: each.broken]]] = False
+            # nobody can tell from their number whether one person more breaks it
+            most = max(each.broken - int(order[at] * self.guard.people), 0)
+            excess[at, rows[np.argsort(order[rows], kind="stable")[:most]]] = False
         return excess
 
 
@@ -115,7 +117,7 @@ def within_rules(
     if not rows.rules:
         return moved, Counter()
     order_of_rows = uniforms(words_of(np.arange(sum(guard.sizes), dtype=np.uint64), key, "guard tolerated"))
-    sizes = np.asarray(guard.sizes, np.int64)
+    sizes, n_values = np.asarray(guard.sizes, np.int64), {column.name: column.n_values for column in columns}
     first, size = (np.repeat(x, sizes) for x in (np.cumsum(sizes) - sizes, sizes))
     is_broken, mended, heads = rows.breaking(moved), Counter[str](), guard.bundles()
     for turn in range(2 * TURNS):
@@ -140,6 +142,9 @@ def within_rules(
         here, there = (np.append(bad, other), np.append(other, bad)) if is_swap else (bad, other)
         after = rows.breaking({name: of_row[there if name in names else here] for name, of_row in moved.items()})
         fewer = (after.sum(axis=0) - is_broken[:, here].sum(axis=0)).reshape(-1, len(bad)).sum(axis=0) < 0
+        if not is_swap:  # a missing value breaks no rule, and is no way to keep one
+            lacks = [(moved[name] >= n_values[name]) for name in names]
+            fewer &= np.all([missing[here] == missing[there] for missing in lacks], axis=0)
         fewer = np.tile(fewer, len(here) // len(bad))
         is_broken[:, here[fewer]] = after[:, fewer]
         for name in names:

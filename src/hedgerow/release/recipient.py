@@ -210,7 +210,8 @@ def _estimates(models: Mapping[str, Any] | None) -> list[str]:
 
 def rule_in_words(rule: RuleRows, spelled: Callable[[str], str] = str) -> str:
     """Return in how many rows of a release a rule of the original holds, as a sentence."""
-    values = {"rule": spelled(rule["words"]), "rows": rule["release"]}
+    is_sql = rule["declared"] and spelled is not str
+    values = {"rule": f"`{rule['rule']}`" if is_sql else spelled(rule["words"]), "rows": rule["release"]}
     if rule["release"] is None:
         return _say("rule_unseen", **values)
     if is_broken(rule):

@@ -15,6 +15,7 @@ from ..guard.guarding import GuardOptions
 from ..json_types import Count
 from ..plan import Plan, PlanRule
 from ..plan.records import FILE, REDRAW
+from ..progress import caution
 from ..rules import ColumnRule
 from ..schema import Schema
 
@@ -54,7 +55,16 @@ def released_rules(table: Table, schema: Schema, plan: Plan, guard: GuardOptions
     ParameterError
         Some of the columns of a rule are drawn, and others are released as they are; or a cap is on the file.
     """
-    rules = [each for each in planned_rules(table, schema) if {*plan.left_out}.isdisjoint(each.rule.names)]
+    planned, rules = planned_rules(table, schema), list[PlanRule]()
+    for each in planned:
+        if lacking := ", ".join(name for name in each.rule.names if name in plan.left_out):
+            caution(f"the rule {str(each.rule)!r} is not kept, because columns of it are left out: {lacking}")
+            continue
+        rules.append(each)
+        if names := ", ".join(name for name in _decided(each.rule) if name in plan.names("sensitive")):
+            if others := [name for name in each.rule.names if name in plan.names("quasi")]:
+                if len(others) == len(each.rule.names) - 1:
+                    caution(f"the rule {str(each.rule)!r} tells {names} to whoever knows {', '.join(others)}")
     if guard is None or guard.form != REDRAW or not rules:
         return tuple(rules)
     redrawn = {*plan.names("sensitive"), *(plan.names("quasi") if guard.rows else ())}
@@ -71,6 +81,13 @@ def released_rules(table: Table, schema: Schema, plan: Plan, guard: GuardOptions
             hint="cap the groups (cap_on, --cap-on groups), or leave the rules out (rules=, --rule)",
         )
     return tuple(rules)
+
+
+def _decided(rule: ColumnRule) -> list[str]:
+    """Return the columns whose values a rule gives, if the others are known."""
+    if rule.node is None:
+        return list(rule.determines[1:])
+    return [part.text for part in rule.node.parts if part.op == "column"] if rule.node.op == "=" else []
 
 
 class RuleRows(TypedDict):

@@ -38,6 +38,8 @@ from ..schema import Event, Schema
 from ..texts import text, texts
 from .rule_counts import count_broken
 
+# the part of the rows by which more may lack a computed value, unwarned
+MORE_MISSING = 0.02
 _say = partial(text, "caution")
 
 # Distinct values up to which text is taken for categories, however few records there are.
@@ -85,6 +87,11 @@ def of_release(
             yield _say("rule_hidden", rule=each.rule)
         elif n > each.broken:
             yield _say("rule_breaks", rule=each.rule, rows=n, before=each.broken)
+    for one in plan.guard.derived if plan.guard else ():
+        tables = (table.with_local_codes([one.name]) for table in (original, released))
+        before, after = (int(t.declared_column(schema, one.name).counts()[-1]) for t in tables)
+        if after > before + MORE_MISSING * released.n_rows:
+            yield _say("more_missing", name=one.name, before=before, after=after)
     persons = Persons.from_table(original, schema.person, schema.household)
     if persons is not None:
         yield from _people(persons, plan)

@@ -75,6 +75,8 @@ def computed(node: Expression, cells: Mapping[str, PlainCells], n: int) -> Plain
     if node.op == "number":
         number = Fraction(node.text)
         return PlainCells([number.numerator] * n, number.denominator)
+    if node.op == "date" and (day := day_of(node.text)) is not None:
+        return PlainCells([day.numerator] * n, day.denominator)
     if not node.parts:
         return PlainCells([node.text] * n, 0)
     one, two = (computed(part, cells, n) for part in node.parts)

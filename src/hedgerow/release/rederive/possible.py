@@ -125,6 +125,11 @@ def faults(plan: Plan, original: Table, released: Table, rows: Ints | None) -> l
     elif plan.guard.form != RUNS and not wrong:
         tests = sum(c.n_values + 1 for c in plan.guard.columns)
         off = {c.name: _miscounted(recipe, c, cells, rows, tests) for c in plan.guard.columns}
+        # values of other groups stand for as many of their own, and a missing one hides what was drawn
+        heads = plan.guard.bundles()
+        mended = dict(zip(dict.fromkeys(heads.values()), plan.guard.mended, strict=False))
+        more = {name: 2 * (mended.get(head, 0) + as_drawn.hidden.get(name, 0)) for name, head in heads.items()}
+        off = {name: max(n - more[name], 0) for name, n in off.items()}
         if any(off.values()):
             wrong.append(f"records of values that occur too often or too rarely: {counts_in_words(off)}")
     if plan.guard.cap_on == FILE:
