@@ -61,10 +61,10 @@ def released_rules(table: Table, schema: Schema, plan: Plan, guard: GuardOptions
             caution(f"the rule {str(each.rule)!r} is not kept, because columns of it are left out: {lacking}")
             continue
         rules.append(each)
-        if names := ", ".join(name for name in _decided(each.rule) if name in plan.names("sensitive")):
-            if others := [name for name in each.rule.names if name in plan.names("quasi")]:
-                if len(others) == len(each.rule.names) - 1:
-                    caution(f"the rule {str(each.rule)!r} tells {names} to whoever knows {', '.join(others)}")
+        others = [name for name in each.rule.names if name in plan.names("quasi")]
+        names = ", ".join(name for name in _decided(each.rule) if name in plan.names("sensitive"))
+        if names and others and len(others) == len(each.rule.names) - 1:
+            caution(f"the rule {str(each.rule)!r} tells {names} to whoever knows {', '.join(others)}")
     if guard is None or guard.form != REDRAW or not rules:
         return tuple(rules)
     redrawn = {*plan.names("sensitive"), *(plan.names("quasi") if guard.rows else ())}

@@ -97,12 +97,12 @@ def roles(form: Mapping[str, str], before: Choices) -> Choices:
     return after if after.table == before.table else replace(after, public=public, confirmed=False)
 
 
-def rules(form: Mapping[str, str], before: Choices, found: Sequence[Mapping[str, Any]]) -> Choices:
+def rules(form: Mapping[str, str], before: Choices, proposed: Sequence[Mapping[str, Any]]) -> Choices:
     """Return the choices with the found rules that are switched on, and with further conditions, one a line.
 
     A found condition that records of the table break is tolerated; further ones must hold in every record.
     """
-    on = [rule for i, rule in enumerate(found) if form.get(f"rule-{i}")]
+    on = [rule for i, rule in enumerate(proposed) if form.get(f"rule-{i}")]
     conditions, determines = [rule for rule in on if rule["sql"]], dict[str, list[str]]()
     for name, other in (rule["determines"] for rule in on if rule["determines"]):
         determines.setdefault(name, []).append(other)
