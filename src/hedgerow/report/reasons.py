@@ -150,7 +150,7 @@ def _is_attacked(audit: AuditData, plan: Plan | None) -> Iterator[str]:
     columns = " or ".join(audit["table"]["sensitive"])
     named = {"membership": "attack_membership", "singling out": "attack_described"}
     key = "attack_value" if by_value else named.get(most["attack"], "attack")
-    yield text("verdict", key, **{**most, **shares}, tried=len(attacks), columns=columns)
+    yield text("verdict", key, **{**most, **shares, "tried": len(attacks), "columns": columns})
 
 
 def _has_equal_rows(audit: AuditData, plan: Plan | None) -> Iterator[str]:
