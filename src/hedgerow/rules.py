@@ -29,7 +29,7 @@ _PLAIN = re.compile(r"[a-z_][a-z0-9_]*")
 # names with a meaning for SQL that sqlglot's tokens do not show
 _WORDS = " group having if limit order partition row rows using with "
 # characters of a rule, and its parts inside each other, at most
-LONGEST, DEEPEST = 2_000, 40
+LONGEST, DEEPEST = 2_000, 90
 _HINT = (
     "write a condition of columns, numbers, texts and dates with + - * = <> < <= > >=, AND, OR, NOT, IN, BETWEEN and "
     'IS NULL, such as "discharge >= admit" or "age >= 15 OR job = \'none\'"; a name with blanks stands in double quotes'

@@ -21,7 +21,7 @@ from ..columns.rule_values import RuleCells, cells_of, is_decimal, value, whole_
 from ..columns.table import Table
 from ..hierarchy import TOP, Hierarchy
 from ..kernels import Bools
-from ..measures import Ints
+from ..measures import Ints, group
 from ..notation import DAY
 from ..plan import DerivedColumn, Guard, GuardedColumn, Plan, Vector
 from ..rules import ColumnRule, Expression, parse, sum_of, terms_of
@@ -87,17 +87,16 @@ class DrawnForms:
     ) -> None:
         """Draw some columns as one category, which lists their values; the first sensitive one has it."""
         head = next((name for name in together if schema.role(name) == "sensitive"), together[0])
-        codes = [columns[name].codes.astype(np.int64) for name in together]
-        widths = [columns[name].n_values + 1 for name in together]
-        pairs, at = np.unique(np.ravel_multi_index(codes, widths), return_inverse=True)
-        parts = [part.tolist() for part in np.unravel_index(pairs, widths)]
+        codes = [columns[name].codes for name in together]
+        lists_of = group(codes)
+        at, parts = lists_of.labels, [each[lists_of.first].tolist() for each in codes]
         entries = [[*_plain_values(columns[name]), None] for name in together]
         lists = [[entry[i] for entry, i in zip(entries, one, strict=True)] for one in zip(*parts, strict=True)]
         texts = [_listed(values) for values in lists]
         order = sorted(range(len(texts)), key=texts.__getitem__)
         place = np.empty(len(order), np.int64)
         place[order] = np.arange(len(order))
-        self.columns[head] = Column(head, "categorical", "", place[at.reshape(-1)], [texts[i] for i in order], False)
+        self.columns[head] = Column(head, "categorical", "", place[at], [texts[i] for i in order], False)
         first = columns[together[0]]
         has_words = is_text(value_type(table.types.field(first.name).type))
         other = schema.rare.get(first.name) or (rest_of(first.values) if has_words else None)
@@ -163,9 +162,9 @@ def _joint(rules: Iterable[ColumnRule], columns: Mapping[str, Column]) -> list[l
             are_same = rule.node.op == "=" and len(names) == 2 and not any(columns[name].is_number for name in names)
             if not (is_one or are_same):
                 continue
-        for group in [group for group in groups if not set(group).isdisjoint(names)]:
-            groups.remove(group)
-            names = list(dict.fromkeys([*group, *names]))
+        for each in [each for each in groups if not set(each).isdisjoint(names)]:
+            groups.remove(each)
+            names = list(dict.fromkeys([*each, *names]))
         groups.append(names)
     return groups
 
