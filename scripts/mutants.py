@@ -693,7 +693,7 @@ MUTANTS = (
     M("a cap of the file is not checked again", "release/verify.py",
       "if guarded.guard.cap_on == FILE:", "if False:", f"{CAPPED}test_a_plan_comes_back_and_is_checked_again"),
     M("an audit believes that a file keeps its cap", "release/rederive/possible.py",
-      "if plan.guard.cap_on == FILE:", "if False:",
+      "if guard.cap_on == FILE:", "if False:",
       f"{CAPPED}test_an_audit_without_a_key_notices_a_file_that_breaks_the_cap"),
     M("a rule that makes a value certain is no reason", "report/reasons.py", "    _shows_a_rule,\n", "",
       f"{CAPPED}test_a_rule_that_makes_a_scarce_value_certain_is_a_reason_for_care"),

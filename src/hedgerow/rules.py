@@ -44,7 +44,7 @@ class Expression:
     ----------
     op : str
         "column", "number", "text", "date"; "+", "-", "*"; a comparison; "and", "or", "not", "in", "is null".
-    parts : tuple of Node
+    parts : tuple of Expression
     text : str
         The name of a column, or a literal.
     """
@@ -79,8 +79,8 @@ class Expression:
             return f"{inside[0]} IN ({', '.join(inside[1:])})"
         if self.op == "is null":
             return f"{inside[0]} IS NULL"
-        if len(inside) == 1:
-            return f"NOT {inside[0]}" if self.op == "not" else f"-{inside[0]}"
+        if self.op == "not":
+            return f"NOT {inside[0]}"
         return f" {self.op.upper()} ".join(inside)
 
 
@@ -117,7 +117,7 @@ class ColumnRule:
 
     Parameters
     ----------
-    node : Node, optional
+    node : Expression, optional
         The condition; None for a column that determines another.
     determines : tuple of str
         The column, and the one that it determines.

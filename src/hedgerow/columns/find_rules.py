@@ -21,7 +21,7 @@ import pyarrow as pa
 from ..errors import SchemaError
 from ..kernels import Bools, Floats, Ints
 from ..notation import number
-from ..rules import ColumnRule, parse, quoted_name
+from ..rules import ColumnRule, Expression, parse, quoted_name
 from ..schema import Schema
 from ..texts import quoted
 from .column import Column
@@ -470,7 +470,7 @@ def _named_only(column: Column, allowed: Bools, every: Column) -> str:
     for is_among in sorted((True, False), key=lambda among: np.count_nonzero(allowed == among)):
         few = [column.values[i] for i in np.flatnonzero(allowed == is_among)]
         if 0 < len(few) <= _MOST_NAMED and all(counts[str(value)] >= _FEWEST for value in few):
-            literals = [number(v) if column.is_number else "'" + str(v).replace("'", "''") + "'" for v in few]
+            literals = [number(v) if column.is_number else Expression("text", text=str(v)).sql for v in few]
             name, sign = quoted_name(column.name), "=" if is_among else "<>"
             if len(few) == 1:
                 return f"{name} {sign} {literals[0]}"

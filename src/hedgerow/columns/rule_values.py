@@ -18,7 +18,7 @@ from ..notation import DAY
 from ..rules import ColumnRule, Expression, day_of
 from .column import Column
 
-COMPARED = {
+_COMPARED = {
     "=": operator.eq,
     "<>": operator.ne,
     "<": operator.lt,
@@ -127,7 +127,7 @@ def _times(values: Any, factor: int) -> Any:
 
 
 def value(node: Expression, cells: Mapping[str, RuleCells]) -> RuleCells:
-    """Return what a node of columns, literals, + - and * is in each row."""
+    """Return what an expression of columns, literals, + - and * is in each row."""
     present = np.zeros(1, np.bool_)
     if node.op == "column":
         return cells[node.text]
@@ -174,13 +174,13 @@ def truth(node: Expression, cells: Mapping[str, RuleCells]) -> Truth:
     one, two = (value(part, cells) for part in node.parts)
     present = ~(one.missing | two.missing)
     if one.unit == two.unit == TEXT:
-        holds = COMPARED[node.op](one.values, two.values)
+        holds = _COMPARED[node.op](one.values, two.values)
     else:
         one, two = (
             _like(side, other, part) for side, other, part in ((one, two, node.parts[0]), (two, one, node.parts[1]))
         )
         if TEXT in (one.unit, two.unit):  # a number that is compared with categories
-            holds = COMPARED[node.op](one.values.astype(str).astype(object), two.values.astype(str).astype(object))
+            holds = _COMPARED[node.op](one.values.astype(str).astype(object), two.values.astype(str).astype(object))
         else:
             # a column equals what is computed at finer decimals if that rounds to it
             first, second = node.parts
@@ -204,6 +204,6 @@ def _compared(op: str, one: RuleCells, two: RuleCells, last: Fraction | None) ->
     """Compare numbers; those are equal that differ by at most half of a last decimal, if there is one."""
     unit = _common(one.unit, two.unit)
     if last is None or last == unit:
-        return COMPARED[op](one.numbers(unit), two.numbers(unit))
+        return _COMPARED[op](one.numbers(unit), two.numbers(unit))
     near = 2 * np.abs(one.numbers(unit) - two.numbers(unit)) <= int(last / unit)
     return near if op == "=" else ~near

@@ -125,15 +125,14 @@ class DrawnForms:
         ways = _equations(node, columns) if node.op == "=" else _distances(node, columns)
         for name, expression in ways:
             others = [each for each in expression.names if each != name]
-            if name in self.columns or any(name in self._sources(other) for other in others):
+            if name in self.columns or any(name in sources(self.derived, other) for other in others):
                 continue
             column, cells = columns[name], {n: cells_of(columns[n]) for n in [name, *others]}
             missing = np.any([cells[n].missing for n in others], axis=0)
             sql, decimals = Expression("=", (Expression("column", text=name), expression)).sql, 0
             if name in expression.names:
-                low = Expression("column", text=others[0])
-                codes_of = Expression("column", text=name)
-                distance = value(Expression("-", (codes_of, low) if expression.op == "+" else (low, codes_of)), cells)
+                own, other = (Expression("column", text=each) for each in (name, others[0]))
+                distance = value(Expression("-", (own, other) if expression.op == "+" else (other, own)), cells)
                 form = _numbers(name, column.kind, column.unit, distance, cells[name].missing)
             else:
                 lacks = cells[name].missing & ~missing
@@ -145,10 +144,15 @@ class DrawnForms:
             self.derived.append(DerivedColumn(name, sql, decimals=decimals, unit=column.unit, zone=column.zone))
             return
 
-    def _sources(self, name: str) -> set[str]:
-        """Return the columns that a column is computed from, itself among them."""
-        read = (other for each in self.derived if each.name == name for other in each.reads)
-        return {name}.union(*map(self._sources, read))
+
+def sources(derived: Iterable[DerivedColumn], name: str) -> set[str]:
+    """Return the drawn columns that a column is computed from, itself among them."""
+    of_name = next((each for each in derived if each.name == name), None)
+    if of_name is None:
+        return {name}
+    if of_name.inside:
+        return {name, of_name.inside}
+    return {name}.union(*(sources(derived, other) for other in of_name.reads))
 
 
 def _joint(rules: Iterable[ColumnRule], columns: Mapping[str, Column]) -> list[list[str]]:

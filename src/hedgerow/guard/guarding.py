@@ -19,12 +19,12 @@ from ..plan import Guard, GuardedColumn, Plan, Vector
 from ..plan.records import FILE, GROUPS, REDRAW, RUNS
 from ..schema import Schema
 from .code import coded, persons_of
-from .derived import in_own_form
+from .derived import in_own_form, sources
 from .draw import Draws, by_count, counted_again, groups_that_break, key_of, within_promises
 from .file_cap import swapped, within_file_cap
 from .rows import as_released, assigned_to_rows, decoded_cells, group_numbers, unguarded_columns
 from .rule import FittedGuard, fit_guard
-from .rule_swaps import blurred, sources, within_rules
+from .rule_swaps import blurred, within_rules
 from .swap import count_impossible, near_table, possible, rare_pairs, wanted_moments, without_impossible
 
 # people who share a released value where the plan promises no k
@@ -184,9 +184,9 @@ def _breaking(guard: Guard, plan: Plan, columns: Sequence[GuardedColumn], codes:
     is_sensitive = {column.name for column in guard.columns if column.role == "sensitive"}
     breaking: dict[str, Ints] = {}
     for name, numbers in groups_that_break(plan, groups, columns, codes).items():
-        again = is_sensitive & sources(guard, name)
+        again = is_sensitive & sources(guard.derived, name)
         if len(numbers) and again == {name} and any(each.name == name and each.reads for each in guard.derived):
-            others = ", ".join(sorted(sources(guard, name) - again))
+            others = ", ".join(sorted(sources(guard.derived, name) - again))
             raise InfeasibleError(
                 f"a promise about {name!r} is broken by what it is computed from: {others}",
                 hint="ask for larger groups (k) or for a looser cap, or leave the rule out (rules=, --rule)",

@@ -17,7 +17,7 @@ from ..measures import Floats, Ints
 from ..plan import Guard, GuardedColumn, Plan
 from ..plan.records import AGAIN, PlanRule
 from .code import as_column
-from .derived import in_own_form
+from .derived import in_own_form, sources
 
 # rows of its group, and then of the table, that a row which breaks a rule tries the values of
 TURNS = 64
@@ -72,7 +72,7 @@ class DrawnRows:
         """Return the columns that broken rules are about, or computed from, by the bundles in which they move."""
         about = [*(each.rule.names for each in self.rules), *((name,) for name in self.ends)]
         some = {column for names, n in zip(about, n_broken, strict=True) if n for column in names}
-        names = {name for column in some for name in sources(self.guard, column)}
+        names = {name for column in some for name in sources(self.guard.derived, column)}
         heads = self.guard.bundles()
         moved = dict.fromkeys(heads[column.name] for column in self.columns if column.name in names)
         return [[name for name, head in heads.items() if head == one] for one in moved]
@@ -86,16 +86,6 @@ class DrawnRows:
             most = max(each.broken - int(order[at] * self.guard.people), 0)
             excess[at, rows[np.argsort(order[rows], kind="stable")[:most]]] = False
         return excess
-
-
-def sources(guard: Guard, name: str) -> set[str]:
-    """Return the drawn columns that a column is computed from, itself among them."""
-    of_name = next((each for each in guard.derived if each.name == name), None)
-    if of_name is None:
-        return {name}
-    if of_name.inside:
-        return {name, of_name.inside}
-    return {name}.union(*(sources(guard, other) for other in of_name.reads))
 
 
 def within_rules(
@@ -168,7 +158,7 @@ def blurred(guard: Guard, codes: Mapping[str, Ints], key: Key) -> tuple[dict[str
     moved, n_moved, heads = dict(codes), Counter[str](), guard.bundles()
     sizes, again = np.asarray(guard.sizes, np.int64), np.zeros(len(guard.sizes), np.int64)
     computed = {each.name for each in guard.derived if each.reads}
-    read = {name for each in computed for name in sources(guard, each)}
+    read = {name for each in computed for name in sources(guard.derived, each)}
     for name, part in guard.times_drawn().items():
         if name in read:
             again = np.maximum(again, np.asarray(guard.again, np.int64)[part])

@@ -126,14 +126,14 @@ def rule_rows(original: Table, released: Table, schema: Schema, plan: Plan | Non
     every += [(each.rule, each.broken, each.words) for each in find_rules(original, schema) if each.rule not in planned]
     every = [each for each in every if visible.issuperset(each[0].names)]
     counts = count_broken([rule for rule, *_ in every], schema, original, released)
-    return [
+    rows: list[RuleRows] = [
         {
             "rule": str(rule), "words": words or str(rule), "declared": rule in planned, "original": before,
             "release": after, "rows": released.n_rows,
         }
         for (rule, before, words), after in zip(every, counts, strict=True)
-        if rule in planned or (after is not None and after > before)
     ]  # fmt: skip
+    return [row for row in rows if row["declared"] or is_broken(row)]
 
 
 def count_broken(rules: Iterable[ColumnRule], schema: Schema, original: Table, released: Table) -> list[int | None]:

@@ -162,7 +162,7 @@ def _rules(plan: Plan, original: Table, released: Table) -> list[Check]:
         if changed.isdisjoint(each.rule.names):
             n = count_plainly(each.rule, plan, released, original)
             reached = released.n_rows if n is None else n
-            words = "rows that break it, as many as in the original at most"
+            words = "rows that break it, no more than in the original"
             checks.append(Check(f"rule {each.rule}", each.broken, reached, reached <= each.broken, words))
     return checks
 

@@ -53,7 +53,7 @@ class GuardRecipe:
         plan = replace(plan, guard=plan.guard.as_drawn())
         assert plan.guard is not None
         self.guard, self._original, self._plan = plan.guard, original, plan
-        self._drawn, in_file = DrawnAgain(plan, original), DrawnAgain(plan, released)
+        self._drawn, self.in_file = DrawnAgain(plan, original), DrawnAgain(plan, released)
         self._codes = {c.name: _codes(c, self._drawn.of(c.name)) for c in plan.guard.columns}
         self._rules: dict[str, ExpectedShares] = {}
         self.partition: PartitionRecipe | None = None
@@ -63,7 +63,7 @@ class GuardRecipe:
         else:
             self.labels = _labels(plan.names("quasi"), lambda name: decoded_cells(released, name), rows)
             self._cells = self.labels[:0]
-        self._types = {c.name: in_file.of(c.name).types.field(c.name).type for c in plan.guard.columns}
+        self._types = {c.name: self.in_file.of(c.name).types.field(c.name).type for c in plan.guard.columns}
         self._values = {c.name: entries_of(c, self._types[c.name]) for c in plan.guard.columns}
         self.classes = {name: value_class(values.type) for name, values in self._values.items()}
         self._computed: dict[str, pa.Array] = {}
@@ -74,13 +74,13 @@ class GuardRecipe:
             by = [hashes(original, others, bound)[0]] if others else []
             order = np.lexsort([*by, self.labels])
             by_rows = plan.guard.rows or plan.rules  # pairs, or what breaks a rule, are swapped away
-            self._released_codes = self._swapped(in_file, rows, items) if by_rows else {}
+            self._released_codes = self._swapped(rows, items) if by_rows else {}
             matching = {*self._released_codes}
             for name in items.keys() - matching:
                 self._released_codes[name] = np.empty_like(items[name])
                 self._released_codes[name][order] = items[name]
             for each in plan.guard.derived:
-                self._computed[each.name] = self._computed_cells(each.name, in_file, released, rows, matching)
+                self._computed[each.name] = self._computed_cells(each.name, released, rows, matching)
                 self.classes[each.name] = value_class(self._computed[each.name].type)
         if plan.has_mean_weights and self.sizes_hold:
             kind = released.types.field(plan.weight).type
@@ -126,26 +126,24 @@ class GuardRecipe:
             columns[name] = pa.DictionaryArray.from_arrays(pa.array(codes, mask=codes < 0), values)
         return Made(columns, {})
 
-    def _computed_cells(
-        self, name: str, in_file: DrawnAgain, released: Table, rows: Ints | None, matching: Collection[str]
-    ) -> pa.Array:
+    def _computed_cells(self, name: str, released: Table, rows: Ints | None, matching: Collection[str]) -> pa.Array:
         """Return the cells of a computed column: missing if what was drawn for it does not stand in the file."""
         cells = decoded_cells(released, name)
         if name not in matching:
             return pa.nulls(len(cells), cells.type)
         column = next(c for c in self.guard.columns if c.name == name)
-        computed = in_file.expected(name, released.types.field(name).type, column.style)
+        computed = self.in_file.expected(name, released.types.field(name).type, column.style)
         cells = cells if computed is None else computed
         return cells if rows is None else cells.take(pa.array(np.argsort(rows)))
 
-    def _swapped(self, released: DrawnAgain, rows: Ints | None, items: dict[str, Ints]) -> dict[str, Ints]:
+    def _swapped(self, rows: Ints | None, items: dict[str, Ints]) -> dict[str, Ints]:
         """Return the released codes of each bundle of columns that hold, in every group, the values of its items.
 
         Which row of a group has which of them is not derived again, where pairs were swapped away. Of a plan with rules
         some values of other groups may stand in their place, as many as it says.
         """
         in_file = {}
-        for name, at in self.codes_in(released).items():
+        for name, at in self.codes_in_file().items():
             in_file[name] = np.empty_like(at)
             in_file[name][np.arange(len(at)) if rows is None else rows] = at
         bundles: dict[str, list[str]] = {}
@@ -156,7 +154,7 @@ class GuardRecipe:
         mended = dict(zip(bundles, self.guard.mended, strict=False))
         for head, names in bundles.items():
             one, two = (self._combined(names, *part) for part in ((ordered, items), (self.labels, in_file)))
-            other = mended.get(head, 0) + sum(released.hidden.get(name, 0) for name in names)
+            other = mended.get(head, 0) + sum(self.in_file.hidden.get(name, 0) for name in names)
             if _differing(one, two) <= other:
                 matching |= {name: in_file[name] for name in names}
         return matching
@@ -181,9 +179,9 @@ class GuardRecipe:
             moved[column.name] = self._codes_of(values, column.name)[codes]
         return moved
 
-    def codes_in(self, released: DrawnAgain) -> dict[str, Ints]:
-        """Return the code of each cell of the guarded columns of a table, one above that of missing if it has none."""
-        return {name: self._codes_of(decoded_cells(released.of(name), name), name) for name in self._values}
+    def codes_in_file(self) -> dict[str, Ints]:
+        """Return the code of each released cell of the guarded columns, one above that of missing if it has none."""
+        return {name: self._codes_of(decoded_cells(self.in_file.of(name), name), name) for name in self._values}
 
     def source(self, column: PlanColumn) -> Table:
         """Return the original with a column as it was drawn."""

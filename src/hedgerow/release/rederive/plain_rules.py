@@ -69,7 +69,7 @@ def read_plain(column: PlanColumn, table: Table) -> PlainCells:
 
 
 def computed(node: Expression, cells: Mapping[str, PlainCells], n: int) -> PlainCells:
-    """Return what a node is in each of n rows."""
+    """Return what an expression is in each of n rows."""
     if node.op == "column":
         return cells[node.text]
     if node.op == "number":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,6 @@ from ...plan import GuardedColumn, Plan
 from ...plan.records import AGAIN, FILE, RUNS, width_of
 from .cap_in_file import cap_in_file
 from .guard_recipe import GuardRecipe, _bins, _chances, shares_in
-from .plain_rules import DrawnAgain
 from .recipes import Numbers, counts_in_words
 from .told_numbers import multiples
 
@@ -109,30 +108,27 @@ def faults(plan: Plan, original: Table, released: Table, rows: Ints | None) -> l
     rows : int64 array of shape (n_rows,), or None
         The original row behind each released one, where the release shows groups.
     """
-    assert plan.guard is not None
-    plan = replace(plan, guard=plan.guard.as_drawn())
-    assert plan.guard is not None
     recipe = GuardRecipe(plan, original, released, rows, None, ())
+    guard, as_drawn = recipe.guard, recipe.in_file
     wrong = [check.detail for check in recipe.checks() if not check.holds]
-    if not recipe.sizes_hold and plan.guard.form != RUNS:
+    if not recipe.sizes_hold and guard.form != RUNS:
         return [*wrong, "groups have other sizes than the plan says"]
-    as_drawn = DrawnAgain(plan, released)
-    in_file = recipe.codes_in(as_drawn)
-    cells = {c.name: _cells(c, in_file[c.name], as_drawn.of(c.name)) for c in plan.guard.columns}
+    in_file = recipe.codes_in_file()
+    cells = {c.name: _cells(c, in_file[c.name], as_drawn.of(c.name)) for c in guard.columns}
     strange = {name: int(np.count_nonzero(each.last < each.first)) for name, each in cells.items()}
     if any(strange.values()):
         wrong.append(f"cells with a value that the plan never releases: {counts_in_words(strange)}")
-    elif plan.guard.form != RUNS and not wrong:
-        tests = sum(c.n_values + 1 for c in plan.guard.columns)
-        off = {c.name: _miscounted(recipe, c, cells, rows, tests) for c in plan.guard.columns}
+    elif guard.form != RUNS and not wrong:
+        tests = sum(c.n_values + 1 for c in guard.columns)
+        off = {c.name: _miscounted(recipe, c, cells, rows, tests) for c in guard.columns}
         # values of other groups stand for as many of their own, and a missing one hides what was drawn
-        heads = plan.guard.bundles()
-        mended = dict(zip(dict.fromkeys(heads.values()), plan.guard.mended, strict=False))
+        heads = guard.bundles()
+        mended = dict(zip(dict.fromkeys(heads.values()), guard.mended, strict=False))
         more = {name: 2 * (mended.get(head, 0) + as_drawn.hidden.get(name, 0)) for name, head in heads.items()}
         off = {name: max(n - more[name], 0) for name, n in off.items()}
         if any(off.values()):
             wrong.append(f"records of values that occur too often or too rarely: {counts_in_words(off)}")
-    if plan.guard.cap_on == FILE:
+    if guard.cap_on == FILE:
         wrong += [check.detail for check in cap_in_file(plan, released) if not check.holds]
     return wrong
 
