@@ -47,7 +47,7 @@ def spark() -> Iterator[Any]:
         "spark.master": "local[2,4]",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
-        "spark.driver.memory": "1g",
+        "spark.driver.memory": "3g",
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.host": "127.0.0.1",
         "spark.sql.shuffle.partitions": "2",

@@ -131,8 +131,8 @@ class DrawnForms:
             missing = np.any([cells[n].missing for n in others], axis=0)
             sql, decimals = Expression("=", (Expression("column", text=name), expression)).sql, 0
             if name in expression.names:
-                own, other = (Expression("column", text=each) for each in (name, others[0]))
-                distance = value(Expression("-", (own, other) if expression.op == "+" else (other, own)), cells)
+                one, other = (Expression("column", text=each) for each in (name, others[0]))
+                distance = value(Expression("-", (one, other) if expression.op == "+" else (other, one)), cells)
                 form = _numbers(name, column.kind, column.unit, distance, cells[name].missing)
             else:
                 lacks = cells[name].missing & ~missing
