@@ -82,7 +82,7 @@ def put(*path: Any) -> Callable[[dict[str, Any]], None]:
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (put("hedgerow_plan", 5), "has version 5; this Hedgerow reads version 1, 2, 3 and 4"),
+        (put("hedgerow_plan", 6), "has version 6; this Hedgerow reads version 1, 2, 3, 4 and 5"),
         (put("hedgerow_plan", 2), "its records are of version 1"),
         (put("recoding", "kind", "pickle"), "unknown kind 'pickle'"),
         (put("columns", 0, "role", "harmless"), "unknown role or kind"),

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from ..backends.randomize import uniforms, words_of
@@ -15,6 +16,7 @@ from ..columns.column import Column
 from ..columns.table import Table
 from ..errors import UnsupportedError
 from ..io.text_cells import date_style
+from ..kernels import Bools
 from ..key import Key
 from ..measures import Ints, Persons
 from ..plan import GuardedColumn, Vector
@@ -39,11 +41,14 @@ class CodedColumn:
         Places in `record.values`; -1 for a category that is withheld.
     runs : Runs, optional
         Of a number.
+    here : bool array of shape (n_rows,), optional
+        The rows that have a cell of it at all; by default all.
     """
 
     record: GuardedColumn
     codes: Ints
     runs: Runs | None = None
+    here: Bools | None = None
 
     @property
     def visible(self) -> Ints:
@@ -103,6 +108,21 @@ def coded(
     counted = np.bincount(codes[codes >= 0], minlength=len(record.values))
     record = replace(record, people=as_vector(counted), withheld=int(np.count_nonzero(codes < 0)))
     return CodedColumn(record if pieces is None else pieces.in_record(record), codes, runs)
+
+
+def coded_here(
+    table: Table, schema: Schema, name: str, people: int, key: Key | None, here: Bools, original: Table | None = None
+) -> CodedColumn:
+    """Return a column by the values that may be released of it, in the rows that have a cell of it."""
+    rows = np.flatnonzero(here)
+    some, original = (
+        each and Table(pa.table({name: each.take(name, rows)}), layout=each.layout) for each in (table, original)
+    )
+    assert some is not None
+    column = coded(some, schema, name, people, None, key, original)
+    codes = np.full(len(here), -1)
+    codes[rows] = column.codes
+    return replace(column, codes=codes, here=here)
 
 
 def _style_of_days(table: Table, name: str, unit: float) -> str:
@@ -176,7 +196,7 @@ def sorted_categories(columns: Sequence[CodedColumn]) -> list[CodedColumn]:
         values = (*(record.values[i] for i in order), *record.values[n:])
         people = np.append(np.asarray(record.people)[order], np.asarray(record.people)[n:])
         record = replace(record, values=values, people=as_vector(people))
-        in_order.append(CodedColumn(record, rank[column.codes].astype(np.int64)))
+        in_order.append(replace(column, record=record, codes=rank[column.codes].astype(np.int64)))
     return in_order
 
 

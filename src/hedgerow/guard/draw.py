@@ -10,6 +10,7 @@ from scipy.special import ndtri
 
 from ..backends.randomize import uniforms, words_of
 from ..errors import InfeasibleError
+from ..kernels import Bools
 from ..kernels.even_draws import order_within
 from ..key import Key
 from ..measures import Classes, Floats, Groups, Ints
@@ -44,11 +45,20 @@ class Draws:
         self.starts = np.append(0, np.cumsum(self.sizes))
         self._labels = np.repeat(np.arange(len(self.sizes)), self.sizes)
         self._sizes = {"sensitive": self.sizes, "quasi": np.asarray(guard.cells, np.int64)}
-        self._samplers: dict[str, ByClasses | ByMoments | ByShares] = {
-            c.name: sampler_of(c, fitted.shares.get(c.name), self._sizes[c.role])
-            for c in guard.columns
-            if not c.follows
-        }
+        self._slots, self._samplers = fitted.slots, dict[str, ByClasses | ByMoments | ByShares]()
+        # by column, how many items of each group or cell have a cell of it: in which slots they do is drawn first
+        self._n_cells, in_slots = dict[str, Ints](), dict[str, Bools]()
+        for column in guard.columns:
+            sizes = self._sizes[column.role]
+            if column.name in in_slots:
+                unit = np.repeat(np.arange(len(sizes)), sizes)
+                sizes = np.bincount(unit[in_slots[column.name]], minlength=len(sizes))
+            self._n_cells[column.name] = sizes
+            if not column.follows:
+                self._samplers[column.name] = sampler_of(column, fitted.shares.get(column.name), sizes)
+            if column.name == self._slots.presence:
+                drawn = self.items([column], np.arange(len(sizes)), np.zeros_like(sizes))
+                in_slots = self._slots.in_rows(guard, drawn)
 
     def items(self, columns: Sequence[GuardedColumn], groups: Ints, again: Ints) -> dict[str, Ints]:
         """Return the codes of the items of some groups; those of a column that follows no other ascend.
@@ -76,12 +86,17 @@ class Draws:
                 words = words_of(item.astype(np.uint64), self._key, f"guard donor {column.name}")
                 items_of[column.name] = self._followed(column, items_of[column.follows], uniforms(words))
                 continue
-            words = words_of(turn.astype(np.uint64), self._key, f"guard draw {column.name}")
-            out = np.empty(int(sizes.sum()), np.int64)
-            self._samplers[column.name].fill(groups, sizes, uniforms(words), towards, out)
+            n_cells = self._n_cells[column.name][groups]
+            some = np.flatnonzero(n_cells)
+            n, number, out = n_cells[some], turn[some].astype(np.uint64), np.empty(int(n_cells.sum()), np.int64)
+            words = words_of(number, self._key, f"guard draw {column.name}")
+            self._samplers[column.name].fill(groups[some], n, uniforms(words), towards[some], out)
             if column.has_missing:
-                words = words_of(turn.astype(np.uint64), self._key, f"guard together {column.name}")
-                _together(column, again[groups], sizes, uniforms(words), out)
+                words = words_of(number, self._key, f"guard together {column.name}")
+                _together(column, again[groups[some]], n, uniforms(words), out)
+            if len(out) < len(item):  # those without a cell come last
+                cells, out = out, np.full(len(item), len(column.values))
+                out[ranges((np.cumsum(sizes) - sizes)[some], n)] = cells
             items_of[column.name] = out
         return items_of
 
@@ -90,7 +105,8 @@ class Draws:
         donors = self._donors[column.name]
         leader = next(c for c in self._guard.columns if c.name == column.follows)
         last = leader.n_values - 1
-        has_value = before <= last
+        has_value, has_cell = before <= last, before < max(len(leader.values), 1)
+        before = np.minimum(before, last + 1)
         # what many people share, such as no visits, has donors of its own
         alone = np.append(np.asarray(leader.people)[: last + 1] >= PLENTY * self._guard.people, True)[before]
         near = np.where(alone | (leader.kind not in ("numeric", "date")), 0, NEAR)
@@ -101,13 +117,18 @@ class Draws:
         # no value, where one person has none, would tell that person's own: then anybody is a donor
         few = n < self._guard.people
         begin, n = np.where(few, 0, begin), np.where(few, len(donors.leader), n)
-        return donors.follower[begin + np.minimum((uniform * n).astype(np.int64), n - 1)]
+        codes = donors.follower[begin + np.minimum((uniform * n).astype(np.int64), n - 1)]
+        return codes if column.name not in self._slots.cells else np.where(has_cell, codes, len(column.values))
 
     def as_told(
         self, columns: Sequence[GuardedColumn], items: Mapping[str, Ints]
     ) -> tuple[list[GuardedColumn], dict[str, Ints]]:
-        """Return the records and codes of some columns as readers see them."""
-        return as_told(self._guard, columns, items, self._labels, self._key)
+        """Return the records and codes of some columns as readers see them; where there is no cell, it is missing."""
+        codes = {
+            c.name: np.minimum(items[c.name], c.n_values) if c.name in self._slots.cells else items[c.name]
+            for c in columns
+        }
+        return as_told(self._guard, columns, codes, self._labels, self._key)
 
     def reordered(self, items: Mapping[str, Ints]) -> dict[str, Ints]:
         """Put the items of each column into a random order inside groups, with the table's rank correlations.
@@ -120,11 +141,14 @@ class Draws:
         normal = [ndtri(uniforms(words_of(at, self._key, f"guard order {c.name}")) + 2.0**-54) for c in heads]
         place: dict[str, Ints] = {}
         first, size = (np.repeat(x, self.sizes) for x in (self.starts[:-1], self.sizes))
+        has_cell, moved = dict[str, Bools](), dict[str, Ints]()
         for i, column in enumerate(heads):
             before = np.zeros(len(at))
             for j in range(i):
                 before += lower[i, j] * normal[j]
             scores = before + lower[i, i] * normal[i]
+            if column.name in has_cell:
+                scores[~has_cell[column.name]] = np.inf
             place[column.name] = np.empty(len(at), np.int64)
             order_within(self._sizes[column.role], scores, place[column.name])
             if column.role == "quasi":
@@ -134,7 +158,11 @@ class Draws:
                 key = items[column.name][place[column.name]] * size + (rank - first)
                 order_within(self.sizes, key.astype(np.float64), rank)
                 normal[i] = (ndtri((rank - first + 0.5) / size) - before) / lower[i, i]
-        moved = {}
+            if column.name in has_cell:
+                normal[i][~has_cell[column.name]] = 0
+            if column.name == self._slots.presence:
+                moved[column.name] = items[column.name][place[column.name]]
+                has_cell = self._slots.in_rows(self._guard, moved)
         for column in self._guard.columns:
             # a column that follows has the order of the first of its bundle
             place[column.name] = place[column.follows or column.name]

@@ -36,12 +36,15 @@ class Feature:
         1, or less if few people have that value or it is barely a heap; `of_code` was multiplied by it already.
     of_code : int64 array of shape (n_codes + 1,)
         In 32nds; the last, for what is withheld, is 0.
+    of : str
+        What of the column it is: "number", "square", or the value that people have.
     """
 
     column: int
     people: int
     weight: float
     of_code: Ints
+    of: str = ""
 
 
 def features_of(columns: Sequence[GuardedColumn], people: int) -> list[Feature]:
@@ -70,11 +73,11 @@ def _features(place: int, column: GuardedColumn, people: int) -> Iterator[Featur
     if column.kind in ("numeric", "date") and n > 2:
         z = scores_of(np.array(column.values[:n], np.float64), counts[:n], ENDS).of_run
         z = np.append(z, np.zeros(len(counts) - n, np.int64))
-        yield Feature(place, total, 1.0, np.append(z, 0))
+        yield Feature(place, total, 1.0, np.append(z, 0), "number")
         # sums of whole numbers, so that their order changes nothing
         linear = float(counts @ z**3) / max(float(counts @ z**2), 1.0)
         square = np.where(np.arange(len(counts)) < n, z**2 - linear * z, np.nan)
-        yield Feature(place, -(-total // 5), 1.0, np.append(_standardised(square, counts), 0))
+        yield Feature(place, -(-total // 5), 1.0, np.append(_standardised(square, counts), 0), "square")
         share = counts / total
         weight[:n] *= np.clip((share - HEAP[0]) / (HEAP[1] - HEAP[0]), 0.0, 1.0)[:n] * (share < 1 - HEAP[0])[:n]
         order = [*np.argsort(-counts[:n], kind="stable")[:HEAPS], *range(n, len(counts))]
@@ -88,7 +91,8 @@ def _features(place: int, column: GuardedColumn, people: int) -> Iterator[Featur
     for code in order:
         of_code = np.rint(weight[code] * _standardised(np.arange(len(counts)) == code, counts)).astype(np.int64)
         of = total if len(order) == 1 else int(counts[code])
-        yield Feature(place, of, float(weight[code]), np.append(of_code, 0))
+        value = column.values[code] if code < len(column.values) else None
+        yield Feature(place, of, float(weight[code]), np.append(of_code, 0), f"= {value}")
 
 
 def _standardised(values: Floats, counts: Ints) -> Ints:

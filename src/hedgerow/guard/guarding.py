@@ -25,7 +25,7 @@ from .file_cap import swapped, within_file_cap
 from .rows import as_released, assigned_to_rows, decoded_cells, group_numbers, unguarded_columns
 from .rule import FittedGuard, fit_guard
 from .rule_swaps import blurred, within_rules
-from .swap import count_impossible, near_table, possible, rare_pairs, wanted_moments, without_impossible
+from .swap import PRICES, count_impossible, near_table, possible, rare_pairs, wanted_moments, without_impossible
 
 # people who share a released value where the plan promises no k
 FEWEST = 10
@@ -141,15 +141,22 @@ def redrawn(fitted: FittedGuard, plan: Plan, key: Key) -> tuple[Guard, list[Guar
     guard, bound = fitted.guard, key_of(key, plan, fitted.guard)
     draws = Draws(fitted, bound)
     if guard.rows:
-        wanted = wanted_moments(guard, key)
-        guard = replace(guard, moments=len(wanted.pairs))
-        rare = rare_pairs(guard, fitted.codes)
+        slots = fitted.slots
+        wanted = wanted_moments(guard, key, slots)
+        guard = replace(guard, moments=wanted.n_moments)
+        rare = rare_pairs(guard, fitted.codes, slots)
     while True:
         guard, items = within_promises(draws, guard, plan)
         if guard.rows:
             items = draws.reordered(possible(guard, items, rare))
-            items = near_table(guard, items, fitted.codes, wanted, key)
-            items, n_impossible = without_impossible(guard, items, rare)
+            if slots.form is None:
+                items = near_table(guard, items, fitted.codes, wanted, key, slots)
+                items, n_impossible = without_impossible(guard, items, rare, slots)
+            else:  # rows of many slots have many pairs, and removing these at last would leave little of the moments
+                items = near_table(guard, items, fitted.codes, wanted, key, slots, rare, PRICES[0])
+                items, _ = without_impossible(guard, items, rare, slots)
+                items = near_table(guard, items, fitted.codes, wanted, key, slots, rare, PRICES[1])
+                n_impossible = count_impossible(items, rare)
             guard = replace(guard, impossible=n_impossible)
         else:
             items = draws.reordered(items)

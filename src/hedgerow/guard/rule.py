@@ -22,11 +22,12 @@ from ..measures import Counts, Floats, Groups, Ints, group
 from ..plan import Guard, GuardedColumn, Partition, Plan, Vector
 from ..plan.records import REDRAW
 from ..schema import Schema
-from .code import CodedColumn, as_vector, coded, persons_of, sorted_categories
+from .code import CodedColumn, as_vector, coded, coded_here, persons_of, sorted_categories
 from .derived import DrawnForms
 from .features import HEAP, features_of
 from .logit import BLOCK, COEFFICIENTS, FeatureRows, Rule, fit_rule
 from .moments import HALF, SCALE, SHRINK, group_tilts, scores_of, tilted
+from .slots import Slots
 
 # whole numbers of at most so many values are codes or counts: they are drawn by shares
 FEW = 25
@@ -70,6 +71,8 @@ class FittedGuard:
         By column with a rule, the mean shares that its rule gives the people of each group.
     released : mapping of str to GuardedColumn
         By column that is drawn in another form, its record in its own.
+    slots : Slots
+        Of units with several rows.
     """
 
     guard: Guard
@@ -77,6 +80,7 @@ class FittedGuard:
     codes: Mapping[str, Ints]
     shares: Mapping[str, Floats]
     released: Mapping[str, GuardedColumn]
+    slots: Slots
 
 
 def fit_guard(
@@ -99,15 +103,25 @@ def fit_guard(
     person = persons_of(table, schema)
     roles = ("quasi", "sensitive") if in_rows else ("sensitive",)
     # whom others follow come before them
-    names = [n for role in roles for n in sorted(plan.names(role), key=lambda n: len(schema.leaders(n)))]
+    slots = Slots(plan.units)
+    names = [
+        n
+        for role in roles
+        for n in sorted(plan.names(role), key=lambda n: (n != slots.presence, len(schema.leaders(n))))
+    ]
+    here = slots.in_table(table)
     forms = DrawnForms.from_rules(plan, table, schema, names, people)
     form = forms.table if forms.columns else table
-    released = {name: coded(table, schema, name, people, person).record for name in forms.columns}
+
+    def code(name: str, of: Table, roles: Schema, key: Key | None, original: Table | None = None) -> CodedColumn:
+        if name in here:
+            return coded_here(of, roles, name, people, key, here[name], original)
+        return coded(of, roles, name, people, person, key, original)
+
+    released = {name: code(name, table, schema, None).record for name in forms.columns}
     columns = sorted_categories(
         [
-            coded(form, forms.schema, name, people, person, key, table)
-            if name in forms.columns
-            else coded(table, schema, name, people, person, key)
+            code(name, form, forms.schema, key, table) if name in forms.columns else code(name, table, schema, key)
             for name in names
         ]
     )
@@ -124,7 +138,13 @@ def fit_guard(
     records, donors, heads = [], dict[str, Donors](), []
     for i, column in enumerate(columns):
         record = column.record
-        near = [j for j in range(i) if abs(within[i, j]) > TOGETHER and columns[j].record.role == record.role]
+        near = [
+            j
+            for j in range(i)
+            if abs(within[i, j]) > TOGETHER
+            and columns[j].record.role == record.role
+            and slots.may_move_with(record.name, columns[j].record.name)
+        ]
         declared = schema.follows.get(record.name)
         declared = None if declared in forms.computed else declared  # nothing is drawn that it could go with
         leader = names.index(declared) if declared is not None else near[-1] if near else None
@@ -150,7 +170,7 @@ def fit_guard(
         derived=tuple(forms.derived),
     )  # fmt: skip
     shares = {r.name: Rule.from_column(r).shares(rows, labels, sizes) for r in records if r.ruled}
-    return FittedGuard(guard, donors, {c.record.name: c.codes for c in columns}, shares, released)
+    return FittedGuard(guard, donors, {c.record.name: c.codes for c in columns}, shares, released, slots)
 
 
 def _donors(leader: CodedColumn, column: CodedColumn) -> Donors:
@@ -179,10 +199,13 @@ def _correlation_within(columns: Sequence[CodedColumn], group: Ints, sizes: Ints
     """Return the correlations of the columns' normal scores within groups, rounded to hundredths."""
     scores = []
     for column in columns:
+        here = slice(None) if column.here is None else column.here
         codes = np.where(column.codes < 0, len(column.record.values) - 1, column.codes)
-        counts = np.bincount(codes)
-        middle = (np.cumsum(counts) - counts / 2) / len(codes)
-        scores.append(np.rint(ndtri(np.clip(middle, 1e-6, 1 - 1e-6)) * _EXACT).astype(np.int64)[codes])
+        counts = np.bincount(codes[here])
+        middle = (np.cumsum(counts) - counts / 2) / counts.sum()
+        score = np.zeros(len(codes), np.int64)
+        score[here] = np.rint(ndtri(np.clip(middle, 1e-6, 1 - 1e-6)) * _EXACT).astype(np.int64)[codes[here]]
+        scores.append(score)
     sums = [np.bincount(group, z, len(sizes)) for z in scores]
     cross = np.array([[float(a @ b) for b in scores] for a in scores])
     cross -= [[float((a * b / sizes).sum()) for b in sums] for a in sums]
@@ -237,6 +260,7 @@ def _with_draws(column: CodedColumn, groups: Groups, key: Key) -> GuardedColumn:
     run[rest] = np.arange(len(rest))
     run = run[codes]
     present = np.bincount(labels[run >= 0], minlength=len(sizes))
+    with_cell = sizes if column.here is None else np.bincount(labels[column.here], minlength=len(sizes))
     tilts = group_tilts(
         scores, people[rest], run[run >= 0], labels[run >= 0], present, shrink, HALF if classes.any() else 0
     )
@@ -247,7 +271,7 @@ def _with_draws(column: CodedColumn, groups: Groups, key: Key) -> GuardedColumn:
         record, scores=as_vector(scores.of_run), centre=scores.centre, spread=scores.spread, step=scores.step,
         weights=Vector("d", tilts.weights), moments=as_vector(tilts.moments.view(np.int64)),
         tilts=Vector("d", tilts.theta.ravel()), moved=tilts.moved, pair=as_vector(tilts.pair), whole=tilts.whole,
-        missing=as_vector(sizes - present), smoothed=smoothed,
+        missing=as_vector(with_cell - present), smoothed=smoothed,
     )  # fmt: skip
 
 
@@ -364,7 +388,7 @@ def sampler_of(column: GuardedColumn, shares: Floats | None, sizes: Ints) -> ByC
     if len(column.classes):
         return ByClasses(column, shares, sizes)
     if column.by_moments:  # what is missing of a sensitive column is a class
-        return ByMoments(column, column.has_missing * np.asarray(column.missing) / sizes)
+        return ByMoments(column, column.has_missing * np.minimum(np.asarray(column.missing) / np.maximum(sizes, 1), 1))
     return ByShares(column, shares, sizes)
 
 

@@ -132,7 +132,7 @@ def within_rules(
         here, there = (np.append(bad, other), np.append(other, bad)) if is_swap else (bad, other)
         after = rows.breaking({name: of_row[there if name in names else here] for name, of_row in moved.items()})
         fewer = (after.sum(axis=0) - is_broken[:, here].sum(axis=0)).reshape(-1, len(bad)).sum(axis=0) < 0
-        if not is_swap:  # a missing value breaks no rule, and is no way to keep one
+        if not is_swap or plan.units:  # a missing value breaks no rule, and is no way to keep one
             lacks = [(moved[name] >= n_values[name]) for name in names]
             fewer &= np.all([missing[here] == missing[there] for missing in lacks], axis=0)
         fewer = np.tile(fewer, len(here) // len(bad))

@@ -11,12 +11,13 @@ from threadpoolctl import threadpool_limits
 
 from ..backends.randomize import normal, uniforms, words_of
 from ..columns.arrays import slices
-from ..kernels.even_draws import MOMENT, PARTNER, SIDE, Moments, swap_impossible, swap_towards
+from ..kernels.even_draws import MOMENT, PARTNER, SIDE, Moments, Moves, Pairs, swap_impossible, swap_towards
 from ..key import Key
 from ..measures import Ints
 from ..plan import Guard, GuardedColumn
 from .features import Feature, features_of
 from .moments import SCALE
+from .slots import Slots
 
 # people who should have a pair of values that hardly anybody has, by the version of the plan
 EXPECTED = {1: 10, 2: 50, 3: 50, 4: 50}
@@ -26,8 +27,12 @@ PER_MOMENT, PER_FIRST, FIRST = 20, 5, 75
 MOST, FEATURES = 5_000, 400
 # by how many places moments of quasi-identifiers alone stand behind those with a sensitive column
 BEHIND = 3
+# by how many places moments of one column at two times stand before others, and further at two times in a row
+SAME, NEXT = 1, 1
 # standard errors within which a moment stays as it was drawn, and people whose products what is wanted is moved by
 SLACK, NOISE = 0.1, 8
+# what a rare pair costs where these and moments are looked at together, in squares of the slack: first, and at last
+PRICES = 10, 10_000
 # rows of its group that each row is compared with, at least and at most, and values that are compared in all
 TURNS, COMPARED = (2, 24), 40_000_000
 # rows of its group that each row with a rare pair is held against in a turn
@@ -74,21 +79,31 @@ class WantedMoments:
     ----------
     features : list of Feature
         Unit after unit.
-    pairs : int64 array of shape (n_moments, 2)
+    pairs : int64 array of shape (n_pairs, 2)
         Places in `features`, of different units.
+    moment : int64 array of shape (n_pairs,)
+        The moment that the products of each pair are summed in: one for the same two columns any slots apart.
     """
 
     features: Sequence[Feature]
     pairs: Ints
+    moment: Ints
+
+    @property
+    def n_moments(self) -> int:
+        """Return how many sums there are."""
+        return int(self.moment.max(initial=-1)) + 1
 
 
-def rare_pairs(guard: Guard, codes: Mapping[str, Ints]) -> RarePairs:
+def rare_pairs(guard: Guard, codes: Mapping[str, Ints], slots: Slots) -> RarePairs:
     """Return the bin of each code of each column, and which pairs of bins hardly anybody has.
 
     A pair is rare if fewer people have it than share a released value, and `EXPECTED` and ten times as
     many would if the two columns had nothing to do with each other: one person more makes no pair possible.
     """
     bins = {c.name: bins_of(c) for c in guard.columns}
+    # where there is no cell is a bin of its own, of which nothing is rare
+    bins |= {name: np.append(bins[name], bins[name].max(initial=0) + 1) for name in bins.keys() & slots.cells.keys()}
     rows = {name: _BinnedRows(of_code[codes[name]], codes[name] >= 0) for name, of_code in bins.items()}
     rarity: dict[tuple[str, str], NDArray[np.uint8]] = {}
     unit, n_bins = _bundles(guard), {name: int(of_code.max(initial=0)) + 1 for name, of_code in bins.items()}
@@ -159,7 +174,7 @@ def possible(guard: Guard, items: Mapping[str, Ints], rare: RarePairs) -> dict[s
     return moved
 
 
-def wanted_moments(guard: Guard, key: Key) -> WantedMoments:
+def wanted_moments(guard: Guard, key: Key, slots: Slots) -> WantedMoments:
     """Return the moments that rows are brought near to, the most useful ones of a table of this size.
 
     Pairs of numbers with a sensitive one come first. A value that a tenth of the people have stands one place behind,
@@ -177,17 +192,49 @@ def wanted_moments(guard: Guard, key: Key) -> WantedMoments:
     is_quasi = ~np.isin(of, unit[[c.role == "sensitive" for c in guard.columns]])
     pairs = np.stack(np.triu_indices(len(features), 1), axis=1)
     one, two = pairs[of[pairs[:, 0]] != of[pairs[:, 1]]].T
-    order = np.argsort(place[one] + place[two] + BEHIND * (is_quasi[one] & is_quasi[two]), kind="stable")
-    chosen = np.stack([one, two], axis=1)[order[: min(max(n // PER_MOMENT, min(n // PER_FIRST, FIRST)), MOST)]]
-    used = np.unique(chosen)
-    return WantedMoments([features[i] for i in used], np.searchsorted(used, chosen))
+    rank = place[one] + place[two] + BEHIND * (is_quasi[one] & is_quasi[two])
+    moment, apart = _pooled(guard, features, one, two, slots)
+    rank -= SAME * (apart > 0) + NEXT * (apart == 1)
+    order, most = np.argsort(rank, kind="stable"), min(max(n // PER_MOMENT, min(n // PER_FIRST, FIRST)), MOST)
+    # moments in the order of their most useful pairs
+    _, first, number = np.unique(moment[order], return_index=True, return_inverse=True)
+    number = np.argsort(np.argsort(first))[number.reshape(-1)]
+    chosen = order[number < most]
+    pairs = np.stack([one, two], axis=1)[chosen]
+    used = np.unique(pairs)
+    return WantedMoments([features[i] for i in used], np.searchsorted(used, pairs), number[number < most])
+
+
+def _pooled(guard: Guard, features: Sequence[Feature], one: Ints, two: Ints, slots: Slots) -> tuple[Ints, Ints]:
+    """Return the moment of each pair of features, and how many slots one column is from itself in it; 0 for two."""
+    if slots.form is None:
+        return np.arange(len(one)), np.zeros(len(one), np.int64)
+    of = [(*slots.cells.get(guard.columns[f.column].name, (guard.columns[f.column].name, -1)), f.of) for f in features]
+    number, moments, apart = dict[object, int](), [], []
+    for i, j in zip(one.tolist(), two.tolist(), strict=True):
+        (a, at, x), (b, other, y) = of[i], of[j]
+        if at < 0 or other < 0 or at == other:
+            key: object = (*sorted([(a, x, at >= 0), (b, y, other >= 0)]), 0)
+        else:
+            key = ((a, x), (b, y), other - at) if at < other else ((b, y), (a, x), at - other)
+        moments.append(number.setdefault(key, len(number)))
+        apart.append((a == b) * abs(at - other))
+    return np.array(moments, np.int64), np.array(apart, np.int64)
 
 
 def near_table(
-    guard: Guard, items: Mapping[str, Ints], codes: Mapping[str, Ints], wanted: WantedMoments, key: Key
+    guard: Guard,
+    items: Mapping[str, Ints],
+    codes: Mapping[str, Ints],
+    wanted: WantedMoments,
+    key: Key,
+    slots: Slots,
+    rare: RarePairs | None = None,
+    price: int = 0,
 ) -> dict[str, Ints]:
     """Swap values inside groups until the moments of the rows are about those of the table; return the moved codes.
 
+    With rare pairs each of them costs as much as a moment that is off by `price` squares of the slack.
     What is wanted gets noise with a standard deviation of `NOISE` people's products, so that whoever knows all people
     but one learns little of the last. Of a value that few people have, it is partly what groups alone would give.
     """
@@ -205,20 +252,34 @@ def near_table(
     for m in few:  # what few people have is partly as the groups alone would have it
         alone = int((sums[first[m]] * sums[second[m]] // sizes).sum())
         of_table[m] = round(weight[m] * int(of_table[m]) + (1 - weight[m]) * alone)
-    noise = normal(words_of(np.arange(len(first), dtype=np.uint64), key, "guard moments")).clip(-3, 3)
-    off = np.zeros(len(first), MOMENT)
-    off["excess"] = of_items - of_table - np.rint(NOISE * SCALE**2 * noise).astype(np.int64)
-    off["slack"] = int(SLACK * np.sqrt(n) * SCALE**2)
+    moment, several = wanted.moment, np.sqrt(np.bincount(wanted.moment))
+    noise = normal(words_of(np.arange(len(several), dtype=np.uint64), key, "guard moments")).clip(-3, 3)
+    off = np.zeros(len(several), MOMENT)
+    np.add.at(off["excess"], moment, of_items - of_table)
+    off["excess"] -= np.rint(NOISE * SCALE**2 * noise * several).astype(np.int64)
+    off["slack"] = (SLACK * np.sqrt(n) * SCALE**2 * several).astype(np.int64)
     either, other = np.append(first, second), np.append(second, first)
     order = np.argsort(either, kind="stable")
     partners = np.zeros(len(order), PARTNER)
-    partners["feature"], partners["moment"] = other[order], order % len(first)
+    partners["feature"], partners["moment"] = other[order], np.tile(moment, 2)[order]
     begin = np.searchsorted(unit[[f.column for f in features]], np.arange(int(unit.max()) + 2))
     starts = np.searchsorted(either[order], np.arange(len(features) + 1))
     place = np.tile(np.arange(n), (int(unit.max()) + 1, 1))
     turns = int(np.clip(COMPARED // place.size, *TURNS))
-    swap_towards(sizes, place, Moments(in_rows, begin, partners, starts, off), turns)
+    pairs = _pairs(guard, items, rare or RarePairs({}, {}), unit, int(price * (SLACK * SCALE**2) ** 2 * n))
+    moments, classes = Moments(in_rows, begin, partners, starts, off), slots.exchangeable(guard, items, unit)
+    swap_towards(sizes, place, moments, turns, classes, pairs, _moves(guard, unit, slots))
     return {c.name: items[c.name][place[u]] for c, u in zip(guard.columns, unit, strict=True)}
+
+
+def _moves(guard: Guard, unit: Ints, slots: Slots) -> Moves:
+    """Return the units that two rows may swap: each by itself, and all of a slot at once."""
+    of_slot: dict[int, list[int]] = {}
+    for column, u in zip(guard.columns, unit.tolist(), strict=True):
+        if column.name in slots.cells:
+            of_slot.setdefault(slots.cells[column.name][1], []).append(u)
+    moves = [[u] for u in range(int(unit.max()) + 1)] + [sorted({*units}) for units in of_slot.values()]
+    return Moves(np.concatenate(moves), np.append(0, np.cumsum([*map(len, moves)])))
 
 
 def _in_rows(guard: Guard, features: Sequence[Feature], codes: Mapping[str, Ints]) -> NDArray[np.int16]:
@@ -238,26 +299,35 @@ def _products(rows: NDArray[np.int16]) -> Ints:
     return sums
 
 
-def without_impossible(guard: Guard, items: Mapping[str, Ints], rare: RarePairs) -> tuple[dict[str, Ints], int]:
+def without_impossible(
+    guard: Guard, items: Mapping[str, Ints], rare: RarePairs, slots: Slots
+) -> tuple[dict[str, Ints], int]:
     """Swap values inside groups to remove rare pairs; return the rows that keep one that nobody has."""
     if not rare.rarity:
         return dict(items), 0
-    names, unit, bins = [c.name for c in guard.columns], _bundles(guard), rare.bins
+    unit = _bundles(guard)
+    place = np.tile(np.arange(sum(guard.sizes)), (int(unit.max()) + 1, 1))
+    pairs, sizes = _pairs(guard, items, rare, unit), np.asarray(guard.sizes, np.int64)
+    swap_impossible(sizes, place, pairs, LOOKED, slots.exchangeable(guard, items, unit))
+    swapped = {c.name: items[c.name][place[u]] for c, u in zip(guard.columns, unit, strict=True)}
+    return swapped, count_impossible(swapped, rare)
+
+
+def _pairs(guard: Guard, items: Mapping[str, Ints], rare: RarePairs, unit: Ints, weight: int = 0) -> Pairs:
+    """Return the rare pairs as the loops take them."""
+    names, bins = [c.name for c in guard.columns], rare.bins
+    if not rare.rarity:
+        return Pairs(unit[:0], np.zeros((0, 0), np.uint32), np.zeros(0, SIDE), unit[:0], np.zeros(0, np.bool_), 0)
     sides, start = list[tuple[int, tuple[int, ...]]](), 0
     for (a, b), few in rare.rarity.items():
         i, j, width = names.index(a), names.index(b), few.shape[1]
         sides += [(unit[i], (i, j, start, width, 1)), (unit[j], (j, i, start, 1, width))]
         start += few.size
     sides.sort()
-    n_units = int(unit.max()) + 1
-    place = np.tile(np.arange(len(items[names[0]])), (n_units, 1))
     coarse = np.stack([bins[name].astype(np.uint32)[items[name]] for name in names], axis=1)
     impossible = np.concatenate([few.ravel() for few in rare.rarity.values()]) > 0
-    ends = np.searchsorted([u for u, _ in sides], np.arange(n_units + 1))
-    of_unit = np.array([side for _, side in sides], SIDE)
-    swap_impossible(np.asarray(guard.sizes, np.int64), place, unit, coarse, of_unit, ends, impossible, LOOKED)
-    swapped = {name: items[name][place[u]] for name, u in zip(names, unit, strict=True)}
-    return swapped, count_impossible(swapped, rare)
+    ends = np.searchsorted([u for u, _ in sides], np.arange(int(unit.max()) + 2))
+    return Pairs(unit, coarse, np.array([side for _, side in sides], SIDE), ends, impossible, weight)
 
 
 def count_impossible(items: Mapping[str, Ints], rare: RarePairs) -> int:

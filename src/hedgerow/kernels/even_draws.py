@@ -23,6 +23,8 @@ PARTNER = _whole_numbers(np.int64, "feature", "moment")
 # Where the count of a pair of bins of two columns of different units stands, ``start + step * bin + other_step *
 # other_bin``: each pair is listed from either side.
 SIDE = _whole_numbers(np.uint32, "column", "other", "start", "step", "other_step")
+# The class of rows that swap their values of a unit with none.
+FIXED = 255
 # By how much the sum of the products of two features is too large, and how much of that is left.
 MOMENT = _whole_numbers(np.int64, "excess", "slack")
 
@@ -215,6 +217,23 @@ def order_within(sizes: Ints, scores: NDArray[Any], out: NDArray[Any]) -> None:
         out[order[i]] = i
 
 
+class Pairs(NamedTuple):
+    """Pairs of bins of two columns that hardly anybody has.
+
+    `unit`, of shape (n_columns,), has the unit of each column: columns of one unit move together. `bins`, of shape
+    (n_rows, n_columns), are those of the values in each row, and change with them. `sides` are SIDE records of shape
+    (2 * n_pairs,), by the unit of the first column; those of a unit begin at `ends`, of shape (n_units + 1,).
+    `impossible` says by bins of two columns whether a pair counts. Without any pair all are empty.
+    """
+
+    unit: Any
+    bins: Any
+    sides: Any
+    ends: Any
+    impossible: Any
+    price: Any
+
+
 @inner
 def _faults(u: int, row: int, bins: NDArray[Any], sides: Records, ends: Ints, impossible: NDArray[Any]) -> int:
     """Count the impossible pairs of a row that unit u takes part in."""
@@ -241,16 +260,7 @@ def _more_faults(
 
 
 @checked
-def swap_impossible(
-    sizes: Ints,
-    place: NDArray[Any],
-    unit: Ints,
-    bins: NDArray[Any],
-    sides: Records,
-    ends: Ints,
-    impossible: NDArray[Any],
-    looked: int,
-) -> None:
+def swap_impossible(sizes: Ints, place: NDArray[Any], pairs: Pairs, looked: int, classes: NDArray[Any]) -> None:
     """Swap values inside groups to lower the number of impossible pairs.
 
     Swaps that change nothing are made as well at first, because they open others.
@@ -260,20 +270,13 @@ def swap_impossible(
     sizes : int array of shape (n_groups,)
     place : int array of shape (n_units, n_items)
         Changed in place: the item whose values of a unit stand in each row.
-    unit : int array of shape (n_columns,)
-        The unit of each column: columns of one unit move together.
-    bins : int array of shape (n_items, n_columns)
-        Changed in place: bins of the values in each row.
-    sides : SIDE array of shape (2 * n_pairs,)
-        Pairs of columns, by the unit of the first.
-    ends : int array of shape (n_units + 1,)
-        Where the sides of each unit begin.
-    impossible : bool array
-        By bins of two columns.
+    pairs : Pairs
     looked : int
         At most so many rows of a group, one fewer in fact, are looked at for each; in every turn others.
+    classes : uint8 array of shape (n_units, n_items)
+        Only rows of one class swap their values of a unit, those of `FIXED` none; of shape (0, 0) if all do.
     """
-    begin = 0
+    begin, (unit, bins, sides, ends, impossible, _) = 0, pairs
     for n in sizes:
         for turn in range(16):
             is_faulty, swapped = False, 0
@@ -285,6 +288,9 @@ def swap_impossible(
                     is_faulty, more, even, other = True, 0, -1, begin + (i - begin + (n > looked) * turn * looked) % n
                     for step in range(1, min(n, looked)):
                         other = other + 1 if other + 1 < begin + n else begin
+                        if classes.shape[0] and (classes[u, i] != classes[u, other] or classes[u, i] == FIXED):
+                            more = 0
+                            continue
                         more = _more_faults(u, i, other, bins, sides, ends, impossible)
                         if more < 0 or (more == 0 and (even < 0 or (i - begin + step) % 7 == turn)):
                             even = other
@@ -301,6 +307,13 @@ def swap_impossible(
             if not is_faulty or (swapped == 0 and turn >= 12):
                 break
         begin += n
+
+
+class Moves(NamedTuple):
+    """Units whose values two rows swap at once: ``units[starts[m] : starts[m + 1]]`` are those of move m."""
+
+    units: Any
+    starts: Any
 
 
 class Moments(NamedTuple):
@@ -351,8 +364,25 @@ def _swap(u: int, a: int, b: int, keep: bool, moments: Moments) -> int:
     return change
 
 
+@inner
+def _change(u: int, a: int, b: int, keep: bool, place: NDArray[Any], moments: Moments, pairs: Pairs) -> int:
+    """Return what it costs if rows a and b swap their values of unit u; with `keep` they do."""
+    cost = _swap(u, a, b, keep, moments)
+    if pairs.price:
+        cost += pairs.price * _more_faults(u, a, b, pairs.bins, pairs.sides, pairs.ends, pairs.impossible)
+    if keep:
+        place[u, a], place[u, b] = place[u, b], place[u, a]
+        for c in range(pairs.unit.shape[0]):
+            if pairs.unit[c] == u:
+                bins = pairs.bins
+                bins[a, c], bins[b, c] = bins[b, c], bins[a, c]
+    return cost
+
+
 @checked
-def swap_towards(sizes: Ints, place: NDArray[Any], moments: Moments, turns: int) -> None:
+def swap_towards(
+    sizes: Ints, place: NDArray[Any], moments: Moments, turns: int, classes: NDArray[Any], pairs: Pairs, moves: Moves
+) -> None:
     """Swap values inside groups while that brings moments nearer to what is wanted.
 
     The loss is the sum of the squares of what they lie beyond their slack. It is a whole number, so that no
@@ -365,6 +395,11 @@ def swap_towards(sizes: Ints, place: NDArray[Any], moments: Moments, turns: int)
     moments : Moments
     turns : int
         How many of the rows that follow in its group each row is compared with.
+    classes
+        As `swap_impossible` takes them.
+    pairs : Pairs
+        What each of them more costs is its price.
+    moves : Moves
     """
     for turn in range(1, turns + 1):
         begin, beyond = 0, 0
@@ -375,11 +410,24 @@ def swap_towards(sizes: Ints, place: NDArray[Any], moments: Moments, turns: int)
             # rows stand in a random order, so the next are as good as any
             for i in range(n if turn < n else 0):
                 a, b = begin + i, begin + (i + turn) % n
-                for u in range(place.shape[0]):
-                    # comparisons instead of constants, for each of which numba would compile all of it
-                    if _swap(u, a, b, turn < 0, moments) < 0:
-                        _swap(u, a, b, turn > 0, moments)
-                        place[u, a], place[u, b] = place[u, b], place[u, a]
+                for m in range(moves.starts.shape[0] - 1):
+                    first, last = moves.starts[m], moves.starts[m + 1]
+                    may = True
+                    for k in range(first, last if classes.shape[0] else first):
+                        u = moves.units[k]
+                        may &= classes[u, a] == classes[u, b] and classes[u, a] != FIXED
+                    if not may:
+                        continue
+                    # all but the last are swapped at once, and back if that does not pay
+                    cost = 0
+                    for k in range(first, last):
+                        # comparisons instead of constants, for each of which numba would compile all of it
+                        before = _change(moves.units[k], a, b, turn < 0, place, moments, pairs)
+                        cost += before
+                        if k + 1 < last or cost < 0:
+                            _change(moves.units[k], a, b, turn > 0, place, moments, pairs)
+                    for k in range(first, last - 1 if cost >= 0 else first):
+                        _change(moves.units[k], a, b, turn > 0, place, moments, pairs)
             begin += n
 
 

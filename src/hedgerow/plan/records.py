@@ -22,7 +22,7 @@ from .fields import PRIVATE, Discreet, Vector, plain, public_fields, read, texts
 
 # version 2 is of rows that are drawn by rules and moments of the whole table, 3 of numbers with steps of the calendar
 # or between powers of ten
-VERSIONS = (1, 2, 3, 4)
+VERSIONS = (1, 2, 3, 4, 5)
 # steps of days: the firsts of months and of years; days of the week are -1 to -127, of which Monday is -1, Tuesday -2,
 # Wednesday -4 and so on
 MONTHS, YEARS = -128.0, -256.0
@@ -657,6 +657,35 @@ class Guard(Discreet):
                 raise Contradiction("a guarded column does not match the groups")
 
 
+@dataclass(frozen=True)
+class UnitForm(Discreet):
+    """STUB."""
+
+    unit: str
+    order: str
+    by: str
+    slots: tuple[str, ...]
+    once: tuple[str, ...]
+    repeated: tuple[str, ...]
+    moving: tuple[str, ...]
+    presence: str
+    names: tuple[str, ...]
+    step_units: tuple[int, ...] = ()
+    left_out: int = field(default=0, metadata=PRIVATE)
+
+    def wide_name(self, column: str, slot: int) -> str:
+        """Return the wide name."""
+        return f"{column} (step) [{self.slots[slot]}]" if column in self.moving else f"{column} [{self.slots[slot]}]"
+
+    def has_cell(self, name: str, presence: str) -> bool:
+        """Return whether."""
+        for column in (*self.repeated, *self.moving):
+            for i in range(len(self.slots)):
+                if self.wide_name(column, i) == name:
+                    return presence[i] == "1" and (column not in self.moving or "1" in presence[:i])
+        return True
+
+
 class Promise(TypedDict, total=False):
     """A promise as JSON: its kind, and the fields of the guarantee of that kind that are not None.
 
@@ -718,6 +747,8 @@ class Plan:
         How exact values are hidden; None where sensitive columns are released as they are.
     rules : tuple of PlanRule
         Rules between columns that hold in the original: drawn rows keep them.
+    units : UnitForm, optional
+        The slots of units that have several rows, where these were protected side by side.
     """
 
     method: str
@@ -732,6 +763,7 @@ class Plan:
     weight: str = ""
     guard: Guard | None = None
     rules: tuple[PlanRule, ...] = ()
+    units: UnitForm | None = None
 
     def __repr__(self) -> str:
         return f"Plan({self.method}, {self.n_rows:,} rows, {len(self.columns)} columns, {len(self.promises)} promises)"
@@ -743,8 +775,8 @@ class Plan:
 
     @property
     def version(self) -> int:
-        """Return the version of the plan's JSON: 2 where rows are drawn by rules and moments of the whole table."""
-        return self.guard.version if self.guard else 1
+        """Return the version of the plan's JSON: 5 of units with several rows, else that of the guard."""
+        return 5 if self.units else self.guard.version if self.guard else 1
 
     @property
     def in_rows(self) -> bool:
@@ -971,6 +1003,8 @@ def pieces(plan: Plan, *, public: bool = False) -> Iterator[str]:
         data["guard"] = plan.guard
     if plan.rules:
         data["rules"] = plain(plan.rules)
+    if plan.units is not None:
+        data["units"] = plan.units
     # What says nothing is left out, so plans of tables without it stay byte for byte.
     data |= {name: value for name, value in reading.items() if value}
     return texts(data, public=public)
@@ -1032,6 +1066,7 @@ def loads(text: str, where: str = "the plan") -> Plan:
             weight=read(str, data.get("weight", "")),
             guard=read(Guard, data["guard"]) if "guard" in data else None,
             rules=tuple(read(PlanRule, rule) for rule in data.get("rules", [])),
+            units=read(UnitForm, data["units"]) if "units" in data else None,
         )
         plan.check()
         if plan.version != data["hedgerow_plan"]:

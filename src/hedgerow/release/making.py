@@ -165,7 +165,8 @@ def _protected(
                 roles,
                 in_rows=guard is not None and guard.rows,
             )
-        plan = replace(fitted.plan_, columns=tuple(c for c in fitted.plan_.columns if c.name in table.names))
+        columns = tuple(c for c in fitted.plan_.columns if c.name in table.names)
+        plan = replace(fitted.plan_, columns=columns, units=options.units)
         if schema.unit is None:  # somebody said that every row is a person
             plan = replace(plan, parameters={**plan.parameters, "row_is_person": True})
         plan = replace(plan, rules=released_rules(table, schema, plan, guard))

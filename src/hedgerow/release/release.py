@@ -31,7 +31,7 @@ from ..measures.disclosure import Disclosed
 from ..measures.guarantees import Check, promised_k
 from ..methods.base import Method
 from ..notation import figure, words
-from ..plan import Plan
+from ..plan import Plan, UnitForm
 from ..plan.records import RUNS, pieces
 from ..progress import Progress, Tell, caution, telling
 from ..schema import Schema
@@ -76,6 +76,8 @@ class ReleaseOptions:
         How exact sensitive values are hidden; by default they are released.
     keep_order, parts, engine, memory
         As `hedgerow.protect` takes them.
+    units : UnitForm, optional
+        Of a table of units, whose rows stand side by side.
     """
 
     secret: Secret | None = None
@@ -84,6 +86,7 @@ class ReleaseOptions:
     parts: bool = False
     engine: str = "auto"
     memory: str | int | None = None
+    units: UnitForm | None = None
 
     def pseudonyms(self, schema: Schema) -> tuple[str, ...]:
         """Return the identifiers that are replaced: not the household's, which would show who lives together."""

@@ -55,6 +55,10 @@ class GuardRecipe:
         self.guard, self._original, self._plan = plan.guard, original, plan
         self._drawn, self.in_file = DrawnAgain(plan, original), DrawnAgain(plan, released)
         self._codes = {c.name: _codes(c, self._drawn.of(c.name)) for c in plan.guard.columns}
+        self._here = _cells_here(plan, original)
+        for name, here in self._here.items():
+            self._codes[name][~here] = -1
+        self.columns_of_slots = {*self._here}
         self._rules: dict[str, ExpectedShares] = {}
         self.partition: PartitionRecipe | None = None
         if plan.guard.rows:
@@ -94,6 +98,26 @@ class GuardRecipe:
         """Return whether the groups of the release, and their cells, have the sizes that the plan says."""
         pairs = ((self.labels, self.guard.sizes), (self._cells, self.guard.cells))
         return all(np.bincount(labels).tolist() == list(sizes) for labels, sizes in pairs)
+
+    def n_cells(self, column: GuardedColumn) -> Ints:
+        """Return how many records of each unit in which a column is drawn have a cell of it."""
+        sizes = self.units(column)[1]
+        if column.name not in self._here:
+            return sizes
+        assert self._plan.units is not None
+        patterns = next(c for c in self.guard.columns if c.name == self._plan.units.presence)
+        has = np.array([self._plan.units.has_cell(column.name, str(value)) for value in patterns.values])
+        n_of_cell = np.bincount(
+            np.repeat(np.arange(len(self.guard.cells)), np.diff(np.asarray(patterns.starts))),
+            np.asarray(patterns.counts) * has[np.asarray(patterns.codes)], len(self.guard.cells),
+        ).astype(np.int64)  # fmt: skip
+        if column.role == "quasi":
+            return n_of_cell
+        # cells are numbered group after group
+        group_of_cell = np.searchsorted(
+            np.cumsum(np.asarray(self.guard.sizes)), np.cumsum(np.asarray(self.guard.cells))
+        )
+        return np.bincount(group_of_cell, n_of_cell, len(sizes)).astype(np.int64)
 
     def _joined_cells(self, leaf: Ints) -> Ints:
         """Return the cell of each row, group after group; a group with a cell of too few people is one cell."""
@@ -219,10 +243,21 @@ class GuardRecipe:
             wrong = {c.name: self._off(c) if self.sizes_hold else len(self.guard.sizes) for c in self.guard.columns}
             words = f"groups whose plan has other means, spreads or shares than their records: {counts_in_words(wrong)}"
             checks.append(Check.none("drawn from their groups", sum(wrong.values()), words))
+        if self._here:
+            words = "values in slots in which their unit has no row"
+            checks.append(Check.none("slots", self._misplaced(), words))
         if self._plan.has_mean_weights:
             words = "groups that get another weight than the mean of their records"
             checks.append(Check.none("mean weights", self._weighed_wrongly(), words))
         return checks
+
+    def _misplaced(self) -> int:
+        """Count the released values in slots in which the unit has no row."""
+        here = _cells_here(self._plan, self.in_file.of(""))
+        return sum(
+            int(np.count_nonzero(~is_here & decoded_cells(self.in_file.of(""), name).is_valid().to_numpy(False)))
+            for name, is_here in here.items()
+        )
 
     def _weighed_wrongly(self) -> int:
         """Count the groups whose weight is not their mean to four digits, nor the one that all have."""
@@ -343,7 +378,8 @@ class GuardRecipe:
         # a group that is told as it is has one run
         alone = np.bincount(labels[with_value], codes[with_value] == only[labels[with_value]], n_groups) == n_present
         far = np.where(only >= 0, ~alone, far) & (n_present > 0)
-        far |= np.asarray(column.missing) != sizes - n_present
+        with_cell = labels if column.name not in self._here else labels[self._here[column.name]]
+        far |= np.asarray(column.missing) != np.bincount(with_cell, minlength=n_groups) - n_present
         return int(np.count_nonzero(far)) + self._untilted(column)
 
     def units(self, column: GuardedColumn) -> tuple[Ints, Ints]:
@@ -376,26 +412,34 @@ class GuardRecipe:
         n = len(self.labels)
         items: dict[str, Ints] = {}
         for column in guard.columns:
-            sizes = self.units(column)[1]
+            every, sizes = self.units(column)[1], self.n_cells(column)
             # cells of quasi-identifiers are never drawn again
             again = self.times_drawn(column)
-            unit = np.repeat(np.arange(len(sizes)), sizes)
+            unit = np.repeat(np.arange(len(every)), every)
+            # records without a cell are the last of their unit
+            here = np.arange(n) - (np.cumsum(every) - every)[unit] < sizes[unit]
+            items[column.name] = np.full(n, len(column.values))
             if column.follows:
-                uniform = _uniforms(np.arange(n) + again[unit] * n, key, f"guard donor {column.name}")
-                items[column.name] = self._donated(column, items[column.follows], uniform)
+                uniform = _uniforms(np.arange(n) + again[unit] * n, key, f"guard donor {column.name}")[here]
+                items[column.name][here] = self._donated(column, items[column.follows][here], uniform)
                 continue
+            unit = unit[here]
             start = _uniforms(np.arange(len(sizes)) + again * len(sizes), key, f"guard draw {column.name}")
             place = _places(start, sizes)
             towards = np.minimum(again / AGAIN, 1.0)
             read = self._reader(column, sizes, towards)
-            codes = np.concatenate([read(place[at], unit[at]) for at in slices(n, _BLOCK)])
+            codes = np.concatenate([read(place[at], unit[at]) for at in slices(len(unit), _BLOCK)])
             if column.has_missing:
                 uniform = _uniforms(np.arange(len(sizes)) + again * len(sizes), key, f"guard together {column.name}")
                 codes = self._together(column, codes, unit, uniform)
             # those of classes do not ascend
-            items[column.name] = codes[np.lexsort((codes, unit))] if len(column.classes) else codes
+            items[column.name][here] = codes[np.lexsort((codes, unit))] if len(column.classes) else codes
         # of rows the values of each group are compared, whatever their order
-        return self._possible(items) if guard.rows else self._reordered(items, np.sort(self.labels), key)
+        if not guard.rows:
+            return self._reordered(items, np.sort(self.labels), key)
+        # a reader sees no value where there is no cell
+        moved = self._possible(items)
+        return {c.name: np.minimum(moved[c.name], c.n_values) for c in guard.columns}
 
     def _together(self, column: GuardedColumn, codes: Ints, unit: Ints, uniform: Floats) -> Ints:
         """Return the codes, where a unit that is drawn from the whole table has several values or none."""
@@ -414,7 +458,7 @@ class GuardRecipe:
 
     def values_together(self, column: GuardedColumn) -> Ints:
         """Return how many records of each unit have a value at least, if any has one; 0 for any number."""
-        sizes, again = self.units(column)[1], self.times_drawn(column)
+        sizes, again = self.n_cells(column), self.times_drawn(column)
         several = np.where(again < AGAIN, 4, np.choose(again % 4, [4, 6, 8, 16]))
         return np.where(again > 0, np.minimum(several, sizes), 0) * column.has_missing
 
@@ -549,10 +593,13 @@ class GuardRecipe:
 
 
 def _bins(column: GuardedColumn) -> Ints:
-    """Return the bin of each code: its own among few, else one in twenty parts, values that many have alone."""
+    """Return the bin of each code: its own among few, else one in twenty parts, values that many have alone.
+
+    The last one is of records without a cell.
+    """
     people = list(column.people)
     if len(people) <= 60:
-        return np.arange(len(people))
+        return np.arange(len(people) + 1)
     bins: list[int] = []
     before, last, total = 0, 0, sum(people)
     for i, n in enumerate(people):
@@ -560,7 +607,21 @@ def _bins(column: GuardedColumn) -> Ints:
         part = before * 20 // total
         bins.append(bins[-1] + (is_heap or part > last) if bins else 0)
         last, before = part, before + n
-    return np.array(bins)
+    return np.array([*bins, bins[-1] + 1])
+
+
+def _cells_here(plan: Plan, table: Table) -> dict[str, NDArray[np.bool_]]:
+    """Return, for each guarded column of one slot of units, which rows of a table have a cell of it."""
+    if plan.units is None:
+        return {}
+    assert plan.guard is not None
+    patterns = table.take(plan.units.presence, slice(0, table.n_rows)).to_pylist()
+    here: dict[str, NDArray[np.bool_]] = {}
+    for column in plan.guard.columns:
+        has = {pattern: plan.units.has_cell(column.name, str(pattern)) for pattern in {*patterns}}
+        if not all(has.values()):
+            here[column.name] = np.array([has[pattern] for pattern in patterns])
+    return here
 
 
 def _codes(column: GuardedColumn, original: Table) -> Ints:
@@ -674,7 +735,8 @@ def _by_moments(column: GuardedColumn, sizes: Ints, towards: Floats) -> Callable
     missing = np.zeros(len(sizes))
     if column.has_missing:
         public = people[-1] / people.sum()
-        missing = (np.asarray(column.missing) + column.smoothed * public) / (sizes + column.smoothed)
+        missing = (np.asarray(column.missing) + column.smoothed * public) / np.maximum(sizes + column.smoothed, 1)
+        missing = np.minimum(missing, 1)
         missing = missing * (1 - towards) + public * towards
     n_people = np.append(0.0, np.cumsum(people[: len(of_run)]))
     first = np.searchsorted(of_run, np.arange(reached.shape[1] + 1))

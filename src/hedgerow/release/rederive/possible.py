@@ -114,7 +114,8 @@ def faults(plan: Plan, original: Table, released: Table, rows: Ints | None) -> l
     if not recipe.sizes_hold and guard.form != RUNS:
         return [*wrong, "groups have other sizes than the plan says"]
     in_file = recipe.codes_in_file()
-    cells = {c.name: _cells(c, in_file[c.name], as_drawn.of(c.name)) for c in guard.columns}
+    in_slots = recipe.columns_of_slots
+    cells = {c.name: _cells(c, in_file[c.name], as_drawn.of(c.name), c.name in in_slots) for c in guard.columns}
     strange = {name: int(np.count_nonzero(each.last < each.first)) for name, each in cells.items()}
     if any(strange.values()):
         wrong.append(f"cells with a value that the plan never releases: {counts_in_words(strange)}")
@@ -133,9 +134,9 @@ def faults(plan: Plan, original: Table, released: Table, rows: Ints | None) -> l
     return wrong
 
 
-def _cells(column: GuardedColumn, codes: Ints, released: Table) -> PossibleClasses:
+def _cells(column: GuardedColumn, codes: Ints, released: Table, may_lack: bool) -> PossibleClasses:
     """Return the classes of a column's cells, given their codes where values are told as they are."""
-    n, may_lack = column.n_values, column.has_missing or column.withheld > 0
+    n, may_lack = column.n_values, may_lack or column.has_missing or column.withheld > 0
     if not len(column.begins):
         is_known = (codes < n) | ((codes == n) & may_lack)
         return PossibleClasses(np.minimum(codes, n), np.where(is_known, codes, -1))
@@ -195,9 +196,11 @@ def _miscounted(
 
 def _wanted_by_unit(recipe: GuardRecipe, column: GuardedColumn) -> Iterator[tuple[slice, Floats]]:
     """Yield units and how many records of each value are wanted in each of them; shape (units, n_values + 1)."""
-    sizes, again = recipe.units(column)[1], recipe.times_drawn(column)
-    for units, chances in _chances_by_unit(recipe, column, np.minimum(again / AGAIN, 1.0)):
-        yield units, chances * sizes[units][:, None]
+    sizes, n_cells = recipe.units(column)[1], recipe.n_cells(column)
+    for units, chances in _chances_by_unit(recipe, column, np.minimum(recipe.times_drawn(column) / AGAIN, 1.0)):
+        wanted = chances * n_cells[units][:, None]
+        wanted[:, -1] += (sizes - n_cells)[units]  # where there is no cell, a value is missing
+        yield units, wanted
 
 
 def _rounded(wanted: Floats, parts: Any) -> Bounds:
@@ -246,7 +249,7 @@ def _like(parts: Any, data: NDArray[Any]) -> Any:
 
 def _chances_by_unit(recipe: GuardRecipe, column: GuardedColumn, towards: Floats) -> Iterator[tuple[slice, Floats]]:
     """Yield units and the chance of each value in each of them; shape (units, n_values + 1)."""
-    people, n, sizes = np.asarray(column.people, np.float64), column.n_values, recipe.units(column)[1]
+    people, n, sizes = np.asarray(column.people, np.float64), column.n_values, recipe.n_cells(column)
     by_class, rest = column.parts() if len(column.classes) else (column, column)
     expected = recipe.expected(by_class) if len(column.starts) else None
     public = np.zeros(n + 1)
@@ -277,7 +280,8 @@ def _by_moments(column: GuardedColumn, sizes: Ints, units: slice, part: Floats, 
     missing = np.zeros((len(pair), 1))
     if column.has_missing:
         absent = np.asarray(column.missing)[units] + column.smoothed * public[-1]
-        missing = (absent / (sizes[units] + column.smoothed))[:, None] * (1 - part) + public[-1] * part
+        share = np.minimum(absent / np.maximum(sizes[units] + column.smoothed, 1), 1)[:, None]
+        missing = share * (1 - part) + public[-1] * part
     return np.concatenate([runs * (1 - missing), missing], axis=1)
 
 

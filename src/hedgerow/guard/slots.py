@@ -1,0 +1,83 @@
+"""Say which rows have a cell of each column, where one row holds all rows of a unit side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..columns.table import Table
+from ..kernels import Bools
+from ..kernels.even_draws import FIXED
+from ..measures import Ints
+from ..plan import Guard, UnitForm
+
+
+@dataclass(frozen=True)
+class Slots:
+    """The slots of a table of units; none if each row stands for itself.
+
+    Parameters
+    ----------
+    form : UnitForm, optional
+    """
+
+    form: UnitForm | None = None
+
+    @cached_property
+    def cells(self) -> Mapping[str, tuple[str, int]]:
+        """Return, for each column with a cell in one slot alone, what it is a cell of, and the slot."""
+        form = self.form
+        if form is None:
+            return {}
+        columns = (*form.repeated, *form.moving)
+        return {form.wide_name(column, i): (column, i) for column in columns for i in range(len(form.slots))}
+
+    @property
+    def presence(self) -> str:
+        """Return the column that says in which slots a unit has a row."""
+        return "" if self.form is None else self.form.presence
+
+    def may_move_with(self, one: str, other: str) -> bool:
+        """Return whether two columns have their cells in the same rows."""
+        slot, in_slot = (self.cells.get(name, ("", -1))[1] for name in (one, other))
+        return slot == in_slot and self.presence not in (one, other)
+
+    def rows_with(self, name: str, patterns: Sequence[object], codes: Ints) -> Bools:
+        """Return which rows have a cell of a column, given the code of each one's pattern of slots."""
+        assert self.form is not None
+        return np.array([*(self.form.has_cell(name, str(pattern)) for pattern in patterns), False])[codes]
+
+    def in_table(self, table: Table) -> dict[str, Bools]:
+        """Return, for each column of one slot, which rows of a table have a cell of it."""
+        if self.form is None:
+            return {}
+        column = table.column(self.presence, kind="categorical")
+        return {name: self.rows_with(name, column.values, column.codes) for name in self.cells if name in table.names}
+
+    def in_rows(self, guard: Guard, codes: Mapping[str, Ints]) -> dict[str, Bools]:
+        """Return, for each column of one slot, which drawn rows have a cell of it."""
+        if self.form is None:
+            return {}
+        patterns = next(column.values for column in guard.columns if column.name == self.presence)
+        names = [column.name for column in guard.columns if column.name in self.cells]
+        return {name: self.rows_with(name, patterns, codes[self.presence]) for name in names}
+
+    def exchangeable(self, guard: Guard, codes: Mapping[str, Ints], unit: Ints) -> NDArray[np.uint8]:
+        """Return the class of each row for each unit of columns: rows of one class may swap its values.
+
+        Shape (n_units, n_rows), or (0, 0) if all may.
+        """
+        if self.form is None:
+            return np.zeros((0, 0), np.uint8)
+        has_cell = self.in_rows(guard, codes)
+        classes = np.zeros((int(unit.max()) + 1, len(codes[self.presence])), np.uint8)
+        for column, u in zip(guard.columns, unit.tolist(), strict=True):
+            if column.name in has_cell:
+                classes[u] = has_cell[column.name]
+            elif column.name == self.presence:
+                classes[u] = FIXED
+        return classes
