@@ -3,7 +3,18 @@
 from ..notation import Cell
 from .fields import Vector
 from .recodings import Anatomize, ColumnMap, Maps, Mask, MaskedColumn, Randomize, Randomized
-from .records import DerivedColumn, Guard, GuardedColumn, Partition, Plan, PlanColumn, PlanRule, Recoded, Recoding
+from .records import (
+    DerivedColumn,
+    Guard,
+    GuardedColumn,
+    Partition,
+    Plan,
+    PlanColumn,
+    PlanRule,
+    Recoded,
+    Recoding,
+    UnitForm,
+)
 
 __all__ = [
     "Anatomize",
@@ -23,5 +34,6 @@ __all__ = [
     "Randomized",
     "Recoded",
     "Recoding",
+    "UnitForm",
     "Vector",
 ]
