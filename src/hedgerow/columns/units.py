@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..errors import InputError, SchemaError
+from ..errors import InputError, SchemaError, singular
 from ..hierarchy import TOP, Hierarchy
 from ..io.frames import ArrowSource
 from ..kernels import Bools, Ints
@@ -73,8 +73,8 @@ class _PlacedRows:
         The row of the long table, its unit from 0 on, and its slot.
     labels : tuple of str
         The labels of the slots, of which the first `labelled` are values.
-    left_out : int
-        Rows without a slot.
+    left_out, units_cut : int
+        Rows without a slot, and the units that have some.
     """
 
     row: Ints
@@ -83,6 +83,7 @@ class _PlacedRows:
     labels: tuple[str, ...]
     labelled: int
     left_out: int
+    units_cut: int
 
     @property
     def first(self) -> Ints:
@@ -139,14 +140,15 @@ def widened(table: Table, schema: Schema, people: int) -> Units:
             )
     released = ("quasi", "sensitive", "other")
     names = [name for name in table.names if name in (unit, by) or schema.role(name) in released]
-    content = table.arrow.select([name for name in names if name not in (unit, by)])
+    content = table.arrow.select([name for name in names if name != unit])
     rows = _PLACED[order](table, schema, people, content)
     if not len(rows.row):
         raise SchemaError(
             f"no {order} has rows of {people:,} {noun}, so no row is left", hint="take a smaller k, or another column"
         )
     if rows.left_out:
-        notes.append(f"{rows.left_out:,} rows are left out: {_reason(order, rows, people, noun)}")
+        why = _reason(order, len(rows.labels) - rows.labelled, people, noun)
+        notes.append(f"left out are {rows.left_out:,} rows of {rows.units_cut:,} {noun}: {why}")
     # the household of people stays, so that it can be counted
     household = [schema.household] if schema.household and order != MEMBER else []
     once, repeated, moving = list[str](), list[str](), dict[str, _Movement]()
@@ -188,15 +190,14 @@ def widened(table: Table, schema: Schema, people: int) -> Units:
         if wide_name in once or name in repeated or (slot == 0 and name in moving)
     }  # fmt: skip
     wide_schema = _wide_schema(schema, form, table.names, set(wide.column(presence).to_pylist()))
-    return Units(form, Table(wide, source, table.layout), wide_schema, notes)
+    return Units(form, Table(wide, source, table.layout), wide_schema, list(map(singular, notes)))
 
 
-def _reason(order: str, rows: _PlacedRows, people: int, noun: str) -> str:
-    """Return why rows have no slot."""
-    numbered = len(rows.labels) - rows.labelled
-    if order == WAVE:
-        return f"fewer than {people:,} people have rows in their waves"
-    return f"they lie beyond the first {numbered:,} {'rows of a person' if order == TIME else f'others of {noun}'}"
+def _reason(order: str, numbered: int, people: int, noun: str) -> str:
+    """Return why rows have no slot, where so many are numbered."""
+    if order == WAVE or not numbered:
+        return f"fewer than {people:,} {noun} have {'rows in these waves' if order == WAVE else 'such members'}"
+    return f"they lie beyond the first {numbered:,} {'rows of a person' if order == TIME else 'others of a household'}"
 
 
 # slots
@@ -233,7 +234,8 @@ def _rows(row: Ints, unit: Ints, slot: Ints, labels: Sequence[str], labelled: in
     chosen = np.flatnonzero(slot >= 0)
     chosen = chosen[np.lexsort((slot[chosen], unit[chosen]))]
     dense = np.cumsum(np.diff(unit[chosen], prepend=-1) != 0) - 1
-    return _PlacedRows(row[chosen], dense, slot[chosen], tuple(labels), labelled, len(slot) - len(chosen))
+    cut = unit[slot < 0]
+    return _PlacedRows(row[chosen], dense, slot[chosen], tuple(labels), labelled, len(cut), len(np.unique(cut)))
 
 
 def _of_waves(table: Table, schema: Schema, people: int, content: pa.Table) -> _PlacedRows:
