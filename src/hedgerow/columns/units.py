@@ -153,7 +153,10 @@ def widened(table: Table, schema: Schema, people: int) -> Units:
     household = [schema.household] if schema.household and order != MEMBER else []
     once, repeated, moving = list[str](), list[str](), dict[str, _Movement]()
     for name in [*household, *names]:
-        if name in (unit, by):
+        if name == unit or (name == by and order != TIME):
+            continue
+        if name == by and (movement := _movement(table, schema, name, rows, people)):
+            moving[name] = movement
             continue
         codes = table.column(name).codes[rows.row]
         n = rows.units_with(codes != codes[rows.first][rows.unit])
@@ -171,9 +174,7 @@ def widened(table: Table, schema: Schema, people: int) -> Units:
             moving[name] = movement
         else:
             repeated.append(name)
-    if order == TIME:
-        moving[by] = _times(table, by, rows, people)
-    elif len(rows.labels) > rows.labelled:
+    if order == MEMBER and len(rows.labels) > rows.labelled:
         repeated.append(by)
     presence = f"{by} (rows)"
     while presence in table.names:
@@ -205,12 +206,6 @@ def _reason(order: str, numbered: int, people: int, noun: str) -> str:
 
 def _starts(sorted_units: Ints) -> Ints:
     return np.flatnonzero(np.diff(sorted_units, prepend=-1))
-
-
-def _positions(sorted_units: Ints) -> Ints:
-    """Return the place of each row among those of its unit, from 0 on."""
-    starts = _starts(sorted_units)
-    return np.arange(len(sorted_units)) - np.repeat(starts, np.diff(starts, append=len(sorted_units)))
 
 
 def _ordered(keys: Sequence[Ints], content: pa.Table) -> Ints:
@@ -312,8 +307,9 @@ def _numbered(sorted_units: Ints, people: int) -> tuple[Ints, int]:
     """Return the slot of each row by its place in its unit, -1 beyond the last slot, and the number of slots."""
     if not len(sorted_units):
         return sorted_units, 0
-    place = _positions(sorted_units)
-    counts = np.diff(_starts(sorted_units), append=len(sorted_units))
+    starts = _starts(sorted_units)
+    counts = np.diff(starts, append=len(sorted_units))
+    place = np.arange(len(sorted_units)) - np.repeat(starts, counts)
     most = max(_FEWEST_SLOTS, int(np.percentile(counts, _REACHED, method="inverted_cdf")))
     n_slots = min(most, int((np.bincount(place) >= people).sum()))
     return np.where(place < n_slots, place, -1), n_slots
@@ -384,32 +380,28 @@ def _whole_numbers(cells: Any, decimals: int | None) -> tuple[Ints, int, bool] |
 
 
 def _movement(table: Table, schema: Schema, name: str, rows: _PlacedRows, people: int) -> _Movement | None:
-    """Return a column as a moving one; None if it has gaps, falls, or its steps vary as much as its values do."""
-    kind = table.types.field(name).type
+    """Return a column as a moving one; None if it has gaps, falls, or its steps vary as much as its values do.
+
+    The column of times is always one.
+    """
+    kind, is_time = table.types.field(name).type, name == schema.time
     is_of_kind = table.declared_kind(schema, name) in ("numeric", "date") and (is_number(kind) or is_moment(kind))
-    read = _whole_numbers(table.arrow.column(name), None) if is_of_kind else None
-    if read is None or not read[2]:
+    read = _whole_numbers(table.arrow.column(name), None) if is_of_kind or is_time else None
+    if is_time and read is None:
+        raise SchemaError(f"the times in {name!r} are infinite or too large", hint="give them in another unit")
+    if read is None or not (read[2] or is_time):
         return None
     numbers = read[0][rows.row]
     lacking = numbers == _MISSING
     steps, later = _differences(numbers, rows)
+    movement = _Movement(read[0], read[1], _step_unit(kind, steps, later, rows, people))
+    if is_time:
+        return movement
     if rows.units_with(lacking) >= people or rows.units_with(later[steps < 0]) >= people or not len(steps):
         return None
     if not steps.std() <= _STEADY * numbers[~lacking].astype(np.float64).std():
         return None
-    return _Movement(read[0], read[1], _step_unit(kind, steps, later, rows, people))
-
-
-def _times(table: Table, name: str, rows: _PlacedRows, people: int) -> _Movement:
-    """Return the column of times as a moving one."""
-    read = _whole_numbers(table.arrow.column(name), None)
-    if read is None:
-        raise SchemaError(
-            f"the time {name!r} has numbers that are infinite or too large", hint="give them in another unit"
-        )
-    steps, later = _differences(read[0][rows.row], rows)
-    kind = table.types.field(name).type
-    return _Movement(read[0], read[1], _step_unit(kind, steps, later, rows, people))
+    return movement
 
 
 def _differences(numbers: Ints, rows: _PlacedRows) -> tuple[Ints, Ints]:
