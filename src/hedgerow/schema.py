@@ -167,8 +167,10 @@ UNSAID: Final = _Unsaid.UNSAID
 REST = ("drop", "release")
 # How TOML and the command line say that every row is a person.
 EVERY_ROW = "(every row)"
-# Single columns that tell of a survey who belongs together and for how many a record stands.
-SURVEY = ("household", "weight")
+# Single columns that say which of the rows of one person or household a row is.
+LONG = ("wave", "member", "time")
+# Single columns that tell of a survey who belongs together, for how many a record stands, and which row of them it is.
+SURVEY = ("household", "weight", *LONG)
 # Fields that say how a text file is read.
 READING = ("missing", "decimal", "encoding")
 # What a schema says column by column, in TOML as tables.
@@ -291,6 +293,14 @@ class Schema:
         represents. Risks and estimates use it. Unless it has another role, each group gets its mean weight
         where a guard hides exact values, and otherwise it is released unchanged. A weight among `other`
         is always released unchanged.
+    wave : str, optional
+        The column that says which survey or year a row is from, where people (`unit`) have one row in each: a panel.
+        At most one of wave, member and time is given.
+    member : str, optional
+        The column that says who of a household (of a `unit`, if no household is given) a row is: a line number, or
+        a relation such as head, spouse or child.
+    time : str, optional
+        The column of dates, times or numbers that orders the rows of a person (`unit`), such as visits.
     grid : mapping of str to sequence
         Public cut points of numbers and dates: ``(first, last, step)`` as a tuple, or a list of
         increasing points. Groups are split only at these points, ranges lie between them, and the
@@ -333,7 +343,7 @@ class Schema:
     Raises
     ------
     SchemaError
-        A column has two roles or is named twice in one; a kind is unknown.
+        A column has two roles or is named twice in one; a kind is unknown; a wave, member or time without a unit.
 
     Examples
     --------
@@ -353,6 +363,9 @@ class Schema:
     household: str | None = None
     together: bool = False
     weight: str | None = None
+    wave: str | None = None
+    member: str | None = None
+    time: str | None = None
     grid: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     bounds: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     events: Mapping[str, Sequence[str]] = field(default_factory=dict)
@@ -425,6 +438,8 @@ class Schema:
             fault("named", part="unit", name=self.unit, role=roles[self.unit])
         for key, values in self._faults_of_survey(roles):
             fault(key, **values)
+        for key, values in self._faults_of_long(roles):
+            fault(key, **values)
         for name, leader in self.follows.items():
             if not isinstance(leader, str):
                 fault("no_leader", name=name)
@@ -465,6 +480,32 @@ class Schema:
         # a sensitive weight would be drawn anew, or tell what it must not
         if self.weight is not None and (role := roles.get(self.weight, "")) in ("identifier", "sensitive"):
             yield "weight", {"name": self.weight, "role": role}
+
+    def _faults_of_long(self, roles: Mapping[str, str]) -> Iterator[tuple[str, Mapping[str, object]]]:
+        """Yield the faults in the declared wave, member and time, each as the key and the values of its words."""
+        parts = [part for part in LONG if isinstance(getattr(self, part), str)]
+        if len(parts) > 1:
+            yield "long", {"parts": " and ".join(parts)}
+        for part in parts:
+            name = getattr(self, part)
+            if self.unit_column is None:
+                yield "no_unit", {"part": part, "needed": "household, or a unit," if part == "member" else "unit"}
+            others = {self.person: "the unit", self.household: "the household", self.weight: "the weight"}
+            role = others.get(name, "identifier" if roles.get(name) == "identifier" else "")
+            if role:
+                yield "named", {"part": part, "name": name, "role": role}
+
+    @property
+    def is_long(self) -> bool:
+        """Return whether people or households have several rows, which a wave, a member or a time tells apart."""
+        return any(getattr(self, part) is not None for part in LONG)
+
+    @property
+    def unit_column(self) -> str | None:
+        """Return the column that identifies whom the rows of a long table belong to; None if the table is not long."""
+        if not self.is_long:
+            return None
+        return self.person if self.member is None or self.household is None else self.household
 
     def all_rules(self) -> list[ColumnRule]:
         """Return the conditions and the columns that determine others, as rules."""
@@ -523,7 +564,7 @@ class Schema:
 
     def undeclared(self, columns: Sequence[str]) -> list[str]:
         """Return the columns of a table to which the schema gives no role."""
-        named = {*self._named(), self.person, self.household, self.weight}
+        named = {*self._named(), self.person, *(getattr(self, part) for part in SURVEY)}
         return [name for name in columns if name not in named]
 
     def check_quasi(self) -> None:
@@ -545,7 +586,8 @@ class Schema:
             The column names of the table.
         """
         wanted = self._named()
-        wanted += [name for name in (self.person, self.household, self.weight) if name is not None]
+        singles = (self.person, *(getattr(self, part) for part in SURVEY))
+        wanted += [name for name in singles if name is not None]
         # what is said of a quasi-identifier or sensitive column may be said of an absent one
         optional = {*self.quasi, *self.sensitive}
         parts = (*TABLES, "hierarchies")

@@ -31,10 +31,8 @@ class Slots:
     def cells(self) -> Mapping[str, tuple[str, int]]:
         """Return, for each column with a cell in one slot alone, what it is a cell of, and the slot."""
         form = self.form
-        if form is None:
-            return {}
-        columns = (*form.repeated, *form.moving)
-        return {form.wide_name(column, i): (column, i) for column in columns for i in range(len(form.slots))}
+        cells = {} if form is None else form.cells
+        return {name: (of, i) for name, (of, i) in cells.items() if i > 0 or (i == 0 and form and of in form.repeated)}
 
     @property
     def presence(self) -> str:

@@ -657,9 +657,42 @@ class Guard(Discreet):
                 raise Contradiction("a guarded column does not match the groups")
 
 
+# what tells the rows of a unit apart
+ORDERS = WAVE, MEMBER, TIME = "wave", "member", "time"
+
+
 @dataclass(frozen=True)
 class UnitForm(Discreet):
-    """STUB."""
+    """The way in which a long table, of several rows a person or household, is one row a unit while it is protected.
+
+    Parameters
+    ----------
+    unit : str
+        The column that identifies units.
+    order : {"wave", "member", "time"}
+    by : str
+        The column of waves, members or times.
+    slots : tuple of str
+        A label for each place that a row of a unit may have.
+    once : tuple of str
+        Columns that a unit has once.
+    repeated : tuple of str
+        Columns with a cell in each slot.
+    moving : tuple of str
+        Numbers and dates that never fall: a unit's first value, and steps from the slot before that has a row.
+    presence : str
+        The wide column that says in which slots a unit has a row: "1" or "0" for each slot.
+    names : tuple of str
+        The columns of the released long table, in their order.
+    labelled : int
+        How many slots, the first ones, have a value of `by` as their label; the others are numbered.
+    step_units : tuple of int
+        For each moving column what a step counts: microseconds of times, 1 for the days of dates, 0 for numbers.
+    decimals : tuple of int
+        For each moving column the decimals of its numbers.
+    left_out : int
+        Rows of the original without a slot.
+    """
 
     unit: str
     order: str
@@ -670,20 +703,75 @@ class UnitForm(Discreet):
     moving: tuple[str, ...]
     presence: str
     names: tuple[str, ...]
+    labelled: int = 0
     step_units: tuple[int, ...] = ()
+    decimals: tuple[int, ...] = ()
     left_out: int = field(default=0, metadata=PRIVATE)
 
-    def wide_name(self, column: str, slot: int) -> str:
-        """Return the wide name."""
-        return f"{column} (step) [{self.slots[slot]}]" if column in self.moving else f"{column} [{self.slots[slot]}]"
+    def slots_of(self, column: str) -> range:
+        """Return the slots in which the wide table has a column for a column of the long one; none for one a unit."""
+        if column in self.moving:
+            return range(len(self.slots))
+        return range(self.labelled if column == self.by else 0, len(self.slots) if column in self.repeated else 0)
 
-    def has_cell(self, name: str, presence: str) -> bool:
-        """Return whether."""
-        for column in (*self.repeated, *self.moving):
-            for i in range(len(self.slots)):
-                if self.wide_name(column, i) == name:
-                    return presence[i] == "1" and (column not in self.moving or "1" in presence[:i])
-        return True
+    @cached_property
+    def cells(self) -> Mapping[str, tuple[str, int]]:
+        """Return the columns of the wide table in their order, each with the long column and the slot it is made from.
+
+        The slot is -1 for columns that a unit has once, and for the presence. Slot 0 of a moving column is its first
+        value, and the others are steps.
+        """
+        wide: dict[str, tuple[str, int]] = {}
+        for column in self.names:
+            if column == self.by:
+                wide[self.presence] = column, -1
+            if column in self.once:
+                wide[column] = column, -1
+            for slot in self.slots_of(column):
+                label = f"[{self.slots[slot]}]"
+                if column in self.moving:
+                    label = f"(step) {label}" if slot else "(first)"
+                name = f"{column} {label}"
+                while name in wide or name in (*self.names, *self.once, self.presence):
+                    name += "'"
+                wide[name] = column, slot
+        return wide
+
+    @cached_property
+    def _names_by_cell(self) -> Mapping[tuple[str, int], str]:
+        return {cell: name for name, cell in self.cells.items() if name != self.presence}
+
+    def wide_name(self, column: str, slot: int) -> str:
+        """Return the wide column of a long column in a slot; the column itself for one that a unit has once."""
+        return column if column in self.once else self._names_by_cell[column, slot]
+
+    def has_cell(self, name: str, presence: str | None) -> bool:
+        """Return whether a unit whose rows are in the slots of `presence` has a value in a wide column.
+
+        Examples
+        --------
+        >>> names = ("id", "year", "pay", "age")
+        >>> form = UnitForm("id", "wave", "year", ("1", "2", "3"), (), ("pay",), ("age",), "rows", names)
+        >>> [form.has_cell(name, "011") for name in ("pay [2]", "age (step) [2]", "age (step) [3]")]
+        [True, False, True]
+        """
+        column, slot = self.cells.get(name, (name, -1))
+        if slot < 0:
+            return True
+        before, here = (presence or "")[:slot], (presence or "")[slot : slot + 1]
+        if column in self.moving:
+            return "1" in (presence or "") if slot == 0 else here == "1" and "1" in before
+        return here == "1"
+
+    def check(self) -> None:
+        """Raise Contradiction if the fields contradict each other."""
+        columns = (*self.once, *self.repeated, *self.moving)
+        if self.order not in ORDERS or not self.slots or not 0 <= self.labelled <= len(self.slots):
+            raise Contradiction("the slots of units are of an unknown form")
+        if len({*columns}) < len(columns) or not {self.unit, self.by, *self.repeated, *self.moving} <= {*self.names}:
+            raise Contradiction("a column of units has no name of its own")
+        if not len(self.moving) == len(self.step_units) == len(self.decimals):
+            raise Contradiction("the moving columns of units do not say what they count")
 
 
 class Promise(TypedDict, total=False):
