@@ -375,7 +375,10 @@ class Table:
         table._columns = {k: c for k, c in self._columns.items() if k[0] in stayed}
         return table
 
-    def restore(self, replaced: Mapping[str, pa.Array | pa.ChunkedArray], *, drop: Iterable[str] = ()) -> Any:
+    def restore(
+        self, replaced: Mapping[str, pa.Array | pa.ChunkedArray], *, drop: Iterable[str] = (),
+        rows: NDArray[np.int64] | None = None,
+    ) -> Any:  # fmt: skip
         """Return a frame of the same type as the input, with some columns replaced and some dropped.
 
         Parameters
@@ -384,6 +387,8 @@ class Table:
             New values, one per row. Names that the table does not have are added at the end.
         drop : iterable of str
             Columns to leave out.
+        rows : int64 array, optional
+            The rows to return, in their order; by default all.
 
         Returns
         -------
@@ -392,7 +397,7 @@ class Table:
             pyarrow table (text that repeats in Parquet as dictionaries), a numpy array an
             object array. What came in is never changed.
         """
-        return self._source.restore(dict(replaced), self._check_change(replaced, drop))
+        return self._source.restore(dict(replaced), self._check_change(replaced, drop), rows)
 
     def release(
         self, columns: Mapping[str, pa.Array | pa.ChunkedArray], *, drop: Iterable[str] = (), keep_order: bool = False

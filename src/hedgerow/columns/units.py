@@ -49,6 +49,8 @@ class Units:
     ----------
     form : UnitForm
         The way back.
+    long : Table
+        The table with one row for each row of a unit.
     table : Table
         One row a unit, ordered by the units' ids, which it does not have.
     schema : Schema
@@ -58,6 +60,7 @@ class Units:
     """
 
     form: UnitForm
+    long: Table
     table: Table
     schema: Schema
     notes: list[str]
@@ -191,7 +194,7 @@ def widened(table: Table, schema: Schema, people: int) -> Units:
         if wide_name in once or name in repeated or (slot == 0 and name in moving)
     }  # fmt: skip
     wide_schema = _wide_schema(schema, form, table.names, set(wide.column(presence).to_pylist()))
-    return Units(form, Table(wide, source, table.layout), wide_schema, list(map(singular, notes)))
+    return Units(form, table, Table(wide, source, table.layout), wide_schema, list(map(singular, notes)))
 
 
 def _reason(order: str, numbered: int, people: int, noun: str) -> str:

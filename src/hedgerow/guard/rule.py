@@ -125,6 +125,7 @@ def fit_guard(
             for name in names
         ]
     )
+    columns = [_all_released(c) if c.record.name == slots.presence else c for c in columns]
     n_members = Counter(each.inside for each in forms.derived if each.inside)
     columns = [replace(c, record=replace(c.record, n_members=n_members[c.record.name])) for c in columns]
     groups_of = {"sensitive": groups}
@@ -171,6 +172,14 @@ def fit_guard(
     )  # fmt: skip
     shares = {r.name: Rule.from_column(r).shares(rows, labels, sizes) for r in records if r.ruled}
     return FittedGuard(guard, donors, {c.record.name: c.codes for c in columns}, shares, released, slots)
+
+
+def _all_released(column: CodedColumn) -> CodedColumn:
+    """Return a column whose withheld categories are released as the commonest one, since every unit has some rows."""
+    people = np.asarray(column.record.people, np.int64)
+    codes = np.where(column.codes < 0, int(people.argmax()), column.codes)
+    record = replace(column.record, people=as_vector(np.bincount(codes, minlength=len(people))), withheld=0)
+    return replace(column, record=record, codes=codes)
 
 
 def _donors(leader: CodedColumn, column: CodedColumn) -> Donors:

@@ -28,6 +28,7 @@ from ..texts import text
 from ..trees.responses import is_constant
 from .release import Release, ReleaseOptions
 from .rule_counts import released_rules
+from .unit_release import UnitRelease, of_units
 
 _PSEUDONYM_BYTES = 8
 
@@ -48,6 +49,8 @@ def make_release(
     options : ReleaseOptions
     """
     telling(progress)("reading")
+    if schema.is_long:
+        people, schema, options = of_units(people, schema, method, options)
     table, options = open_checked(people, schema, method, options)
     guard = options.guard
     _check_capable(table.engine, schema, options)
@@ -166,7 +169,7 @@ def _protected(
                 in_rows=guard is not None and guard.rows,
             )
         columns = tuple(c for c in fitted.plan_.columns if c.name in table.names)
-        plan = replace(fitted.plan_, columns=columns, units=options.units)
+        plan = replace(fitted.plan_, columns=columns, units=None if options.units is None else options.units.form)
         if schema.unit is None:  # somebody said that every row is a person
             plan = replace(plan, parameters={**plan.parameters, "row_is_person": True})
         plan = replace(plan, rules=released_rules(table, schema, plan, guard))
@@ -210,7 +213,8 @@ def _protected(
         replaced |= {name: pseudonyms(table, name, secret) for name in linked}
     output = computing(table.engine).release(source, Change(replaced, dropped, keep_order, options.parts))
     table.release_memory()
-    release = Release(
+    kind = Release if options.units is None else UnitRelease
+    release = kind(
         plan=plan, schema=schema, method=fitted, original=table, output=output, options=options, warned=tuple(warnings)
     )
     step("verifying")

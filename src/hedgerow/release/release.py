@@ -16,6 +16,7 @@ import pyarrow as pa
 from .. import facade
 from ..backends import ReleasedTable, engine
 from ..columns.table import Table
+from ..columns.units import Units
 from ..columns.workspace import give_back
 from ..display import arguments, notebook_html
 from ..errors import PromiseError, UnsupportedError
@@ -31,7 +32,7 @@ from ..measures.disclosure import Disclosed
 from ..measures.guarantees import Check, promised_k
 from ..methods.base import Method
 from ..notation import figure, words
-from ..plan import Plan, UnitForm
+from ..plan import Plan
 from ..plan.records import RUNS, pieces
 from ..progress import Progress, Tell, caution, telling
 from ..schema import Schema
@@ -76,8 +77,8 @@ class ReleaseOptions:
         How exact sensitive values are hidden; by default they are released.
     keep_order, parts, engine, memory
         As `hedgerow.protect` takes them.
-    units : UnitForm, optional
-        Of a table of units, whose rows stand side by side.
+    units : Units, optional
+        The table of units, where one row is all rows of a unit side by side.
     """
 
     secret: Secret | None = None
@@ -86,7 +87,7 @@ class ReleaseOptions:
     parts: bool = False
     engine: str = "auto"
     memory: str | int | None = None
-    units: UnitForm | None = None
+    units: Units | None = None
 
     def pseudonyms(self, schema: Schema) -> tuple[str, ...]:
         """Return the identifiers that are replaced: not the household's, which would show who lives together."""
@@ -195,13 +196,17 @@ class Release:
         # None: the order of the input was kept
         return np.arange(self.original.n_rows, dtype=np.int64) if self._rows is None else self._rows
 
+    def _read(self, table: Any) -> Table:
+        """Read a released frame as the table whose rows were verified."""
+        return read(table)
+
     def _is_changed(self) -> bool:
         """Return whether the caller changed `table`; tables in Hedgerow's own files cannot change."""
         if self._arrow is None:
             return False
         if self.table is self._output.frame and isinstance(self.table, pa.Table):  # immutable
             return False
-        return not same_rows(read(self.table).arrow, self._arrow)
+        return not same_rows(self._read(self.table).arrow, self._arrow)
 
     def relation(self) -> Any:
         """Return the released table as a DuckDB relation if its rows lie in Hedgerow's own files.
@@ -232,7 +237,7 @@ class Release:
         # codes that were cached may be of cells that were changed since
         self.original.discard_codes()
         if self._arrow is not None:
-            self.released = read(self.table)
+            self.released = self._read(self.table)
             self.released.reuse_codes(self.original)
         self._summary, self._verified = None, None
         self._verification = verify(
@@ -249,7 +254,7 @@ class Release:
     def _check_again(self) -> None:
         """Check the data frame again if it was changed in place."""
         if self._arrow is not None and not isinstance(self.table, pa.Table):
-            self.released = read(self.table)
+            self.released = self._read(self.table)
             require(self._own_checks())
 
     def verify_written(self, table: Any) -> list[Check]:
@@ -271,7 +276,7 @@ class Release:
         """
         expected = self._verification.expected
         assert expected is not None
-        written = engine(self.original.engine).open(table)
+        written = self._read(table) if self._arrow is not None else engine(self.original.engine).open(table)
         checks = [same_columns(list(expected.classes), written.names)]
         if checks[0].holds:
             sums, n = summed(expected, written), expected.sums.n_rows
@@ -500,12 +505,22 @@ class Release:
         step("writing")
         give_back()
         file = folder / self.file_name
-        like = copy(self.original)
-        like.layout = with_drawn_places(like.layout, self.plan.guard)
-        engine(self.original.engine).write(self.released, file, like=like, escape=escape, parts=self.parts)
+        self._write_table(file, escape)
         step("reading back")
         second = self._check_written(file, escape, step)
         return self._write_records(file, second, escape=escape, measured=measured, mapping=mapping)
+
+    def _write_table(self, file: Path, escape: bool) -> None:
+        """Write the released table."""
+        like = copy(self.original)
+        like.layout = with_drawn_places(like.layout, self.plan.guard)
+        engine(self.original.engine).write(self.released, file, like=like, escape=escape, parts=self.parts)
+
+    def _file_checks(self, file: Path, escape: bool, step: Tell) -> list[Check]:
+        """Read the written table back, and check it."""
+        expected = self._verification.expected
+        assert expected is not None
+        return verify_file(file, expected, self.released, like=self.original, escape=escape, progress=step)
 
     def _check_written(self, file: Path, escape: bool, step: Tell) -> Table | None:
         """Read the written table back and check it; also write, check and return the second table if there is one.
@@ -515,9 +530,7 @@ class Release:
         PromiseError
             A written file does not keep a promise.
         """
-        expected, original = self._verification.expected, self.original
-        assert expected is not None
-        checks = verify_file(file, expected, self.released, like=original, escape=escape, progress=step)
+        checks, original = self._file_checks(file, escape, step), self.original
         second = self.method.second_table()
         if second is not None:  # the first file has the rows of the released table
             second_file = file.with_name(f"{self.plan.recoding.second_file}{original.suffix}")

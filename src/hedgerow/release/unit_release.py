@@ -1,0 +1,137 @@
+"""A release of a table with several rows a unit, which are protected side by side and released one below the other."""
+
+from __future__ import annotations
+
+from copy import copy
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from ..backends.select import remote_engine
+from ..columns.arrays import decoded, value_class
+from ..columns.table import Table
+from ..columns.units import lengthened, widened, widened_again
+from ..errors import InputError, UnsupportedError
+from ..guard.guarding import FEWEST
+from ..guard.rows import decoded_cells, with_drawn_places
+from ..io.frames import source_of
+from ..io.read import read
+from ..io.verify_read import read_back
+from ..io.write import layout_like, write_table
+from ..measures.guarantees import Check
+from ..methods.base import Method
+from ..notation import decimals_of
+from ..plan.records import FILE
+from ..progress import Tell, caution
+from ..schema import Schema
+from .expected_rows import summed
+from .release import Release, ReleaseOptions
+from .verify import same_columns
+
+
+def of_units(
+    people: Any, schema: Schema, method: Method, options: ReleaseOptions
+) -> tuple[Any, Schema, ReleaseOptions]:
+    """Return a long table as one of units, with its schema, and the options that lead back.
+
+    Raises
+    ------
+    UnsupportedError
+        The method draws no whole rows, or the engine or an option does not go with units.
+    """
+    guard, word = options.guard, "wave" if schema.wave else "member" if schema.member else "time"
+    if remote_engine(people, options.engine) is not None:
+        raise UnsupportedError(
+            "the rows of a unit may lie on several machines of a cluster", hint="take a part of the table out of it"
+        )
+    if guard is None or not guard.rows:
+        raise UnsupportedError(
+            f"{type(method).__name__} with these cells draws no whole rows, and the rows of a unit are drawn together",
+            hint=f'use Hedge with cells="rows", which is the default (--method hedge), or leave out {word} (--{word})',
+        )
+    refused = {
+        "pseudonym_key": options.secret is not None, "parts": options.parts, "keep_order": options.keep_order,
+        'cap_on="file"': guard.cap_on == FILE,
+    }  # fmt: skip
+    if names := ", ".join(name for name, is_given in refused.items() if is_given):
+        raise UnsupportedError(f"{names} does not go with several rows a unit ({word})", hint="leave it out")
+    k = int(guard.people or getattr(method, "k", FEWEST))
+    units = widened(read(people, schema=schema), schema, k)
+    for note in units.notes:
+        caution(note)
+    # the other engine reads the table of units anew
+    table = units.table if options.engine in ("auto", "memory") else units.table.arrow
+    return table, units.schema, replace(options, units=units)
+
+
+class UnitRelease(Release):
+    """A release whose `table` is long: its rows are verified side by side, as they were drawn.
+
+    `original`, `released` and `schema` are those of units.
+    """
+
+    def __init__(self, **about: Any) -> None:
+        super().__init__(**about)
+        units = about["options"].units
+        assert units is not None
+        self.units, self._types = units, self.released.types
+        wide = pa.table({name: decoded_cells(self.released, name) for name in self.released.names})
+        used = units.long.arrow.column(units.form.unit).unique().to_pylist()
+        self._long = lengthened(wide, units.form, units.long.types, used)
+        # a frame of the kind that came in, of so many rows, all of whose cells are replaced
+        dropped = set(units.long.names) - {*self._long.column_names}
+        rows = np.zeros(self._long.num_rows, np.int64)
+        frame = units.long.restore({}, drop=dropped, rows=rows)
+        cells = {name: self._long.column(name).combine_chunks() for name in self._long.column_names}
+        self.table = source_of(frame).restore(cells, set(), np.arange(len(rows)))
+        self._arrow = wide
+
+    def __repr__(self) -> str:
+        n = self.released.n_rows
+        return (
+            f"Release({self.plan.method}, {self._long.num_rows:,} rows of {n:,} units, {len(self.checks)} checks hold)"
+        )
+
+    def _read(self, table: Any) -> Table:
+        """Read a long frame as the table of units."""
+        long = read(table).arrow
+        if long.column_names != self._long.column_names:
+            raise InputError("the table has other columns than were released")
+        return Table(widened_again(long, self.units.form, self._types))
+
+    def _write_table(self, file: Path, escape: bool) -> None:
+        """Write the long table."""
+        write_table(self._long, file, like=self._like(), escape=escape)
+
+    def _like(self) -> Table:
+        """Return the original long table, with the decimals that drawn numbers have."""
+        form, guard = self.units.form, self.plan.guard
+        assert guard is not None
+        fine = sorted(guard.columns, key=lambda c: decimals_of(c.steps[0]) if len(c.steps) else 0)
+        columns = tuple(replace(c, name=form.cells[c.name][0]) for c in fine if c.name in form.cells)
+        like = copy(self.units.long)
+        like.layout = with_drawn_places(like.layout, replace(guard, columns=columns))
+        return like
+
+    def _file_checks(self, file: Path, escape: bool, step: Tell) -> list[Check]:
+        """Read the written long table back, and check its units."""
+        expected, long = self._verification.expected, Table(self._long)
+        assert expected is not None
+        classes = {field.name: value_class(field.type) for field in self._long.schema}
+        layout = layout_like(self._like(), long.types, long.entries)
+        written = read_back([file], like=layout, classes=classes, unescape_formulas=escape)
+        checks = [same_columns(self._long.column_names, written.names)]
+        if not checks[0].holds:
+            return checks
+        cells = pa.Table.from_batches([*written.batches])
+        cells = pa.table(
+            {n: decoded(cells.column(n)).cast(self._long.schema.field(n).type) for n in cells.column_names}
+        )
+        step("reading back", 0.5)
+        n = expected.sums.n_rows
+        units = Table(widened_again(cells, self.units.form, self._types))
+        ids = len(cells.column(self.units.form.unit).unique())
+        return [*checks, Check("units", n, ids, ids == n), *expected.checks(summed(expected, units))]
