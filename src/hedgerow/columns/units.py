@@ -8,9 +8,11 @@ fall, such as an age, are a first value and steps.
 from __future__ import annotations
 
 import datetime as dt
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,6 +33,8 @@ from .table import Table
 
 # the share of rows a unit that numbered slots reach, and how many there are at least
 _REACHED, _FEWEST_SLOTS = 99, 12
+# the share of households that have a member with a slot of his own
+_COMMON = 0.05
 # the spread of a moving column's steps, of the spread of its values
 _STEADY = 0.25
 # decimals of a moving column, and the numbers that are exact in doubles
@@ -193,7 +197,8 @@ def widened(table: Table, schema: Schema, people: int) -> Units:
         wide_name: table.declared(name) for wide_name, (name, slot) in form.cells.items()
         if wide_name in once or name in repeated or (slot == 0 and name in moving)
     }  # fmt: skip
-    wide_schema = _wide_schema(schema, form, table.names, set(wide.column(presence).to_pylist()))
+    patterns = Counter(sorted(wide.column(presence).to_pylist()))
+    wide_schema = _wide_schema(schema, form, table.names, patterns, people)
     return Units(form, table, Table(wide, source, table.layout), wide_schema, list(map(singular, notes)))
 
 
@@ -285,7 +290,7 @@ def _of_members(table: Table, schema: Schema, people: int, content: pa.Table) ->
     pairs, first, counts = np.unique(pair, return_index=True, return_counts=True)
     having = np.bincount(pairs % n_values, minlength=n_values)
     breaking = np.bincount(pairs[counts > 1] % n_values, minlength=n_values)
-    chosen = (having >= people) & (breaking < people)
+    chosen = (having >= max(people, _COMMON * (unit.max() + 1))) & (breaking < people)
     labels = _labels(table, by, value[np.argsort(row)])[chosen].tolist()
     slot = np.full(len(row), -1)
     slot[first] = np.where(chosen, np.cumsum(chosen) - 1, -1)[value[first]]
@@ -478,7 +483,7 @@ def _numbers(numbers: Ints, absent: Bools, kind: pa.DataType, decimals: int) -> 
 # the schema of units
 
 
-def _wide_schema(schema: Schema, form: UnitForm, names: Sequence[str], patterns: Iterable[str]) -> Schema:
+def _wide_schema(schema: Schema, form: UnitForm, names: Sequence[str], patterns: Counter[str], people: int) -> Schema:
     """Return the schema of the wide table: what is said of a long column is said of all that are made of it."""
     made_of: dict[str, list[str]] = {name: [] for name in names}
     steps = {wide for wide, (name, slot) in form.cells.items() if name in form.moving and slot > 0}
@@ -502,7 +507,8 @@ def _wide_schema(schema: Schema, form: UnitForm, names: Sequence[str], patterns:
         for part in (*TABLES, "hierarchies") if part not in ("follows", "determines")
     }  # fmt: skip
     tables["kinds"] |= {**dict.fromkeys(steps, "numeric"), form.presence: "categorical"}
-    tables["hierarchies"][form.presence] = _hierarchy(patterns)
+    tables["hierarchies"][form.presence] = _hierarchy(patterns, people)
+    tables["rare"][form.presence] = patterns.most_common(1)[0][0]
     pairs = [pair for name, leader in schema.follows.items() for pair in _pairs(form, "follows", name, leader)]
     determines: dict[str, list[str]] = {}
     for name, others in schema.determines.items():
@@ -523,23 +529,25 @@ def _wide_schema(schema: Schema, form: UnitForm, names: Sequence[str], patterns:
     )
 
 
-def _hierarchy(patterns: Iterable[str]) -> Hierarchy:
-    """Return the paths of patterns of rows to shorter ones: without the last row, the last two, and so on.
+def _hierarchy(patterns: Counter[str], people: int) -> Hierarchy:
+    """Return the paths of patterns of rows that fewer than so many units have to a like one that enough have.
+
+    It has as many rows, or nearly, in most of the same slots.
 
     Examples
     --------
-    >>> _hierarchy(["110", "001"]).paths
-    {'001': ('001', '001', '*'), '110': ('110', '100', '*')}
+    >>> _hierarchy(Counter({"110": 20, "100": 10, "011": 1}), 10).paths
+    {'011': ('011', '110', '*'), '100': ('100', '100', '*'), '110': ('110', '110', '*')}
     """
-    chains = {}
-    for pattern in sorted(patterns):
-        chain = [pattern]
-        while chain[-1].count("1") > 1:
-            last = chain[-1].rindex("1")
-            chain.append(f"{chain[-1][:last]}0{chain[-1][last + 1 :]}")
-        chains[pattern] = chain
-    length = max(map(len, chains.values()))
-    return Hierarchy({text: (*[text] * (length - len(chain)), *chain, TOP) for text, chain in chains.items()})
+    frequent = [pattern for pattern, n in patterns.most_common() if n >= people]
+
+    def distance(one: str, two: str) -> tuple[int, int]:
+        return abs(one.count("1") - two.count("1")), sum(a != b for a, b in zip(one, two, strict=True))
+
+    near = {
+        each: min([each] * (each in frequent) or frequent or [each], key=partial(distance, each)) for each in patterns
+    }
+    return Hierarchy({each: (each, near[each], TOP) for each in sorted(patterns)})
 
 
 def _pairs(form: UnitForm, part: str, one: str, two: str) -> list[tuple[str, str]]:

@@ -62,9 +62,9 @@ def features_of(columns: Sequence[GuardedColumn], people: int) -> list[Feature]:
 
 def _features(place: int, column: GuardedColumn, people: int) -> Iterator[Feature]:
     """Yield the features of the column in a place of the guard, or of what its categories list."""
-    for member, code_of in column.members():
+    for i, (member, code_of) in enumerate(column.members()):
         for feature in _features(place, member, people):
-            yield replace(feature, of_code=feature.of_code[[*code_of, -1]])
+            yield replace(feature, of_code=feature.of_code[[*code_of, -1]], of=f"{i} {feature.of}")
     if column.n_members:
         return
     counts, n = np.asarray(column.people, np.int64), column.n_values

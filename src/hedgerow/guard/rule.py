@@ -127,6 +127,8 @@ def fit_guard(
     )
     columns = [_all_released(c) if c.record.name == slots.presence else c for c in columns]
     n_members = Counter(each.inside for each in forms.derived if each.inside)
+    if slots.form is not None:
+        n_members[slots.presence] = len(slots.form.slots)
     columns = [replace(c, record=replace(c.record, n_members=n_members[c.record.name])) for c in columns]
     groups_of = {"sensitive": groups}
     if in_rows:
@@ -171,7 +173,11 @@ def fit_guard(
         derived=tuple(forms.derived),
     )  # fmt: skip
     shares = {r.name: Rule.from_column(r).shares(rows, labels, sizes) for r in records if r.ruled}
-    return FittedGuard(guard, donors, {c.record.name: c.codes for c in columns}, shares, released, slots)
+    # one above all others where there is no cell
+    codes = {
+        c.record.name: c.codes if c.here is None else np.where(c.here, c.codes, len(c.record.values)) for c in columns
+    }
+    return FittedGuard(guard, donors, codes, shares, released, slots)
 
 
 def _all_released(column: CodedColumn) -> CodedColumn:

@@ -102,7 +102,7 @@ def rare_pairs(guard: Guard, codes: Mapping[str, Ints], slots: Slots) -> RarePai
     many would if the two columns had nothing to do with each other: one person more makes no pair possible.
     """
     bins = {c.name: bins_of(c) for c in guard.columns}
-    # where there is no cell is a bin of its own, of which nothing is rare
+    # where there is no cell is a bin of its own
     bins |= {name: np.append(bins[name], bins[name].max(initial=0) + 1) for name in bins.keys() & slots.cells.keys()}
     rows = {name: _BinnedRows(of_code[codes[name]], codes[name] >= 0) for name, of_code in bins.items()}
     rarity: dict[tuple[str, str], NDArray[np.uint8]] = {}

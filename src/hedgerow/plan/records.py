@@ -381,7 +381,11 @@ class GuardedColumn(PlanColumn):
     def members(self) -> list[tuple[GuardedColumn, list[int]]]:
         """Return the columns whose values the categories list, each with its code of each category."""
         texts = self.values if self.n_members else ()
-        lists = [[None] * self.n_members if text is None else json.loads(str(text)) for text in texts]
+        # digits are a list as well: those of the slots in which a unit has rows
+        lists = [
+            [None] * self.n_members if text is None else [*map(int, str(text))] if str(text).isdigit()
+            else json.loads(str(text)) for text in texts
+        ]  # fmt: skip
         members = []
         for entries in zip(*lists, strict=True):
             some = sorted({entry for entry in entries if entry is not None})

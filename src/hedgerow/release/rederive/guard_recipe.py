@@ -431,7 +431,8 @@ class GuardRecipe:
             place = _places(start, sizes)
             towards = np.minimum(again / AGAIN, 1.0)
             read = self._reader(column, sizes, towards)
-            codes = np.concatenate([read(place[at], unit[at]) for at in slices(len(unit), _BLOCK)])
+            parts = [read(place[at], unit[at]) for at in slices(len(unit), _BLOCK)]
+            codes = np.concatenate([np.zeros(0, np.int64), *parts])
             if column.has_missing:
                 uniform = _uniforms(np.arange(len(sizes)) + again * len(sizes), key, f"guard together {column.name}")
                 codes = self._together(column, codes, unit, uniform)
@@ -536,7 +537,10 @@ class GuardRecipe:
         """Return the pairs of bins that too few people have, and at most a tenth of those who should: fifty at least,
         and ten in plans of version 1.
         """
-        one, two = self._codes[column.name], self._codes[other.name]
+        one, two = (
+            np.where(self._here[c.name], self._codes[c.name], len(c.values)) if c.name in self._here
+            else self._codes[c.name] for c in (column, other)
+        )  # fmt: skip
         visible = (one >= 0) & (two >= 0)
         x, y = _bins(column), _bins(other)
         n_x, n_y = int(x.max()) + 1, int(y.max()) + 1
