@@ -276,6 +276,8 @@ def compare_models(
         # who counts as one person is the plan's to say
         what = subject(release, None if for_recipient else schema, None)
         schema, released, k = what.schema, what.table, what.k
+        if for_recipient and schema.is_long:
+            raise UnsupportedError("people have several rows here, and answers are counted by rows")
         if for_recipient and what.is_private:
             raise UnsupportedError("this release promises epsilon, which answers from the original would exceed")
         if for_recipient and hides_relations(what.plan):

@@ -76,6 +76,7 @@ from .profile_result import FAILS, MEASURED, MEETS, Judged, check_met, judged, n
 from .released_values import ReleasedColumn, unchanged
 from .result import Audit
 from .sample import Sample, part_of, sample_of
+from .side_by_side import by_units, refuse_units
 from .single_records import PerPerson, Shown, example_records, per_person
 from .single_table import COMPARED, alone
 from .spark_tables import counted, is_clustered, local_copies, put_there
@@ -679,6 +680,9 @@ def audit(
         what = subject(released, schema, plan, holds)
         original = None if original is None else holds.original(original, what.schema)
         what = what if original is None else read_like(original, what, holds)
+        if what.schema.is_long:
+            refuse_units(key=key, control=control, population=population)
+            what, original = by_units(what, original, what.schema)
         # refused now: running out of memory would come after minutes of work
         check_room(original)
     else:

@@ -21,7 +21,7 @@ from ..errors import HedgerowError, InputError, SchemaError
 from ..guard.code import run_codes
 from ..guard.guarding import GuardOptions, guarded
 from ..guard.rows import as_released, decoded_cells, group_numbers
-from ..io.read import with_reasons
+from ..io.read import read, with_reasons
 from ..key import Key
 from ..measures import Groups, Ints
 from ..measures.guarantees import promised_k
@@ -36,6 +36,7 @@ from ..release.folder import AUDIT, MAPPING, PLAN, altered, is_table, released_f
 from ..release.private_release import PrivateRelease, made_again
 from ..release.records import RowMap, fingerprint
 from ..release.rederive.possible import faults
+from ..release.unit_release import UnitRelease
 from ..schema import READING, UNSAID, Schema
 from ..texts import refusal, text
 from .backend import Holder
@@ -262,7 +263,7 @@ def subject(released: Any, schema: Schema | None, plan: Plan | None, holds: Hold
                     "give a schema, or a release that knows its own; the people come first: hr.audit(people, release)"
                 ),
             )
-        schema = roles(plan)
+        schema = Schema.from_toml(plan.units.schema) if plan.units else roles(plan)
     if plan is not None and not schema.encoding:  # both files are in that
         schema = schema.replace(encoding=plan.encoding)
     # altered cells need not cover their originals
@@ -420,6 +421,10 @@ def of_release(release: Release, schema: Schema | None = None) -> Subject:
     """Build the subject for a `Release`, which has its schema, plan and rows."""
     rows = RowMap(release.rows, fingerprint(release.original, release.plan))
     schema, method = schema or release.schema, release.method
+    if isinstance(release, UnitRelease):
+        return Subject(
+            read(release.table), release.units.long_schema, release.plan, rows=rows, verified=True, method=method
+        )
     return Subject(release.released, schema, release.plan, _second(method), rows, verified=True, method=method)
 
 

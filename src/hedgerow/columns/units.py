@@ -69,6 +69,11 @@ class Units:
     schema: Schema
     notes: list[str]
 
+    @property
+    def long_schema(self) -> Schema:
+        """Return the roles of the columns of the long table."""
+        return Schema.from_toml(self.form.schema)
+
 
 @dataclass(frozen=True)
 class _PlacedRows:
@@ -189,7 +194,7 @@ def widened(table: Table, schema: Schema, people: int) -> Units:
     form = UnitForm(
         unit, order, by, rows.labels, tuple(once), tuple(repeated), tuple(moving), presence, tuple(names),
         rows.labelled, tuple(m.step_unit for m in moving.values()), tuple(m.decimals for m in moving.values()),
-        rows.left_out,
+        rows.left_out, people, schema.to_toml(),
     )  # fmt: skip
     wide = _wide_cells(table, form, rows, moving, household)
     source = ArrowSource(wide)

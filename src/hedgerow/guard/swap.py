@@ -28,7 +28,7 @@ MOST, FEATURES = 5_000, 400
 # by how many places moments of quasi-identifiers alone stand behind those with a sensitive column
 BEHIND = 3
 # by how many places moments of one column at two times stand before others, and further at two times in a row
-SAME, NEXT = 1, 1
+SAME, NEXT = 0.5, 0.5
 # standard errors within which a moment stays as it was drawn, and people whose products what is wanted is moved by
 SLACK, NOISE = 0.1, 8
 # what a rare pair costs where these and moments are looked at together, in squares of the slack: first, and at last

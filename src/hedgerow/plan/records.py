@@ -696,6 +696,10 @@ class UnitForm(Discreet):
         For each moving column the decimals of its numbers.
     left_out : int
         Rows of the original without a slot.
+    people : int
+        The fewest units that decided anything of this.
+    schema : str
+        The schema of the long table, as TOML.
     """
 
     unit: str
@@ -711,6 +715,8 @@ class UnitForm(Discreet):
     step_units: tuple[int, ...] = ()
     decimals: tuple[int, ...] = ()
     left_out: int = field(default=0, metadata=PRIVATE)
+    people: int = 0
+    schema: str = field(default="", metadata=PRIVATE)
 
     def slots_of(self, column: str) -> range:
         """Return the slots in which the wide table has a column for a column of the long one; none for one a unit."""

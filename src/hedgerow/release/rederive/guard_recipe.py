@@ -56,9 +56,9 @@ class GuardRecipe:
         self._drawn, self.in_file = DrawnAgain(plan, original), DrawnAgain(plan, released)
         self._codes = {c.name: _codes(c, self._drawn.of(c.name)) for c in plan.guard.columns}
         self._here = _cells_here(plan, original)
-        for each in (c for c in plan.guard.columns if plan.units and c.name == plan.units.presence):
-            codes, commonest = self._codes[each.name], max(range(len(each.people)), key=each.people.__getitem__)
-            self._codes[each.name] = np.where(codes < 0, commonest, codes)
+        for column in (c for c in plan.guard.columns if plan.units and c.name == plan.units.presence):
+            codes, commonest = self._codes[column.name], max(range(len(column.people)), key=column.people.__getitem__)
+            self._codes[column.name] = np.where(codes < 0, commonest, codes)
         for name, here in self._here.items():
             self._codes[name][~here] = -1
         self.columns_of_slots = {*self._here}

@@ -1,0 +1,75 @@
+"""Put the rows of a unit side by side, in the original and in a released table, so that an audit counts units."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pyarrow as pa
+
+from ..columns.table import Table
+from ..columns.units import widened, widened_again
+from ..errors import InputError, UnsupportedError
+from ..guard.guarding import FEWEST
+from ..plan import UnitForm
+from ..plan.records import TIME
+from ..schema import Schema
+from ..texts import refusal
+from .subject import Subject, roles
+
+
+def by_units(what: Subject, original: Table | None, schema: Schema) -> tuple[Subject, Table | None]:
+    """Return a long release and its original as tables of units; other tables as they are.
+
+    Parameters
+    ----------
+    what : Subject
+    original : Table, optional
+    schema : Schema
+        Of the long tables.
+
+    Raises
+    ------
+    InputError
+        The plan is of another table, or units of the release do not fit it.
+    UnsupportedError
+        There is neither an original nor a plan, which say what the slots are.
+    """
+    form = None if what.plan is None else what.plan.units
+    if not schema.is_long:
+        return what, original
+    if original is None and form is None:
+        raise UnsupportedError(
+            "which rows of units belong to which slot is not known of a released table alone",
+            hint="give the original, or the release folder with its plan",
+        )
+    of_units = roles(what.plan) if what.plan else schema
+    if original is not None:
+        units = widened(original, schema, FEWEST if form is None else form.people)
+        if form is not None and units.form != form:
+            raise InputError(**refusal("other_table"))
+        form, original, of_units = units.form, units.table, of_units if what.plan else units.schema
+    assert form is not None
+    long = what.table.arrow
+    if form.order == TIME and what.plan is None:  # other tools leave rows in any order
+        long = long.sort_by([(form.unit, "ascending"), (form.by, "ascending")])
+    return replace(
+        what, table=Table(widened_again(long, form, _types(form, long)), layout=what.table.layout), schema=of_units
+    ), original
+
+
+def refuse_units(**values: object) -> None:
+    """Raise UnsupportedError for what an audit of units cannot take."""
+    if names := ", ".join(name for name, value in values.items() if value is not None):
+        raise UnsupportedError(f"{names} does not go with several rows a unit", hint="leave it out")
+
+
+def _types(form: UnitForm, long: pa.Table) -> pa.Schema:
+    """Return the columns of the table of units with their types."""
+    kinds = {}
+    for name, (column, slot) in form.cells.items():
+        kinds[name] = long.schema.field(column).type
+        if name == form.presence:
+            kinds[name] = pa.string()
+        elif column in form.moving and slot > 0:
+            kinds[name] = pa.float64() if form.decimals[form.moving.index(column)] else pa.int64()
+    return pa.schema(kinds.items())
