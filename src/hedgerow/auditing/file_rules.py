@@ -10,6 +10,7 @@ import numpy as np
 
 from ..columns.table import Table
 from ..errors import HedgerowError
+from ..guard.slots import Slots
 from ..json_types import Count, Share
 from ..measures import Ints, group
 from ..measures.guarantees import promised_k
@@ -64,15 +65,20 @@ def file_rules(plan: Plan, released: Table) -> dict[str, list[FileRule]]:
     words = {c.name: _words(c, bins[c.name], released) for c in plan.guard.columns}
     quasi = [c.name for c in plan.guard.columns if c.role == "quasi"]
     candidates: dict[str, list[_Candidate]] = {c.name: [] for c in plan.guard.columns if c.role == "sensitive"}
+    # units without a row in a slot tell nothing by what is missing there
+    slots = Slots(plan.units).in_table(released)
     for names in [*combinations(quasi, 1), *combinations(quasi, 2)]:
-        groups = group([bins[name] for name in names])
-        large, handicap = np.flatnonzero(groups.sizes >= k), STRONGER * (len(names) == 1)
+        everybody, handicap = group([bins[name] for name in names]), STRONGER * (len(names) == 1)
         for name, some in candidates.items():
-            n_values = int(bins[name].max()) + 1
-            cells = groups.labels * np.int64(n_values) + bins[name]
+            groups, of_row = everybody, bins[name]
+            if in_slots := [slots[each] for each in (*names, name) if each in slots]:
+                here = np.flatnonzero(np.logical_and.reduce(in_slots))
+                groups, of_row = group([bins[each][here] for each in names], len(here)), of_row[here]
+            large, n_values = np.flatnonzero(groups.sizes >= k), int(bins[name].max()) + 1
+            cells = groups.labels * np.int64(n_values) + of_row
             counted = np.bincount(cells, minlength=groups.n_groups * n_values)
             share = counted.reshape(-1, n_values)[large] / groups.sizes[large, None]
-            of_all = np.bincount(bins[name], minlength=n_values) / len(bins[name])
+            of_all = np.bincount(of_row, minlength=n_values) / len(of_row)
             beyond = share - of_all + handicap
             # of each combination its strongest rule, and of these as many as could be named
             best = beyond.argmax(axis=1) if len(large) else np.zeros(0, np.int64)
@@ -80,7 +86,8 @@ def file_rules(plan: Plan, released: Table) -> dict[str, list[FileRule]]:
             order = np.flatnonzero(most > handicap)  # others say nothing
             order = order[np.argsort(-most[order], kind="stable")]
             for i in order[: RULES * (len(quasi) + 1)].tolist():
-                at = {column: int(bins[column][groups.first[large[i]]]) for column in names}
+                first = groups.first[large[i]]
+                at = {each: int(bins[each][here[first] if in_slots else first]) for each in names}
                 rule = FileRule(
                     where={column: words[column][part] for column, part in at.items()},
                     value=words[name][int(best[i])],

@@ -58,7 +58,7 @@ def of_units(
     }  # fmt: skip
     if names := ", ".join(name for name, is_given in refused.items() if is_given):
         raise UnsupportedError(f"{names} does not go with several rows a unit ({word})", hint="leave it out")
-    k: int = guard.people or getattr(method, "k", FEWEST)
+    k: int = getattr(method, "k", FEWEST) if guard.people is None else guard.people
     units = widened(read(people, schema=schema), schema, k)
     for note in units.notes:
         caution(note)
