@@ -24,7 +24,7 @@ from ..io.read import read
 from ..io.text_cells import MARKERS, infer_type, parse_dates, parse_integers
 from ..kernels import Ints
 from ..notation import percent
-from ..schema import UNSAID, Kind, Role, Schema
+from ..schema import KINDS, UNSAID, Kind, Role, Schema
 from ..texts import read_toml, refusal
 from .arrays import decoded, is_text, kind_of, value_type
 from .column import Column
@@ -463,6 +463,8 @@ def questions(table: Table, profiles: Sequence[ColumnProfile], schema: Schema) -
         is_key = schema.household is None and words & _ASKED["homes"] and column.n_distinct > MOST_CODES
         if is_key and table.distinct_share(name) < _REPEATS:
             yield "ask_household", name, ""
+    if schema.person is not None and table.is_loaded:
+        yield from _row_tellers(table, profiles, schema.person)
     followers = _followers(table)
     for name, leader in followers.items():
         if name in schema.follows:
@@ -470,6 +472,22 @@ def questions(table: Table, profiles: Sequence[ColumnProfile], schema: Schema) -
     for name in _called_weights(table, profiles):
         if schema.role(name) == "undeclared" and name not in followers:
             yield "second_weight" if _holds_weights(table, name) else "no_weight", name, ""
+
+
+def _row_tellers(table: Table, profiles: Sequence[ColumnProfile], person: str) -> Iterator[tuple[str, str, str]]:
+    """Yield the question that the first column asks which differs in all rows of a person: a wave, or else a date."""
+    ids = table.column(person, kind="categorical").codes.astype(np.int64)
+    for question, kinds, most in (("ask_wave", KINDS, MOST_CODES), ("ask_time", ("date",), len(ids))):
+        for column in profiles:
+            if (
+                column.name != person
+                and column.kind in kinds
+                and 1 < column.n_distinct <= most
+                and not column.n_missing
+            ):
+                if len(np.unique(ids * (column.n_distinct + 1) + table.column(column.name).codes)) == len(ids):
+                    yield question, column.name, person
+                    return
 
 
 def _followers(table: Table) -> dict[str, str]:

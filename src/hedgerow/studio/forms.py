@@ -81,6 +81,10 @@ def roles(form: Mapping[str, str], before: Choices) -> Choices:
         fitting = ("other", "undeclared") if part == "weight" else ("identifier",)
         if column in roles and roles[column] not in fitting:
             people[part] = ""
+    people["rows"] = form.get("rows", before.rows)
+    whose = people["household" if people["rows"].startswith("member") else "unit"]
+    if whose in ("", "none"):
+        people["rows"] = ""
     grid = {n: points for n, points in before.grid.items() if roles[n] == "quasi"}
     files = {n: file for n, file in before.hierarchies.items() if roles[n] == "quasi"}
     wanted = {n: form.get(f"follows-{i}", before.follows.get(n, "")) for i, n in enumerate(names)}

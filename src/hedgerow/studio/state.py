@@ -60,6 +60,8 @@ class Choices:
     unit: str = ""
     household: str = ""
     weight: str = ""
+    # what tells the rows of a person or household apart, such as wave=year
+    rows: str = ""
     follows: Mapping[str, str] = field(default_factory=dict)
     rare: Mapping[str, str] = field(default_factory=dict)
     # what the schema's `rules`, `tolerated` and `determines` are, if there are any
@@ -85,7 +87,7 @@ class Choices:
     @property
     def table(self) -> tuple[Any, ...]:
         """Return the choices that the figures for the unprotected table depend on."""
-        people = self.unit, self.household, self.weight
+        people = self.unit, self.household, self.weight, self.rows
         return dict(self.roles), dict(self.kinds), people, dict(self.grid)
 
     @property
