@@ -479,15 +479,12 @@ def _row_tellers(table: Table, profiles: Sequence[ColumnProfile], person: str) -
     ids = table.column(person, kind="categorical").codes.astype(np.int64)
     for question, kinds, most in (("ask_wave", KINDS, MOST_CODES), ("ask_time", ("date",), len(ids))):
         for column in profiles:
-            if (
-                column.name != person
-                and column.kind in kinds
-                and 1 < column.n_distinct <= most
-                and not column.n_missing
-            ):
-                if len(np.unique(ids * (column.n_distinct + 1) + table.column(column.name).codes)) == len(ids):
-                    yield question, column.name, person
-                    return
+            is_likely = column.kind in kinds and 1 < column.n_distinct <= most and not column.n_missing
+            if column.name == person or not is_likely:
+                continue
+            if len(np.unique(ids * (column.n_distinct + 1) + table.column(column.name).codes)) == len(ids):
+                yield question, column.name, person
+                return
 
 
 def _followers(table: Table) -> dict[str, str]:
