@@ -76,7 +76,7 @@ def test_a_key_that_is_not_there_repeats_no_draws(people: Path, capsys: Any) -> 
     assert run(["protect", "people.csv", *ROLES, *rr, "--out", "drawn"]) == 0
     assert run(["protect", "people.csv", *ROLES, "--method", "mondrian", "--out", "cut"]) == 0
     for plan, key, words in (
-        ("drawn", "draw.key", "there is no key file draw.key"),
+        ("drawn", "draw.key", "no key file draw.key"),
         ("cut", "draws.key", "draws nothing"),
     ):
         words_given = ["apply", f"{plan}/plan.json", "people.csv", "--key-file", key]

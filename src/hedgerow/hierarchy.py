@@ -67,9 +67,7 @@ class Hierarchy:
             )
         for value, path in self.paths.items():
             if not path or path[0] != value:
-                raise SchemaError(
-                    "a hierarchy path does not begin with its own value", hint="for example nurse: nurse, health, *"
-                )
+                raise SchemaError("a path must begin with its own value", hint="for example nurse: nurse, health, *")
         empty = sum(not all(path[1:]) for path in self.paths.values())
         if empty:
             raise SchemaError(
@@ -187,13 +185,9 @@ class Hierarchy:
         for cells in tables[separator]:
             doubled += paths.setdefault(cells[0], cells) != cells
         if not paths:
-            raise SchemaError(
-                f"the hierarchy {name} is empty", hint=f"one line a value: value{separator}group{separator}*"
-            )
+            raise SchemaError(f"hierarchy {name} is empty", hint=f"one line a value: value{separator}group{separator}*")
         if doubled:
-            raise SchemaError(
-                f"the hierarchy {name} gives {doubled:,} values two different paths", hint="one line a value"
-            )
+            raise SchemaError(f"hierarchy {name} gives {doubled:,} values two different paths", hint="one line a value")
         try:
             return cls(paths)
         except SchemaError as error:
@@ -460,9 +454,7 @@ def _check_widths(widths: Sequence[float]) -> None:
     for small, large in pairwise(widths):
         ratio = large / small
         if ratio <= 1 or abs(ratio - round(ratio)) > 1e-9:
-            raise SchemaError(
-                "each interval width must be a whole multiple of the one before", hint="for example 5, 10, 20"
-            )
+            raise SchemaError("each interval width must be a multiple of the one before", hint="for example 5, 10, 20")
 
 
 # records from which on a value that many have may stand in an error; values that one names, signs of a shape

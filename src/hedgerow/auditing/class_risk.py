@@ -583,7 +583,7 @@ def journalist(pair: TablePair, population: Table | None = None, weights: str | 
         return None
     if not isinstance(pair, Pair):
         raise ParameterError(
-            "sampling weights need records that are paired with their originals", hint="give a population table instead"
+            "sampling weights need records paired with originals", hint="give a population table instead"
         )
     behind = np.maximum(weighted_sizes(pair, weights), people)
     return Population(behind, sizes.expected_risk(people, behind), float(behind.sum()))

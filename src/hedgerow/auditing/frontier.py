@@ -550,9 +550,7 @@ class Frontier:
             The axes, the schema or the bound differ, so the points are not comparable.
         """
         if not self.is_comparable(more):
-            raise ParameterError(
-                "the two frontiers differ in their schema, axes or bound", hint="search both with the same ones"
-            )
+            raise ParameterError("the frontiers differ in schema, axes or bound", hint="search both with the same ones")
         same = {n for n in self.methods if n not in more.methods or self._same_method(more, n)}
         new = {str(Setting(each["method"], each["parameters"])) for each in more._every}
 

@@ -642,9 +642,7 @@ def audit(
     standard = None if profile is None else Profile.load(profile)
     by_person = bool(others) or per_person
     if by_person and paired is False:
-        raise ParameterError(
-            "figures of single people (per_person, --per-person) need rows that are paired with their originals"
-        )
+        raise ParameterError("figures of single people (per_person, --per-person) need rows paired with originals")
     requested: dict[str, Any] = {
         "attacks": attacks,
         "learning": learning,
@@ -709,9 +707,7 @@ def audit(
         weights = what.schema.weight
         weights = weights if weights in (*what.table.names, *sides.original.names) else None
     if population_size is not None and population_size < sides.plain.n_rows:
-        raise ParameterError(
-            f"population_size is {population_size:,}, fewer than the {sides.plain.n_rows:,} released records"
-        )
+        raise ParameterError(f"population_size is {population_size:,}, below {sides.plain.n_rows:,} released records")
     without_control = "withheld rows" if isinstance(sides, Pair) and not why else "nobody"
     parameters = {
         "key": key,

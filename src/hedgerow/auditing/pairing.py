@@ -125,9 +125,7 @@ def pair_up(original: Any, subject: Subject, *, key: str | None = None, allow_ou
 def check_measured(schema: Schema, table: Table, what: str) -> None:
     """Raise SchemaError if a table lacks columns that the audit measures."""
     if not schema.quasi:
-        raise SchemaError(
-            "no quasi-identifiers were named", hint="say which columns an intruder may know (quasi=[...], --quasi)"
-        )
+        raise SchemaError("no quasi-identifiers are named", hint="say what an intruder may know (quasi=[...], --quasi)")
     if lost := [n for n in (*schema.quasi, *schema.sensitive) if n not in table.names]:
         names = ", ".join(table.names)
         raise SchemaError(**refusal("lacks", what=what, lost=", ".join(map(repr, lost)), names=names))

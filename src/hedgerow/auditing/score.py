@@ -94,9 +94,7 @@ def score(
     x, y = numeric_matrix(first, names), numeric_matrix(second, names)[np.argsort(rows)]
     complete = ~(np.isnan(x).any(axis=1) | np.isnan(y).any(axis=1))
     if complete.sum() < 2:
-        raise InputError(
-            "fewer than 2 rows are complete in both files", hint="leave out columns that are mostly missing"
-        )
+        raise InputError("fewer than 2 rows are complete in both files", hint="leave out columns mostly missing")
     x, y = x[complete], y[complete]
     scores = score_arrays(x, y, names, known, records, random_state)
     same = tuple(name for name, equal in zip(names, (x == y).all(axis=0).tolist(), strict=True) if equal)

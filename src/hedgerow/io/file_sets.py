@@ -126,9 +126,7 @@ def check_path(path: Path) -> str:
     check_there(path)
     suffix = SUFFIXES.get(path.suffix.lower())
     if suffix is None:
-        raise InputError(
-            f"{path.name} has an ending that Hedgerow does not read", hint=_INSTEAD.get(path.suffix.lower(), _ENDINGS)
-        )
+        raise InputError(f"the ending of {path.name} is not read", hint=_INSTEAD.get(path.suffix.lower(), _ENDINGS))
     if path.stat().st_size == 0:
         if path.is_file():
             raise InputError(f"{path.name} is empty", hint="give a file with a header and records")

@@ -232,9 +232,7 @@ def _run(query: Any) -> Any:
     try:
         return query.collect()
     except DuplicateError:
-        raise InputError(
-            f"the {query.implementation} query has column names more than once", hint="give columns different names"
-        ) from None
+        raise InputError(f"the {query.implementation} query has names more than once", hint="rename them") from None
     except MemoryError:
         raise
     except Exception as error:

@@ -251,7 +251,7 @@ class Profile:
             profile = cls(**{**_only({"name": name, **data}, cls), "criteria": criteria})
         except (TypeError, AttributeError) as error:
             raise ParameterError(
-                f"{where} is no profile: {error}", hint="see docs/profiles.md for what it holds"
+                f"{where} is no profile: {error}", hint="docs/profiles.md says what it holds"
             ) from None
         names = [criterion.name for criterion in criteria]
         if not names or len(set(names)) < len(names):

@@ -172,9 +172,7 @@ def write_release(
         check_target(outer, force, PUBLIC_MARKS, inputs)
         here, there = folder.resolve(), outer.resolve()
         if there in (here, *here.parents) or here in there.parents:
-            raise OutputError(
-                f"{outer} and the private folder must not lie inside one another", hint="choose another name"
-            )
+            raise OutputError(f"{outer} and the private folder must not lie in one another", hint="choose another name")
 
     def fill_both(inside: Path) -> None:
         published = fill(inside)
