@@ -53,8 +53,7 @@ def whole(least: float = -math.inf, most: float = math.inf) -> Kind:
 
 def is_number(value: Any) -> bool:
     """Return whether a value is a real number other than NaN; a bool does not count."""
-    real = isinstance(value, numbers.Real) and not isinstance(value, bool)
-    return real and not math.isnan(value)
+    return isinstance(value, numbers.Real) and not isinstance(value, bool) and not math.isnan(value)
 
 
 def _is_list(value: Any) -> bool:

@@ -33,8 +33,7 @@ def by_name(columns: Sequence[Named]) -> list[Named]:
 
 def evenly(rows: Ints, most: int) -> Ints:
     """Choose at most `most` of the given rows, evenly spaced."""
-    picked = np.linspace(0, len(rows) - 1, min(most, len(rows))).astype(np.int64)
-    return rows[np.unique(picked)]
+    return rows[np.unique(np.linspace(0, len(rows) - 1, min(most, len(rows))).astype(np.int64))]
 
 
 def spread(rows: Ints, most: int, random_state: int = 0) -> Ints:

@@ -71,8 +71,7 @@ class Rows:
             check_row_id(table, row_id)
             first, second, _ = hashes(table, [row_id], key)
             _check_ids(table, row_id, first, second)
-        number = key_words(key, NUMBER)
-        return cls(key, numbered(first, second, number), (table.n_rows, whole))
+        return cls(key, numbered(first, second, key_words(key, NUMBER)), (table.n_rows, whole))
 
     @cached_property
     def order(self) -> NDArray[np.intp]:
@@ -131,8 +130,7 @@ def normal(words: Words) -> NDArray[np.float64]:
     from scipy.special import ndtri
 
     # the middles of 2**52 equal parts, exact in a double: never 0 or 1
-    middles = ((words >> np.uint64(12)).astype(np.float64) + 0.5) * 2.0**-52
-    return np.asarray(ndtri(middles))
+    return np.asarray(ndtri(((words >> np.uint64(12)).astype(np.float64) + 0.5) * 2.0**-52))
 
 
 def numbered(first: Words, second: Words, key: tuple[np.uint64, np.uint64]) -> Words:

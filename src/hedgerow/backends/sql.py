@@ -215,8 +215,7 @@ def stays(column: ColumnMap, request: SqlRequest) -> bool:
 def literal(column: ColumnMap, category: str) -> str:
     """Return a category of a map as an SQL literal of the column's type."""
     if column.kind == "date":
-        unit = "DATE" if column.unit == "day" else "TIMESTAMP"
-        return f"TRY_CAST({text(category)} AS {unit})"
+        return f"TRY_CAST({text(category)} AS {'DATE' if column.unit == 'day' else 'TIMESTAMP'})"
     return double(float(category)) if column.kind == "numeric" else text(category)
 
 

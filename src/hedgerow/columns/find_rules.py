@@ -175,8 +175,7 @@ def _among_neighbours(first: Columns, second: Columns, columns: Columns) -> dict
     is_date = {name: column.kind == "date" for name, column in columns.items()}
     orders = confirmed(_orders(first), [[n for n in rule.names if not is_date[n]] for rule in equations])
     dependences = confirmed(_dependences(first, columns), [rule.names for rule in equations if len(rule.names) == 2])
-    missing = confirmed(_missing(first, columns))
-    return {**orders, **equations, **dependences, **missing}
+    return {**orders, **equations, **dependences, **confirmed(_missing(first, columns))}
 
 
 def _columns(table: Table, schema: Schema) -> dict[str, Column]:

@@ -776,5 +776,4 @@ def _stratum_share(weight: Column, table: Table, name: str) -> float:
         return 0.0
     keys, sizes = np.unique(weight.codes.astype(np.int64) * m + other.codes, return_counts=True)
     weight_codes = keys // m
-    alone = np.bincount(weight_codes)[weight_codes] == 1
-    return float(sizes[alone].sum() / table.n_rows)
+    return float(sizes[np.bincount(weight_codes)[weight_codes] == 1].sum() / table.n_rows)

@@ -189,8 +189,7 @@ class Table:
         """Return the number of distinct values, and the number of non-missing cells."""
         array = decoded(self.arrow.column(name))
         # twice as fast as Arrow's count_distinct
-        n_distinct = len(array.unique()) - (array.null_count > 0)
-        return n_distinct, len(array) - array.null_count
+        return len(array.unique()) - (array.null_count > 0), len(array) - array.null_count
 
     def cell_counts(self, name: str) -> tuple[list[Any], NDArray[np.int64]]:
         """Return a column's distinct cells, and the number of rows with each cell."""
@@ -337,8 +336,7 @@ class Table:
         if unit is None:
             return self._encoded(name, "date")
         # days become microseconds without reading the cells again
-        converted = in_unit(self.column(name, kind="date"), unit)
-        return converted or self._encoded(name, "date", unit)
+        return in_unit(self.column(name, kind="date"), unit) or self._encoded(name, "date", unit)
 
     def _categories(self, name: str) -> Column:
         """Return a column as categories in natural order."""

@@ -414,8 +414,7 @@ def _quoting(text: str, dialect: Dialect) -> Dialect:
     if "\\" + quote in text and not re.search(doubled, text):
         other = replace(quoted, escape="\\")  # or a cell just ends in a backslash
         quoted = max(other, quoted, key=lambda each: _even(_records(text, each)))
-    cells = sum(len(row) for row in _records(text, quoted))
-    return replace(quoted, quote_all=opened >= cells > 0)
+    return replace(quoted, quote_all=opened >= sum(len(row) for row in _records(text, quoted)) > 0)
 
 
 def _even(rows: list[list[str]]) -> float:

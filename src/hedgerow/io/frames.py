@@ -442,8 +442,7 @@ def _column_values(column: pa.ChunkedArray) -> pa.ChunkedArray:
     used = np.unique(place[is_used])
     used = used[used >= 0]
     if not kind.ordered:
-        by_text = cell_text(merged.dictionary.take(pa.array(used)))
-        used = used[pc.sort_indices(by_text).to_numpy()]
+        used = used[pc.sort_indices(cell_text(merged.dictionary.take(pa.array(used)))).to_numpy()]
     lut = np.full(len(merged.dictionary) + 1, -1)
     lut[used] = np.arange(len(used))
     codes = lut[place]

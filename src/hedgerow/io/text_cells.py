@@ -430,8 +430,7 @@ def infer_type(texts: pa.ChunkedArray, dialect: Dialect | None = None) -> tuple[
 
 def _without_currency(texts: pa.Array) -> tuple[pa.Array, str]:
     """Return amounts of money without their one currency, such as 4.506,71 EUR, and it; other texts as they are."""
-    first = texts.drop_null()[0].as_py()
-    unit = re.search(_CURRENCY, first)
+    unit = re.search(_CURRENCY, texts.drop_null()[0].as_py())
     sign = unit and re.escape(unit[0])
     amount = r"[-+]?\d[^\p{L}€$£¥]*"
     if unit is None or not all_match(texts, rf"^([-+]? ?{sign}\s*{amount}|{amount}{sign})$"):
@@ -477,8 +476,7 @@ def _parse(values: pa.Array, dialect: Dialect) -> tuple[pa.Array | None, dict[st
         if all_match(values, _FLOATS):
             return _floats(values), {"decimal": "."} if _some_match(values, r"\.") else {}
         if (dialect.delimiter != "," or dialect.declared_decimal == ",") and all_match(values, _COMMA):
-            points = pc.replace_substring(values, ",", ".")
-            return _floats(points), {"decimal": ","}
+            return _floats(pc.replace_substring(values, ",", ".")), {"decimal": ","}
         if all_match(values, rf"({_SPACED})|({_FLOAT})|({_COMMA})") and _some_match(values, _NOT_A_KEY):
             plain = values
             while _some_match(plain, _SPACE):  # a digit may stand between two of them

@@ -111,8 +111,7 @@ def _parquet(paths: Sequence[Path]) -> Written:
     names = scan.types.names
     batches = map(pa.RecordBatch.from_pydict, scan.batches(names, BATCH))
     # a scan reads large text as dictionaries of another type
-    types = plain_types(pq.read_schema(paths[0]))
-    return Written(names, types, scan.n_rows, batches)
+    return Written(names, plain_types(pq.read_schema(paths[0])), scan.n_rows, batches)
 
 
 def _feather(path: Path) -> Written:

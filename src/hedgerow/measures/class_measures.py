@@ -116,8 +116,7 @@ def enhanced_beta(counts: Counts) -> tuple[float, bool]:
     """
     gains = _gains(counts)
     value = np.minimum(gains.max(), -np.log(counts.public[counts.public > 0])).max()
-    within = gains <= -np.log(counts.public[counts.values]) + 1e-12
-    return float(value), bool(within.all())
+    return float(value), bool((gains <= -np.log(counts.public[counts.values]) + 1e-12).all())
 
 
 def delta_disclosure(counts: Counts) -> Floats:

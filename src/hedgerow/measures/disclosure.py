@@ -179,8 +179,7 @@ class Disclosed:
         if not len(disclosure):
             return cls(0.0, 0.0, 0.0)
         groups = total(disclosure) / len(disclosure)
-        records = total(disclosure * sizes) / float(sizes.sum())
-        return cls(groups, records, float(disclosure.max()))
+        return cls(groups, total(disclosure * sizes) / float(sizes.sum()), float(disclosure.max()))
 
     @classmethod
     def over_columns(cls, each: Iterable[Disclosed]) -> Disclosed | None:

@@ -492,8 +492,7 @@ class TCloseness(ColumnGuarantee):
 
     def reached(self, column: SensitiveCounts) -> Floats:
         """Return the distance of every group from the whole table; shape (n_groups,)."""
-        distance = ordered_distance if column.is_ordered else equal_distance
-        return distance(column.counts)
+        return (ordered_distance if column.is_ordered else equal_distance)(column.counts)
 
 
 def grouped(risk_model: str, promises: Promises) -> bool:

@@ -135,8 +135,7 @@ class Anatomy(Method):
         self.group_ = group + 1
         self.st_ = sensitive_table(self.group_, codes, values_by_code(table, column), name)
         self._sensitive = name
-        recoding = Anatomize(name, float(self.l), int(group.max()) + 1)
-        return self._planned(table, schema, recoding)
+        return self._planned(table, schema, Anatomize(name, float(self.l), int(group.max()) + 1))
 
     def release_table(self, table: Table) -> Transformed:
         """Return the released column: group numbers in place of the fitted table's sensitive values."""

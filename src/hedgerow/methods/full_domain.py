@@ -40,8 +40,7 @@ def accept(sensitive: Sequence[CountedColumn], guarantees: Sequence[ColumnGuaran
         good = np.ones(len(size), dtype=bool)
         for column, place in sensitive if guarantees else ():
             # With the totals of the table, which t-closeness and disclosure compare classes to.
-            counts = Counts.dense(hist[:, place], column.counts.totals)
-            column = replace(column, counts=counts)
+            column = replace(column, counts=Counts.dense(hist[:, place], column.counts.totals))
             for guarantee in guarantees:
                 good &= guarantee.holds_for(column)
         return good
@@ -94,8 +93,7 @@ def build(
         axes.append(_axis(column, values, topped))
     groups = group([c.codes for c in columns], table.n_rows)
     codes = np.stack([c.codes[groups.first].astype(np.uint32) for c in columns], axis=1)
-    counted = schema.sensitive if guarantees else ()
-    hist, sensitive = _counts(table, schema, counted, groups)
+    hist, sensitive = _counts(table, schema, schema.sensitive if guarantees else (), groups)
     # Where rows may be suppressed, what is left need not keep its promise higher up.
     monotone = not (limit and (guarantees or persons))
     units = None if persons is None else persons.by_class(groups)

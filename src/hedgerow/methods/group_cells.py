@@ -251,8 +251,7 @@ def public_step(column: ValueCounts) -> float:
         return 0.0
     deviation = deviations(column.deviations, column.counts)
     spread = math.sqrt(float(deviation * deviation @ column.counts) / column.known)
-    power = int(np.frexp(np.abs(column.deviations).max())[1])
-    quarter = math.ldexp(spread, power - 2)
+    quarter = math.ldexp(spread, int(np.frexp(np.abs(column.deviations).max())[1]) - 2)
     if not quarter:  # the numbers next to 0
         return 0.0
     for unit in {"day": (1.0,), "us": (DAY, SECOND, 1.0)}.get(column.unit, ()):

@@ -326,8 +326,7 @@ def covariance_root(values: Floats) -> Floats:
     """Return the symmetric square root of the covariance matrix of complete rows, shape (a, a)."""
     if len(values) < 2:
         raise ParameterError("fewer than 2 rows are complete, too few for covariances", hint="choose correlated=False")
-    covariance = np.atleast_2d(np.cov(values, rowvar=False))
-    size, axes = np.linalg.eigh(covariance)
+    size, axes = np.linalg.eigh(np.atleast_2d(np.cov(values, rowvar=False)))
     return np.asarray((axes * np.sqrt(np.maximum(size, 0.0))) @ axes.T)
 
 
@@ -521,8 +520,7 @@ def move(codes: NDArray[Any], words: NDArray[np.uint64], matrix: Floats) -> Ints
         mine = np.flatnonzero(codes == i)
         possible = np.flatnonzero(matrix[i] > 0)
         # The last possible category takes what rounding leaves between its bound and 1.
-        place = np.searchsorted(bounds[i, possible][:-1], draws[mine], side="right")
-        moved[mine] = possible[place]
+        moved[mine] = possible[np.searchsorted(bounds[i, possible][:-1], draws[mine], side="right")]
     return moved
 
 

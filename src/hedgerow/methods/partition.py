@@ -466,8 +466,7 @@ def limited_classes(criterion: LDiversity, responses: Responses) -> Iterator[int
     for j, name in enumerate(names):
         if criterion.columns is None or name in criterion.columns:
             whole = Counts.dense(responses.classes[j].counts[None, :])
-            measure = frequency_l if criterion.diversity == "frequency" else entropy_l
-            most = float(measure(whole)[0])
+            most = float((frequency_l if criterion.diversity == "frequency" else entropy_l)(whole)[0])
             if most < criterion.l - SLACK:
                 raise InfeasibleError(
                     f"{criterion.diversity} l-diversity of {criterion.l:g} is asked of {name!r}, but the whole "

@@ -389,8 +389,7 @@ def _released(table: Table, column: Randomized) -> tuple[NDArray[np.int64], NDAr
     coded = table.column(column.name, kind="numeric" if numbers else "categorical")
     place = {c: i for i, c in enumerate(column.categories)}
     values = coded.values.tolist() if numbers else coded.values
-    lookup = [place.get(v, column.d) for v in (*values, None)]
-    return np.array(lookup, dtype=np.int64), coded.codes
+    return np.array([place.get(v, column.d) for v in (*values, None)], dtype=np.int64), coded.codes
 
 
 def _notes(recoding: Randomize, parameters: Mapping[str, object]) -> RecipientNotes:

@@ -67,8 +67,7 @@ class Applied:
         """
         write = partial(computing(self.source.engine).write, self.output.table, like=self.source)
         if self.parts:
-            fill = partial(write, parts=True)
-            write_folder(Path(file), fill, force=force, marks=PARTS_MARKS)
+            write_folder(Path(file), partial(write, parts=True), force=force, marks=PARTS_MARKS)
         else:
             write(Path(file), escape=escape)
 

@@ -263,8 +263,7 @@ def _typed(table: pa.Table, types: Types) -> pa.Table:
 
 def _like(table: pa.Table, people: Any) -> Any:
     """Return a table in the library of the frame that came in; an Arrow table for anything else."""
-    frame = narwhals.from_native(people, pass_through=True)
-    backend = getattr(frame, "implementation", None)
+    backend = getattr(narwhals.from_native(people, pass_through=True), "implementation", None)
     if backend is None or backend.is_pyarrow() or not (backend.is_pandas() or backend.is_polars()):
         return table
     if backend.is_pandas():  # which has no days, but time stamps

@@ -104,8 +104,7 @@ def reconstruct(
     if not columns:
         raise ParameterError("there is no column to reconstruct")
     used = [_column(table, randomized, name) for name in columns]
-    dims = tuple(c.d for c, _ in used)
-    cells = math.prod(dims)
+    cells = math.prod(c.d for c, _ in used)
     if cells > _MOST_CELLS:
         raise ParameterError(f"these have {cells:,} cells, over {_MOST_CELLS:,}", hint="name fewer with columns=[...]")
     codes = np.zeros(table.n_rows, dtype=np.int64)

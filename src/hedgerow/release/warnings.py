@@ -233,8 +233,7 @@ def _reading(column: Column, reads_as: Callable[[pa.Array], pa.Array]) -> tuple[
     """Return the number of records with a text, and of those of whose text `reads_as` is true."""
     counts = column.counts()[:-1]
     texts = pc.utf8_trim_whitespace(pa.array(column.values, pa.string()))
-    reads = reads_as(texts).to_numpy(zero_copy_only=False)
-    return int(counts.sum()), int(counts[reads].sum())
+    return int(counts.sum()), int(counts[reads_as(texts).to_numpy(zero_copy_only=False)].sum())
 
 
 def _written_otherwise(plan: Plan, original: Table, released: Table) -> Iterator[str]:

@@ -110,8 +110,7 @@ def _from_columns(today: Mapping[str, Any]) -> Iterator[Advice]:
     sensitive = listed(today["sensitive"])
     carries = _say("carries", name=name, share=percent(shares["tree"], 0), sensitive=sensitive)
     without = figure(shares["without"], 2)
-    key = "same" if shares["without"] < GAINS else "less"
-    why = _say(key, carries=carries, without=without)
+    why = _say("same" if shares["without"] < GAINS else "less", carries=carries, without=without)
     yield Advice(f"Coarsen {name}, or leave it out", why, leave_out=name)
 
 

@@ -181,8 +181,7 @@ class _Intruder:
         for i, mass in enumerate(self._mass):
             if i != j:
                 share *= np.minimum(mass[self.cells[i, finer]] / mass[self.cells[i, label]], 1.0)
-        excluded = self.columns[j].cover[self.cells[j, finer]].T @ share
-        return np.maximum(1.0 - excluded, ODDS)
+        return np.maximum(1.0 - self.columns[j].cover[self.cells[j, finer]].T @ share, ODDS)
 
     def named(self, j: int, people: Ints, weights: Floats) -> Ints:
         """Return each person's likeliest step, from the `weights` of the person's cell and the other columns."""

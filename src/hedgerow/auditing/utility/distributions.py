@@ -229,8 +229,7 @@ def variables(pair: TablePair) -> tuple[list[Variable], list[Variable]]:
     """
     quasi = pair.released_quasi
     before = map(_variable, (*(column.whole for column in quasi), *pair.unchanged.sensitive))
-    after = (*map(_released, quasi), *map(_variable, pair.released_sensitive))
-    return list(before), list(after)
+    return list(before), [*map(_released, quasi), *map(_variable, pair.released_sensitive)]
 
 
 def _released(column: ReleasedColumn) -> Variable:

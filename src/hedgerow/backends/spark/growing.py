@@ -527,8 +527,7 @@ class _Top:
                 if not _sums_to(rows, layout, total):
                     raise changed("the table")
                 branch = grow_below(rows, layout, rules, n, depth, total, max_depth)
-                leaf = branch.nodes[:, COLUMN] == LEAF
-                ends = branch.nodes[leaf].T
+                ends = branch.nodes[branch.nodes[:, COLUMN] == LEAF].T
                 sums = products(rows, r, ends[START].copy(), ends[END].copy())
                 branches.append((at, tuple(branch), sums))
             return branches

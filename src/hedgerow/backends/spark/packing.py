@@ -69,8 +69,7 @@ class Packing:
     def codes(self, words: Sequence[Ints], name: str) -> NDArray[np.unsignedinteger]:
         """Unpack the codes of a column from the words of the given rows."""
         word, shift, bits = self.places[name]
-        shifted = (words[word] >> shift) & ((1 << bits) - 1)
-        return shifted.astype(smallest(1 << bits))
+        return ((words[word] >> shift) & ((1 << bits) - 1)).astype(smallest(1 << bits))
 
 
 def together(n_rows: int, sizes: Mapping[str, int]) -> int:

@@ -180,12 +180,10 @@ def by_draws(plan: Randomize, table: SparkTable, key: Key | None) -> Transformed
         _check_ids(table, plan.row_id)
         hashed = [plan.row_id]
         hasher = hasher_of(table, hashed, key)
-    draws = release_key(key, fingerprint, bound_to(plan))
-    randomized, outside = drawn_columns(plan, table, draws)
+    randomized, outside = drawn_columns(plan, table, release_key(key, fingerprint, bound_to(plan)))
     names = list(dict.fromkeys([*hashed, *(column.name for column in plan.columns)]))
     maker = ByDraws(names, hashed, hasher, key_words(key, NUMBER), randomized)
-    released = {e.plan.name: SparkColumn(maker, e.values) for e in randomized}
-    return Transformed(released, outside)
+    return Transformed({e.plan.name: SparkColumn(maker, e.values) for e in randomized}, outside)
 
 
 def _hashed(part: pa.Table, names: Sequence[str], hasher: RowHasher) -> tuple[Words, Words, int]:

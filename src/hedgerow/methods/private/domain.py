@@ -237,8 +237,7 @@ def _even(column: PublicColumn, top: float, n: int, most: int, first: float, las
     """
     if column.whole and last - first <= most:
         return replace(column, edges=tuple(np.arange(first, last + 1).tolist()))
-    origin = 0.0 if first < 0 < last else first
-    wide = replace(column, origin=origin, scale=top / _FINER)
+    wide = replace(column, origin=0.0 if first < 0 < last else first, scale=top / _FINER)
     ends = wide.stretched(np.array([first, last]))
     edges = wide.unstretched(np.linspace(ends[0], ends[1], n + 1))
     edges[0], edges[-1] = first, last
@@ -277,8 +276,7 @@ def doublings(column: PublicColumn) -> PublicColumn:
     """Return a column whose bins double from one to the next, on which a top code is chosen; of absolute values."""
     first, last = column.edges[0], column.edges[-1]
     reach = max(abs(first), abs(last)) if first < 0 else last - first
-    ends = [reach * 2.0**-i for i in range(_DOUBLINGS, -1, -1)]
-    return replace(column, edges=(0.0, *ends))
+    return replace(column, edges=(0.0, *(reach * 2.0**-i for i in range(_DOUBLINGS, -1, -1))))
 
 
 def reached(column: PublicColumn, private: Column) -> Ints:

@@ -101,8 +101,7 @@ def halfway(risk: Risk) -> Contingency:
     views = []
     for view, floor, now in zip(risk.contingency.views, risk.floors(), whole, strict=True):
         # The slack keeps rounding from making a cap of exactly the reachable risk infeasible.
-        reachable = (floor + (now - floor) / 2) * _SLACK
-        views.append(replace(view, cap=np.maximum(view.cap, reachable)))
+        views.append(replace(view, cap=np.maximum(view.cap, (floor + (now - floor) / 2) * _SLACK)))
     return replace(risk.contingency, views=tuple(views))
 
 

@@ -207,8 +207,7 @@ class Contingency:
         """Return c' = pi[alpha, u] / (pi[alpha] - pi[alpha, W]) for every cell and value (W: excluded values)."""
         if self.negations == 0:
             return view.share
-        columns = [self.sharpened(view, u)[:, u] for u in range(view.share.shape[1])]
-        return np.stack(columns, axis=1)
+        return np.stack([self.sharpened(view, u)[:, u] for u in range(view.share.shape[1])], axis=1)
 
 
 def check_size(dims: Sequence[int], names: Sequence[str]) -> None:

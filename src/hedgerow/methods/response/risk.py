@@ -82,8 +82,7 @@ class Risk:
         # Guo, Ying & Wu (2010), Result 1: Pr(QI reconstructed) c'(alpha, u) Pr(S reconstructed | QI)
         eta = np.ones((len(contingency.occupied), 1))
         if self.n_quasi:
-            cells = self.quasi_channel(t).reconstruction(contingency.pi)
-            eta = cells[contingency.occupied, None]
+            eta = self.quasi_channel(t).reconstruction(contingency.pi)[contingency.occupied, None]
         out = []
         for view in contingency.views:
             risk = eta * contingency.target_shares(view)

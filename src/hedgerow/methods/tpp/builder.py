@@ -376,8 +376,7 @@ class Builder:
 
     def gains(self, hist: Ints, total: Ints, is_running: bool) -> tuple[NDArray[np.float64], Ints]:
         """Return the gain of every split and the records in every row of `hist`; see `split_scores.gains`."""
-        least = self.settings.min_leaf
-        return gains(hist, total, self.table, self.criterion, least, is_running)
+        return gains(hist, total, self.table, self.criterion, self.settings.min_leaf, is_running)
 
     def _histogram(self, column: Predictor, rows: Rows) -> tuple[Ints, Ints]:
         """Return the ranks of a column that are looked at, with those that occur, and their statistics."""

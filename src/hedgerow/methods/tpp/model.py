@@ -303,8 +303,7 @@ def _rebuild(
         return PredictedColumn.from_classes(values, labels)
 
     if model["builder"] == "scikit-learn":
-        answers = response(model["kind"] == "decision_tree_classifier")
-        return [rebuild_from(model, columns, answers)]
+        return [rebuild_from(model, columns, response(model["kind"] == "decision_tree_classifier"))]
     if model["builder"] != "hedgerow":
         raise PlanError(f"the model names an unknown builder {model['builder']!r}")
     # n_splits is a parameter of a single tree; for an ensemble it is the number of splits in all trees.

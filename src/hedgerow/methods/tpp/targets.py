@@ -395,8 +395,7 @@ def _splits(tree: BuiltTree) -> list[Any]:
 
 def _fit_and_read(estimator: Any, columns: Columns, response: PredictedColumn) -> BuiltTree:
     x = np.column_stack([c.values.astype(np.float32)[c.codes] for c in columns])
-    fitted = estimator.fit(x, response.codes if response.classes else response.y)
-    return read_tree(fitted, columns)
+    return read_tree(estimator.fit(x, response.codes if response.classes else response.y), columns)
 
 
 def rebuild_from(data: Mapping[str, Any], columns: Columns, response: PredictedColumn) -> BuiltTree:
