@@ -85,9 +85,7 @@ class Setting:
     def uncapped(self) -> Setting | None:
         """Return the same setting without its cap on disclosure; None if it has no cap."""
         cap = self.parameters.get(CAP)
-        if cap is None or cap >= 1:
-            return None
-        return Setting(self.method, {**self.parameters, CAP: None})
+        return None if cap is None or cap >= 1 else Setting(self.method, {**self.parameters, CAP: None})
 
     def __hash__(self) -> int:
         # parameters may be lists, which have no hash

@@ -749,9 +749,7 @@ def audit(
     )
     # where nothing is compared, nobody of the control is asked about
     result.table["notes"] = [*result.table["notes"], *(() if why else unlike)]
-    if standard is None:
-        return result
-    return replace(result, profile=judged(result.to_dict(), what.table, standard))
+    return result if standard is None else replace(result, profile=judged(result.to_dict(), what.table, standard))
 
 
 # users ask the function for it as well as the class

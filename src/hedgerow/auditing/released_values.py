@@ -197,9 +197,7 @@ def of_rows(column: Column, rows: Ints) -> Column:
 def _codes_of_rows(codes: npt.NDArray[Any], rows: Ints) -> npt.NDArray[Any]:
     """Return the codes of the given rows, without a copy if these are all rows in order."""
     # without a copy, and the column keeps what it has cached
-    if len(rows) == len(codes) and (rows[:-1] < rows[1:]).all():
-        return codes
-    return codes[rows]
+    return codes if len(rows) == len(codes) and (rows[:-1] < rows[1:]).all() else codes[rows]
 
 
 def suppressed(column: ReleasedColumn) -> ReleasedColumn:
@@ -540,9 +538,7 @@ class _Reader:
     def _numbered(self, label: str) -> list[int]:
         """Return the categories that are numbers within the label's range."""
         ends = cell_patterns.number_ends(label)
-        if ends is None:
-            return []
-        return [code for at, code in self._as_numbers if ends[0] <= at <= ends[1]]
+        return [] if ends is None else [code for at, code in self._as_numbers if ends[0] <= at <= ends[1]]
 
     @cached_property
     def _as_numbers(self) -> list[tuple[float, int]]:

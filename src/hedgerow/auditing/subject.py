@@ -203,9 +203,7 @@ class Subject:
     @property
     def numbered(self) -> str | None:
         """Return the sensitive column that was released as group numbers (see the second table), or None."""
-        if self.second is None:
-            return None
-        return next(n for n in self.second.names if n in self.schema.sensitive)
+        return None if self.second is None else next(n for n in self.second.names if n in self.schema.sensitive)
 
 
 def subject(released: Any, schema: Schema | None, plan: Plan | None, holds: Holder | None = None) -> Subject:

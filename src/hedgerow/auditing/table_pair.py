@@ -395,9 +395,7 @@ class Pair(TablePair):
 
     def rows_of(self, people: People, picked: Ints) -> Ints:
         """Return the released row of each person; altered rows belong to nobody."""
-        if people is self.members and self.risk_model != "linkage":
-            return picked
-        return super().rows_of(people, picked)
+        return picked if people is self.members and self.risk_model != "linkage" else super().rows_of(people, picked)
 
     def original_rows(self, picked: Ints) -> Ints:
         """Return the original rows of the given members."""

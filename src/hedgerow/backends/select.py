@@ -106,9 +106,7 @@ def remote_engine(source: Any, name: str = "auto") -> Any:
         name = source.engine
     elif is_frame(source):
         name = "spark"
-    if name == "auto" or engine(name).capabilities.positions:
-        return None
-    return engine(name)
+    return None if name == "auto" or engine(name).capabilities.positions else engine(name)
 
 
 def too_large(source: Any, memory: Any = None) -> str | None:

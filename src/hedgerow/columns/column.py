@@ -321,9 +321,7 @@ def in_unit(column: Column, unit: str) -> Column | None:
     if unit == column.unit:
         return column
     values = column.values * DAY if unit == "us" else column.values / DAY
-    if column.exact or not (np.diff(values) > 0).all():
-        return None
-    return replace(column, unit=unit, values=values)
+    return None if column.exact or not (np.diff(values) > 0).all() else replace(column, unit=unit, values=values)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

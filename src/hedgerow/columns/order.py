@@ -154,9 +154,7 @@ class _Order:
 
     def settle(self) -> Ints:
         """Sort the tied rows by key, and return the indices of those still tied."""
-        if self.width == self.groups:
-            return np.arange(len(self.places))
-        return self._sorted(order_of_words(self.key))
+        return np.arange(len(self.places)) if self.width == self.groups else self._sorted(order_of_words(self.key))
 
     def _sorted(self, order: NDArray[np.uint32], words: Words | None = None) -> Ints:
         self.order[self.places] = self.order[self.places][order]

@@ -242,9 +242,7 @@ class Randomized(PlanColumn):
     @property
     def epsilon(self) -> float:
         """Return the column's local privacy guarantee ln(p (d - 1)/(1 - p)); infinite if every value stays."""
-        if self.p >= 1 or self.d < 2:
-            return math.inf
-        return math.log(self.p * (self.d - 1) / (1 - self.p))
+        return math.inf if self.p >= 1 or self.d < 2 else math.log(self.p * (self.d - 1) / (1 - self.p))
 
     @property
     def is_unchanged(self) -> bool:

@@ -136,9 +136,7 @@ def style_in_words(column: Recoded) -> str:
     if column.silent:
         return "`*` in every record"
     words = texts("style").get(column.style, column.style)
-    if not column.step:
-        return words
-    return f"{words}, to the nearest multiple of {duration(column.step, column.unit)}"
+    return words if not column.step else f"{words}, to the nearest multiple of {duration(column.step, column.unit)}"
 
 
 def _branches(tree: Partition, levels: list[int], level: int) -> int:

@@ -129,9 +129,7 @@ def _reading(app: FastAPI, state: StudioState) -> None:
 
     @app.get("/assets/{name}")
     async def asset(name: str) -> Response:
-        if name not in pages.ASSETS:
-            return Response(status_code=404)
-        return FileResponse(pages.ASSETS[name])
+        return Response(status_code=404) if name not in pages.ASSETS else FileResponse(pages.ASSETS[name])
 
     @app.get("/favicon.ico")
     async def icon() -> Response:

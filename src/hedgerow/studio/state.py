@@ -349,9 +349,7 @@ class StudioState:
     def _points(self) -> FrontierData | None:
         """Return the frontier if it has points of the chosen method; else None."""
         frontier: FrontierData | None = self.results.get("frontier")
-        if frontier is None or frontier["base"].get(self.title) != self.choices.line:
-            return None
-        return frontier
+        return None if frontier is None or frontier["base"].get(self.title) != self.choices.line else frontier
 
     def chosen(self) -> tuple[int | None, str | None]:
         """Return the index of the point for the chosen setting, and the reason if it is infeasible."""

@@ -94,9 +94,7 @@ def category_shares(column: ReleasedColumn) -> tuple[Floats, Floats]:
 def sensitive_distances(before: Column, after: Column) -> ColumnDistances:
     """Return the distances of one released sensitive column from the original one."""
     values, *shares = sensitive_shares(before, after)
-    if before.is_number:
-        return number_distances(values, *shares)
-    return {"total_variation": _total_variation(*shares)}
+    return number_distances(values, *shares) if before.is_number else {"total_variation": _total_variation(*shares)}
 
 
 def sensitive_shares(before: Column, after: Column) -> tuple[Floats, Floats, Floats]:
@@ -216,9 +214,7 @@ def _uncertainty(a: Variable, b: Variable) -> float | None:
     joint = table / len(a.codes)
     entropies = [float(entr(p).sum()) for p in (joint.sum(axis=1), joint.sum(axis=0), joint)]
     total = entropies[0] + entropies[1]
-    if total <= 1e-12:
-        return None
-    return float(np.clip(2 * (total - entropies[2]) / total, 0.0, 1.0))
+    return None if total <= 1e-12 else float(np.clip(2 * (total - entropies[2]) / total, 0.0, 1.0))
 
 
 def variables(pair: TablePair) -> tuple[list[Variable], list[Variable]]:

@@ -190,9 +190,7 @@ class Contingency:
         for part, attribute in zip(parts, view.attributes, strict=True):
             flat |= np.isin(part, self.negations[attribute])
         # An intruder who excludes the true value knows something false, which helps nobody.
-        if not flat.any() or flat[u]:
-            return None
-        return np.broadcast_to(flat, view.share.shape)
+        return None if not flat.any() or flat[u] else np.broadcast_to(flat, view.share.shape)
 
     def sharpened(self, view: SensitiveView, u: int) -> Floats:
         """Return the attacker's proportions (cells x values) after exclusion, if the target's value is u."""

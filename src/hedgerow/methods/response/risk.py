@@ -68,9 +68,7 @@ class Risk:
 
     def view_channel(self, view: SensitiveView, t: Floats) -> Channel | None:
         """Return the randomization of a view's attributes as a `Channel`; None if they are not randomized."""
-        if not self.n_sensitive:
-            return None
-        return Channel(view.dims, t[self.n_quasi :][list(view.attributes)])
+        return None if not self.n_sensitive else Channel(view.dims, t[self.n_quasi :][list(view.attributes)])
 
     # --- the whole table
 

@@ -312,9 +312,7 @@ def untrue(column: Recoded, source: Numbers | Categories, cells: NDArray[Any], g
         The group of every row of the original.
     """
     if isinstance(source, Numbers):
-        if column.style not in ("mean", "median"):
-            return 0
-        return _off_centre(column, source, cells, groups)
+        return 0 if column.style not in ("mean", "median") else _off_centre(column, source, cells, groups)
     return _off_shares(column, source, cells, groups) if column.style == "weighted" else 0
 
 
