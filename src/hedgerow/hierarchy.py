@@ -59,8 +59,7 @@ class Hierarchy:
         check("paths", self.paths, MAPPING)
         for path in self.paths.values():
             check("a path of a hierarchy", path, TEXTS)
-        lengths = set(map(len, self.paths.values()))
-        if len(lengths) > 1:
+        if len(lengths := set(map(len, self.paths.values()))) > 1:
             raise SchemaError(
                 f"a hierarchy has paths of {len(lengths)} different lengths",
                 hint="give every value the same number of levels; repeat a value to fill up",
@@ -68,8 +67,7 @@ class Hierarchy:
         for value, path in self.paths.items():
             if not path or path[0] != value:
                 raise SchemaError("a path must begin with its own value", hint="for example nurse: nurse, health, *")
-        empty = sum(not all(path[1:]) for path in self.paths.values())
-        if empty:
+        if empty := sum(not all(path[1:]) for path in self.paths.values()):
             raise SchemaError(
                 f"a hierarchy has {empty:,} values with an empty label on their path",
                 hint="fill every level; repeat a label to skip a level",
@@ -79,8 +77,7 @@ class Hierarchy:
     def _check_tree(self) -> None:
         """Raise SchemaError if a path returns to a label, or if a label has two different labels above it."""
         # first, for its message is clearer than that of the contradictions it causes
-        cycle = _cycle(self.paths.values())
-        if cycle:
+        if cycle := _cycle(self.paths.values()):
             n_values = sum(len(cycle.intersection(path)) > 1 for path in self.paths.values())
             raise SchemaError(
                 f"a hierarchy has {n_values:,} values whose path returns to a label it had left (a cycle)",
@@ -111,8 +108,7 @@ class Hierarchy:
         """Return the lowest common ancestor of `values`."""
         chosen = [self.paths[value] for value in values]
         for level in range(self.n_levels):
-            ancestors = {path[level] for path in chosen}
-            if len(ancestors) == 1:
+            if len(ancestors := {path[level] for path in chosen}) == 1:
                 return ancestors.pop()
         return TOP
 

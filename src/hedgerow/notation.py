@@ -354,8 +354,7 @@ def _signs(label: str, kind: str) -> set[str]:
             return {"known"}
         present = label.removesuffix(JOIN + MISSING)
         return ({"missing"} if present != label else set()) | ({_extent(present, kind)} - {""})
-    sign = _extent(label, kind)
-    if sign:
+    if sign := _extent(label, kind):
         return {sign, "quoted"} if sign == "span" and '"' in label else {sign}
     try:
         parts = list(_tokens(label))

@@ -526,8 +526,7 @@ def population_sizes(pair: TablePair, population: Table) -> Floats:
     InputError
         Quasi-identifiers are missing, or the population is smaller than the release.
     """
-    lost = [e.name for e in pair.released_quasi if e.name not in population.names]
-    if lost:
+    if lost := [e.name for e in pair.released_quasi if e.name not in population.names]:
         raise InputError("the population table lacks " + ", ".join(map(repr, lost)))
     if population.n_rows < pair.n_rows:
         raise InputError(

@@ -101,8 +101,7 @@ def _shares(x: Floats, true: Floats, taught: Floats, y: Floats, origin: Any, n: 
     np.add.at(importance, origin, model.feature_importances_)
     without = np.full(n, full)
     for j in range(n):
-        rest = origin != j
-        if rest.any():
+        if (rest := origin != j).any():
             without[j] -= _explained(x[:, rest], true[:, rest], taught, y)[1]
     return importance, without
 

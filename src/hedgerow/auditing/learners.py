@@ -40,8 +40,7 @@ LEAF = 20
 
 def check_learners(names: Sequence[str]) -> None:
     """Raise ParameterError if a name is not in `LEARNERS`, or if no name is given."""
-    unknown = [name for name in names if name not in LEARNERS]
-    if unknown or not names:
+    if (unknown := [name for name in names if name not in LEARNERS]) or not names:
         wrong = ", ".join(map(repr, unknown)) or "none given"
         raise ParameterError(f"unknown learners: {wrong}", hint=f"one of {', '.join(LEARNERS)}")
 

@@ -758,8 +758,7 @@ audit.json_schema = Audit.json_schema  # type: ignore[attr-defined]
 
 def refuse_whole(figures: Sequence[str], sample: int | None) -> None:
     """Raise UnsupportedError if a figure needs all rows in memory, but the table is read in chunks."""
-    whole = [name for name in figures if sample is None or name not in ON_SAMPLE]
-    if whole:
+    if whole := [name for name in figures if sample is None or name not in ON_SAMPLE]:
         key = "rows_or_sample" if all(name in ON_SAMPLE for name in whole) else "rows_in_memory"
         raise UnsupportedError(**refusal(key, names=", ".join(whole)))
 

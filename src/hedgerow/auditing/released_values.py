@@ -408,8 +408,7 @@ class _Reader:
         return Meaning(None, _around(ranges), float(cell.missing))
 
     def _foreign_numbers(self, label: str) -> Meaning | None:
-        parts = cell_patterns.members(label)
-        if parts is not None:
+        if (parts := cell_patterns.members(label)) is not None:
             ranges = [ends for part in parts if (ends := self._ends(part)) is not None]
             return Meaning(None, _around(ranges)) if ranges and len(ranges) == len(parts) else None
         if self.original.kind == "date":
@@ -514,8 +513,7 @@ class _Reader:
 
     def _foreign_categories(self, label: str) -> Meaning | None:
         for read in (self._trimmed, self._set, self._masked, self._numbered, self._ordered):
-            codes = read(label)
-            if codes:
+            if codes := read(label):
                 return Meaning(dict.fromkeys(codes, 1.0), general=len(codes) > 1 or read != self._trimmed)
         return None
 

@@ -396,8 +396,7 @@ def _ranges_like(cells: list[Any]) -> Iterator[tuple[str, str, bool]]:
     ends = [(a, b) for a, b in filter(None, ranges) if a.is_integer() and 10_000 <= a <= b < 100_000]
     if len(ends) < max(MOST * len(cells), 1) or round_numbers([int(n) for pair in ends for n in pair]):
         return
-    close = sum(a < b and a // 100 == b // 100 for a, b in ends)
-    if close and all(_zip(int(a)) for a, _ in ends):
+    if (close := sum(a < b and a // 100 == b // 100 for a, b in ends)) and all(_zip(int(a)) for a, _ in ends):
         yield "geography", f"{close} of its ranges lie within the first three digits of ZIP codes", False
 
 

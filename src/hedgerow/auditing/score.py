@@ -111,8 +111,7 @@ def _rows(original: Table, masked: Table) -> tuple[Ints, str]:
     every = np.arange(original.n_rows)
     if order_shown_by(original, masked):
         return every, "order"
-    match = by_columns(original, masked)
-    if match is not None:
+    if (match := by_columns(original, masked)) is not None:
         return match.rows[np.argsort(match.released_rows)], "columns"
     caution(text("score", "unpaired"))
     return every, "nothing"
@@ -133,8 +132,7 @@ def _compared(first: Table, second: Table, columns: list[str] | None) -> tuple[l
         if not numeric:
             raise InputError("the files share no numeric column")
         return numeric, recoded
-    wrong = [name for name in columns if name not in shared]
-    if wrong or not columns:
+    if (wrong := [name for name in columns if name not in shared]) or not columns:
         names = ", ".join(map(repr, wrong))
         raise InputError(**refusal("not_numeric", names=names, shared=", ".join(shared)))
     return list(columns), recoded

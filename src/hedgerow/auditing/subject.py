@@ -370,8 +370,7 @@ def check_extent(table: Table, schema: Schema) -> None:
         A measured column holds them.
     """
     columns = [table.declared_column(schema, name) for name in (*schema.quasi, *schema.sensitive)]
-    large = [c.name for c in columns if c.is_number and any(abs(value) > _LARGEST for value in c.values)]
-    if large:
+    if large := [c.name for c in columns if c.is_number and any(abs(value) > _LARGEST for value in c.values)]:
         raise InputError(
             f"{', '.join(map(repr, large))}: numbers beyond {_LARGEST:g} cannot be measured",
             hint="give them in larger units, or declare the column categorical",

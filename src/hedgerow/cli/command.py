@@ -285,8 +285,7 @@ def _config(path: Path, by_name: Mapping[str, Option]) -> dict[str, object]:
     tables = TABLES if "schema" in by_name else ()
     names = sorted({*by_name, *tables})
     for key, value in data.items():
-        name = key.replace("-", "_")
-        if name not in names:
+        if (name := key.replace("-", "_")) not in names:
             faults.append(f"{key!r}{did_you_mean(name, names)}")
         elif name in tables and isinstance(value, Mapping):
             values[name] = value

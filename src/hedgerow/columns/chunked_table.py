@@ -143,8 +143,7 @@ class ChunkedTable(StoredTable):
 
         `besides` is the number of bytes that a method needs in addition.
         """
-        needed = LEAST + self.n_rows * (_ROW + _CELL * n_columns) + besides
-        if needed > self.workspace.memory:
+        if (needed := LEAST + self.n_rows * (_ROW + _CELL * n_columns) + besides) > self.workspace.memory:
             sizes = {"needed": needed / 1e9, "allowed": self.workspace.memory / 1e9}
             raise ParameterError(**refusal("memory", "columns", rows=self.n_rows, columns=n_columns, **sizes))
 
@@ -225,8 +224,7 @@ class ChunkedTable(StoredTable):
         def merge(name: str) -> None:
             lists[name] = [pa.concat_arrays(lists[name]).unique()]
             length[name] = merged[name] = len(lists[name][0])
-            size = lists[name][0].nbytes
-            if size > self.workspace.memory // _VALUES:
+            if (size := lists[name][0].nbytes) > self.workspace.memory // _VALUES:
                 words = refusal("many_values", "columns", name=name, values=merged[name], size=size / 1e9)
                 raise UnsupportedError(**words)
 

@@ -251,8 +251,7 @@ def refuse_repeated(table: Table, schema: Schema, pseudonyms: Sequence[str] = ()
     others = [n for n in schema.undeclared(table.names) if _names_people(n)]
     shares = {name: table.distinct_share(name) for name in (*keys, *others)}
     repeating = [n for n in pseudonyms if _names_people(n) and shares[n] < _REPEATS]
-    repeats = repeated(table, {name: shares[name] for name in keys}) or repeating
-    if repeats:
+    if repeats := repeated(table, {name: shares[name] for name in keys}) or repeating:
         words = {"names": ", ".join(map(repr, repeats)), "first": repeats[0]}
         raise SchemaError(**refusal("identifiers_repeat", "columns", **words))
     # people share a postcode, but a key of people repeats because people have several records
@@ -733,8 +732,7 @@ def check_weights(table: Table, name: str) -> Column:
         column = table.column(name, kind="numeric")
     weights = np.asarray(column.values, np.float64)
     wrong = np.append(~((weights >= 1) & np.isfinite(weights)), True)
-    bad = int(column.counts()[wrong].sum())
-    if bad:
+    if bad := int(column.counts()[wrong].sum()):
         raise InputError(f"{bad:,} sampling weights in {name!r} are missing, infinite or below 1", hint=hint)
     return column
 

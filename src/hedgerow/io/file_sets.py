@@ -63,8 +63,7 @@ def parts_of(path: str | Path) -> list[Path]:
         )
     if not files:
         raise InputError(f"{where} holds no table file", hint=_ENDINGS)
-    kinds = sorted({endings[p.suffix.lower()] for p in files})
-    if len(kinds) > 1:
+    if len(kinds := sorted({endings[p.suffix.lower()] for p in files})) > 1:
         raise InputError(**refusal("several_kinds", "io", where=where, kinds=", ".join(kinds)))
     for part in files:
         check_path(part)
@@ -80,8 +79,7 @@ def _check_gaps(folder: Path, files: Sequence[Path]) -> None:
     if any(each is None or len(each[1]) > _DIGITS for each in matches):
         return  # not as we number them: days, for example
     numbers = {int(each[1]) for each in matches if each}
-    n_missing = max(numbers, default=-1) + 1 - len(numbers)
-    if n_missing:
+    if n_missing := max(numbers, default=-1) + 1 - len(numbers):
         first = islice((i for i in count() if i not in numbers), min(n_missing, 3))
         listed = ", ".join([*map(PART_FILE.format, first), *["..."] * (n_missing > 3)])
         parts = f"part{'s' * (n_missing > 1)}"

@@ -194,8 +194,7 @@ def date_style(texts: pa.Array) -> str:
     if 2 * len(times) > n_most:
         style = _time_style(times)
     for pattern, formats in _LOCAL.items():
-        some = _matching(bare, pattern)
-        if len(some) > n_most:
+        if len(some := _matching(bare, pattern)) > n_most:
             n_most, style = len(some), next((form for form in formats if days_of(some, form) is not None), "")
             if len(_matching(some, r"^\S*\b\d\b")) > len(_matching(some, r"^\S*\b0\d\b")):
                 style = style.replace("%d", "%-d").replace("%m", "%-m")

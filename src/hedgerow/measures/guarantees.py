@@ -324,8 +324,7 @@ class ColumnGuarantee(Guarantee):
         worst, where, broken = self.limit, "", 0
         worst_of = np.min if self.side == "at least" else np.max
         names = self.columns or tuple(classes.sensitive)
-        lacking = [name for name in names if name not in classes.sensitive]
-        if lacking:
+        if lacking := [name for name in names if name not in classes.sensitive]:
             why = f"no sensitive column {', '.join(map(repr, lacking))}"
             return Check(self.name, self.limit, "not measured", False, why)
         for name in names:

@@ -352,8 +352,7 @@ class Method(Estimator):
         """Raise ParameterError if a parameter has the wrong type; `protect` calls this first."""
         parameters = inspect.signature(type(self)).parameters
         for name, kind in {"schema": SCHEMA, **self.kinds}.items():
-            value = getattr(self, name)
-            if value is not parameters[name].default:
+            if (value := getattr(self, name)) is not parameters[name].default:
                 check(name, value, kind)
 
     def _fit(self, table: Table, schema: Schema) -> Plan:

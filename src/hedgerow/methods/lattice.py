@@ -267,8 +267,7 @@ class Lattice:
         ParameterError
             There are too many nodes.
         """
-        nodes = math.prod(self.heights)
-        if nodes > MOST_NODES:
+        if (nodes := math.prod(self.heights)) > MOST_NODES:
             raise ParameterError(
                 f"quasi-identifiers generalise in {nodes:,} ways together, and at most {MOST_NODES:,} are searched",
                 hint="give hierarchies of fewer levels or fewer quasi-identifiers, or Datafly, which walks one way up",

@@ -457,8 +457,7 @@ def limited_classes(criterion: LDiversity, responses: Responses) -> Iterator[int
         The criterion asks for more than the whole table has.
     """
     names = [r.name for r in responses.categorical]
-    unknown = [n for n in criterion.columns or () if n not in names]
-    if unknown or not names:
+    if (unknown := [n for n in criterion.columns or () if n not in names]) or not names:
         where = f"of {reprs(unknown)}" if unknown else "of numeric columns only"
         raise ParameterError(
             f"l-diversity is asked {where}, but is for categorical columns", hint="max_disclosure is for numeric ones"

@@ -240,8 +240,7 @@ class Reconstruction:
 
     def _check(self, columns: Iterable[str]) -> tuple[str, ...]:
         names = (columns,) if isinstance(columns, str) else tuple(columns)
-        unknown = [n for n in names if n not in self.columns]
-        if unknown or len(set(names)) != len(names):
+        if (unknown := [n for n in names if n not in self.columns]) or len(set(names)) != len(names):
             wrong = reprs(unknown or names)
             raise ParameterError(**refusal("unknown_columns", "release", names=wrong, columns=", ".join(self.columns)))
         return names

@@ -125,8 +125,7 @@ def check_signature(folder: str | Path, signer: str | Path) -> Signature:
     if not signed:
         return Signature(False, f"{by[0].upper()}{by[1:]} did not sign {folder / HASHES} as it is.")
     hashes = {m[2]: m[1] for m in map(_LINE.fullmatch, listed.splitlines()) if m}
-    faults = _faults(folder, hashes)
-    if faults:
+    if faults := _faults(folder, hashes):
         return Signature(False, f"{folder} is not what was signed by {by}: {'; '.join(faults)}.")
     *names, last = hashes
     return Signature(True, f"{', '.join(names)} and {last} are those signed by {by}.", tuple(hashes))

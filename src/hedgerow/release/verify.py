@@ -250,8 +250,7 @@ def _short(*values: Any) -> list[str]:
 def require(checks: Iterable[Check], where: str = "the released table") -> list[Check]:
     """Return the checks if all of them hold; raise PromiseError otherwise."""
     listed = list(checks)
-    broken = [check for check in listed if not check.holds]
-    if broken:
+    if broken := [check for check in listed if not check.holds]:
         faults = "; ".join(
             "{}: required {}, reached {}".format(c.name, *_short(c.required, c.reached))
             + (f" ({c.detail})" if c.detail else "")

@@ -92,8 +92,7 @@ def of_release(
         before, after = (int(t.declared_column(schema, one.name).counts()[-1]) for t in tables)
         if after > before + MORE_MISSING * released.n_rows:
             yield _say("more_missing", name=one.name, before=before, after=after)
-    persons = Persons.from_table(original, schema.person, schema.household)
-    if persons is not None:
+    if (persons := Persons.from_table(original, schema.person, schema.household)) is not None:
         yield from _people(persons, plan)
         yield from _homes(persons, plan, original)
     if schema.weight is not None and schema.weight in plan.names("other") and schema.weight not in plan.relations():
@@ -437,8 +436,7 @@ def _leaves(recoding: Recoding, original: Table) -> dict[str, Ints]:
 
 def _lost(column: PlanColumn, cells: tuple[Cell, ...], original: Table, released: Table, rows: Ints | None) -> float:
     """Return the mean normalised width of a column's cells over the rows."""
-    coded = original.like(column)
-    if coded.is_number:
+    if (coded := original.like(column)).is_number:
         values = coded.values
         ends = (float(values[0]), float(values[-1])) if len(values) else (0.0, 0.0)
         width = Cover.from_cells(_placed(cells, coded)).widths(ends)

@@ -201,8 +201,7 @@ def _posting(app: FastAPI, state: StudioState) -> None:
             if is_checked and not waits:
                 state.tab = form["tab"]
             try:
-                choices = act(form)
-                if choices is not None:
+                if (choices := act(form)) is not None:
                     state.choose(choices)
             except HedgerowError as error:
                 state.notices[form["tab"]] = in_sentences(error.message, error.hint, state.choices.roles)

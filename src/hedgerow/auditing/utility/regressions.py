@@ -191,8 +191,7 @@ class Layout:
             if not each.response.is_logit and np.isfinite(squares):
                 each.add_sums(self.sums[:n, :n], y, squares, self.n_rows)
                 each.step()
-        step = max(1, self.n_rows // FIRST)
-        if step > 1:
+        if (step := max(1, self.n_rows // FIRST)) > 1:
             self._rounds([each for each in regressions if each.response.is_logit], step)
             for each in regressions:
                 each.is_fitted &= not each.response.is_logit

@@ -177,8 +177,7 @@ def _check_size(columns: Sequence[PublicColumn]) -> None:
     bins = {role: [_most_bins(c) for c in columns if c.role == role] for role in ("quasi", "sensitive")}
     widest = max(bins["quasi"], default=1)
     # joint counts of the last level's nodes, and a column's cuts by its bins
-    cells = max(LEAVES * widest * max(bins["sensitive"], default=1), widest * widest)
-    if cells > _MOST_CELLS:
+    if (cells := max(LEAVES * widest * max(bins["sensitive"], default=1), widest * widest)) > _MOST_CELLS:
         wide = sorted(columns, key=_most_bins)[-2:]
         listed = ", ".join(f"{c.name} has {_most_bins(c):,} {'categories' if c.labels else 'bins'}" for c in wide)
         size = cells * 8 / 1e9

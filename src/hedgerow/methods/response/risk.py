@@ -273,8 +273,7 @@ def optimize(risk: Risk, start: Floats | None = None) -> Optimum | None:
     d = np.asarray(risk.dims, dtype=np.int64)
     free = np.flatnonzero(d > 1)
     unchanged = np.ones(len(d))
-    worst = risk.worst(unchanged)
-    if worst <= 1:
+    if (worst := risk.worst(unchanged)) <= 1:
         return Optimum(unchanged, unchanged.copy(), worst)
     if not len(free):
         return None

@@ -344,8 +344,7 @@ class SklearnTree(PreservedModel):
                 f"the estimator was fitted on {estimator.n_features_in_} columns, not on {len(names)} predictors",
                 hint="give the X it was fitted on",
             )
-        fitted = [str(n) for n in getattr(estimator, "feature_names_in_", names)]
-        if fitted != list(names):
+        if (fitted := [str(n) for n in getattr(estimator, "feature_names_in_", names)]) != list(names):
             missing = [n for n in fitted if n not in names]
             new = [n for n in names if n not in fitted]
             what = (
