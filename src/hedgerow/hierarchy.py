@@ -127,8 +127,7 @@ class Hierarchy:
             How many records have each of them; without these no value is named.
         """
         records = dict(zip_longest(values, counts, fillvalue=0))
-        lacking = [value for value in values if value not in self.paths]
-        if not lacking:
+        if not (lacking := [value for value in values if value not in self.paths]):
             return
         named = sorted((v for v in lacking if records[v] >= PUBLIC), key=lambda v: (-records[v], v))[:_NAMED]
         listed = ", ".join(f"{value!r} ({records[value]:,} records)" for value in named)

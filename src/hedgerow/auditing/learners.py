@@ -56,8 +56,7 @@ def attackers(sides: TablePair, names: Sequence[str]) -> tuple[str, ...]:
         "group counts": sides.by_group is not None,
         "group corrected": is_grouped and sides.everybody is not None,
     }
-    usable = tuple(name for name in names if needs.get(name, True))
-    if not usable:
+    if not (usable := tuple(name for name in names if needs.get(name, True))):
         raise ParameterError(f"none of these learners applies to this release: {', '.join(names)}")
     return usable
 

@@ -193,8 +193,7 @@ def _outside(released: Sequence[ReleasedColumn], allowed: bool) -> list[str]:
     """Check that each range or set covers the original value of its row; return faults as notes if allowed."""
     general = [column for column in released if column.general and not column.stands_in]
     out = {column.name: int((~column.covers(column.original.codes, column.codes)).sum()) for column in general}
-    faults = [f"{name!r} ({rows} rows)" for name, rows in out.items() if rows]
-    if not faults:
+    if not (faults := [f"{name!r} ({rows} rows)" for name, rows in out.items() if rows]):
         return []
     refused = refusal("not_covered", columns=", ".join(faults))
     if allowed:

@@ -230,8 +230,7 @@ def _risk(by: str, which: Literal["highest", "average"]) -> Callable[[AuditData]
 
 
 def _attacks(audit: AuditData) -> Finding:
-    tried = audit["attacks"]
-    if not tried:
+    if not (tried := audit["attacks"]):
         return None, "no attack was tried"
     return float(len(tried)), ", ".join(dict.fromkeys(attack["attack"] for attack in tried))
 
@@ -239,8 +238,7 @@ def _attacks(audit: AuditData) -> Finding:
 def _gain(attacks: Any, kinds: tuple[str, ...]) -> Finding:
     """Return the highest lower bound on the gain of the given attacks over their control, with the attack's name."""
     gains = {f"{a['attack']} ({a['learner']}; {a['target']})": _least(a) for a in attacks if a["attack"] in kinds}
-    measured = {name: gain for name, gain in gains.items() if gain is not None}
-    if not measured:
+    if not (measured := {name: gain for name, gain in gains.items() if gain is not None}):
         return None, text("criterion", "no_attack")
     surest = max(measured, key=lambda name: measured[name])
     # sums in another row order differ in their last bits

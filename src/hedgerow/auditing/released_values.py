@@ -426,8 +426,7 @@ class _Reader:
         if self.original.kind != "date":
             ends = parse_range(text)
             return None if ends is None else self._closed(ends)
-        dates = parse_dates(text)
-        if dates is None:
+        if (dates := parse_dates(text)) is None:
             return None
         low, high = (self._moment(end) if end else None for end in dates)
         if high is not None and text.endswith(")"):
@@ -435,8 +434,7 @@ class _Reader:
         return self._closed((-np.inf if low is None else low, np.inf if high is None else high))
 
     def _dates(self, text: str) -> Ends | None:
-        ends = cell_patterns.date_ends(text)
-        if ends is None:
+        if (ends := cell_patterns.date_ends(text)) is None:
             return None
         low, high = ends
         step = _DAY if self.original.unit == "day" else 1

@@ -128,8 +128,7 @@ def _compared(first: Table, second: Table, columns: list[str] | None) -> tuple[l
     shared = [n for n in numbers if second.kind(n) == "numeric"]
     recoded = [n for n in numbers if n not in shared]
     if columns is None:
-        numeric = [n for n in shared if n not in first.layout.dialect.unnamed]
-        if not numeric:
+        if not (numeric := [n for n in shared if n not in first.layout.dialect.unnamed]):
             raise InputError("the files share no numeric column")
         return numeric, recoded
     if (wrong := [name for name in columns if name not in shared]) or not columns:

@@ -60,8 +60,7 @@ class Options(dict[str, Any]):
 
     def table(self, source: str | None, usage: str) -> str:
         """Return the path of a command's table, from the argument or the TOML file, with its sheet if set."""
-        file = source or self.get("file")
-        if not file:
+        if not (file := source or self.get("file")):
             raise ParameterError("no FILE given", hint=usage)
         sheet = self.get("sheet")
         if sheet and SUFFIXES.get(Path(file).suffix.lower()) != ".xlsx":

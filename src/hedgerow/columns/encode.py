@@ -165,8 +165,7 @@ def _moments(name: str, array: pa.ChunkedArray, of_records: bool) -> pa.ChunkedA
     array = decoded(array)
     if is_text(array.type):
         index, texts = indexed(array)
-        parsed = parse_dates(texts)
-        if parsed is None:
+        if (parsed := parse_dates(texts)) is None:
             present = pc.fill_null(pc.not_equal(pc.utf8_trim_whitespace(texts.cast(pa.string())), ""), False)
             bad = np.append(pc.and_(present, pc.invert(are_dates(texts))), False)
             raise _unread(name, "a date", "date", bad[index], of_records)
@@ -174,8 +173,7 @@ def _moments(name: str, array: pa.ChunkedArray, of_records: bool) -> pa.ChunkedA
     if is_number(array.type):
         numbers = pc.if_else(pc.is_nan(array), None, array) if pa.types.is_floating(array.type) else array
         index, entries = indexed(numbers)
-        parsed = parse_integers(entries)
-        if parsed is None:
+        if (parsed := parse_integers(entries)) is None:
             raise SchemaError(
                 f"column {name!r} is declared a date, but its numbers are not all days such as 20201231",
                 hint="repair or empty the other cells, or declare the column numeric or categorical",

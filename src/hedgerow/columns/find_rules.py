@@ -151,8 +151,7 @@ def find_rules(table: Table, schema: Schema = Schema()) -> list[FoundRule]:
     >>> [rule.sql for rule in find_rules(Table(people))]
     ['total = rent + food']
     """
-    columns = _columns(table, schema)
-    if not columns:
+    if not (columns := _columns(table, schema)):
         return []
     rows = _sample(list(columns.values()))
     halves = [{n: _of_rows(c, half) for n, c in columns.items()} for half in (rows[::2], rows[1::2])]

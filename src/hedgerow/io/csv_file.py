@@ -378,8 +378,7 @@ def sniff(text: str, name: str) -> Dialect:
         # One column: any delimiter that does not occur will do.
         absent = [d for d in DELIMITERS if d not in text]
         dialect = _quoting(text, replace(dialect, delimiter=absent[0] if absent else ","))
-    rows = _records(text, dialect)
-    if not rows:
+    if not (rows := _records(text, dialect)):
         raise InputError(f"{name} is empty", hint="give a file with a header and records")
     spaced = {c[:1] == " " for row in rows for c in row[1:] if c} == {True}
     dialect = replace(dialect, spaced=spaced)

@@ -122,8 +122,7 @@ def check_path(path: Path) -> str:
     if os.path.isdir(path):
         raise InputError(f"{path} is a folder, not a file", hint="give one table file")
     check_there(path)
-    suffix = SUFFIXES.get(path.suffix.lower())
-    if suffix is None:
+    if (suffix := SUFFIXES.get(path.suffix.lower())) is None:
         raise InputError(f"the ending of {path.name} is not read", hint=_INSTEAD.get(path.suffix.lower(), _ENDINGS))
     if path.stat().st_size == 0:
         if path.is_file():

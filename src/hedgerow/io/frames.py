@@ -334,8 +334,7 @@ def _from_objects(values: Any, name: str, texts: dict[str, str]) -> pa.ChunkedAr
     """Return an array of any Python values as Arrow; mixed types become text by `str`, and `texts` says so."""
     if values.dtype.kind in "US":
         return pa.chunked_array([pa.array(values.astype(object).tolist(), pa.string())])
-    array = _converted(values)
-    if array is None:
+    if (array := _converted(values)) is None:
         missing = np.fromiter((v is None or v != v for v in values.tolist()), bool, len(values))
         return _stringified(values, missing, name, texts)
     return array

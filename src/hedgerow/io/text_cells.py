@@ -499,8 +499,7 @@ def _parse(values: pa.Array, dialect: Dialect) -> tuple[pa.Array | None, dict[st
 
 def _places(numbers: pa.Array) -> int:
     """Return the number of decimal places if all numbers are written with the same number; otherwise 0."""
-    match = re.search(r"[.,](\d+)$", numbers.drop_null()[0].as_py())
-    if match is None:
+    if (match := re.search(r"[.,](\d+)$", numbers.drop_null()[0].as_py())) is None:
         return 0
     return len(match[1]) if all_match(numbers, rf"[.,]\d{{{len(match[1])}}}$") else 0
 

@@ -225,8 +225,7 @@ def explained_share(column: SensitiveCounts) -> Explained | None:
     >>> round(explained.share, 3), explained.floor_ratio
     (0.333, 1.0)
     """
-    leading = column.scores.leading
-    if leading is None:
+    if (leading := column.scores.leading) is None:
         return None
     score, counts, scored = leading
     # Known from the table alone: the same for every partition of its people.

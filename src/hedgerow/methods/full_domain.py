@@ -221,8 +221,7 @@ class _FullDomain(Method):
         if guarantees and not schema.sensitive:
             raise ParameterError("l and t are about sensitive columns, and the schema has none")
         lattice = build(table, schema, self.k, guarantees, limit=self._limit(table), persons=persons)
-        best = self._search(lattice)
-        if best is None:
+        if (best := self._search(lattice)) is None:
             raise InfeasibleError(
                 "no full-domain generalisation of this table keeps what was asked, not even the top of every hierarchy",
                 hint="lower k, l or raise t, or allow more suppression",
@@ -311,8 +310,7 @@ class Datafly(_FullDomain):
         while best is None:
             rows = lattice.classes(tuple(node)).row
             distinct = [len(np.unique(column)) for column in lattice.labels(tuple(node), rows)]
-            open_axes = [i for i in range(len(node)) if node[i] + 1 < lattice.heights[i]]
-            if not open_axes:
+            if not (open_axes := [i for i in range(len(node)) if node[i] + 1 < lattice.heights[i]]):
                 break
             # The first column of the table among those with the most values left.
             node[max(open_axes, key=lambda i: (distinct[i], -i))] += 1

@@ -231,8 +231,7 @@ class Lattice:
     def outcome(self, node: Levels) -> Outcome | None:
         """Return the node with its loss, or None if it cannot be released."""
         classes = self.classes(node)
-        out = self.suppressed_classes(classes)
-        if out is None:
+        if (out := self.suppressed_classes(classes)) is None:
             return None
         total = int(classes.size[out].sum())
         return Outcome(node, self._loss(node, classes, ~out, total), total)

@@ -189,8 +189,7 @@ def _ssh_keygen(*words: str | Path, stdin: bytes = b"") -> subprocess.CompletedP
 
 def _program() -> str:
     """Return the path of ssh-keygen; raise UnsupportedError if it is missing."""
-    path = shutil.which("ssh-keygen")
-    if path is None:
+    if (path := shutil.which("ssh-keygen")) is None:
         hint = "install OpenSSH (on Debian and Ubuntu: apt-get install openssh-client)"
         raise UnsupportedError("signatures need the program ssh-keygen, which is not installed", hint=hint)
     return path

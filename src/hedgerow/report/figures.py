@@ -99,8 +99,7 @@ def risk_rows(before: Figures | None, after: Figures, *models: str) -> Iterator[
     for model in models or intruders:
         rows += definitions("intruder", model=model, knowledge=intruders[model])
     yield from figure_rows([*rows, *definitions("survey")], before, after)
-    uniqueness = after.get("uniqueness")
-    if not uniqueness:
+    if not (uniqueness := after.get("uniqueness")):
         return
     says = f"of {uniqueness['population']:,.0f} people, a sample of {percent(uniqueness['fraction'])}"
     for name, value in uniqueness["models"].items():

@@ -265,8 +265,7 @@ class LabelSpace:
 
 def _label(space: LabelSpace, x: float, y: float, words: str, strong: bool) -> list[str]:
     """Return the SVG of a point's label, in a list; empty if there is no space for it."""
-    place = space.place(x, y, (6.6 * len(words), 11, 3), _PLACES)
-    if place is None:
+    if (place := space.place(x, y, (6.6 * len(words), 11, 3), _PLACES)) is None:
         return []
     dx, dy, anchor = place
     return [_text(x + dx, y + dy, words, anchor, "strong" if strong else "")]

@@ -282,8 +282,7 @@ def _together(composition: Composition | None) -> Iterator[str]:
 
 
 def _attacks(audit: AuditData) -> Iterator[str]:
-    attacks = audit["attacks"]
-    if not attacks:
+    if not (attacks := audit["attacks"]):
         return
     head = f"{'original':>9}{'release':>8}{'control':>8}{'public':>8}  over control"
     yield from ("", text("summary", "attack_heads"), f"{'Attack success':20}{head}")

@@ -303,8 +303,7 @@ def _files(app: FastAPI, state: StudioState) -> None:
 
     @app.get("/download/{name}")
     async def download(name: str) -> Response:
-        path = written(name)
-        if path is None:
+        if (path := written(name)) is None:
             return HTMLResponse(pages.refusal("Not yet", WORDS["refused"]["not_checked"]), 409)
         return FileResponse(path, filename=name)
 
@@ -318,8 +317,7 @@ def _files(app: FastAPI, state: StudioState) -> None:
 
     @app.get("/report/open")
     async def report() -> Response:
-        path = written("report.html")
-        if path is None:
+        if (path := written("report.html")) is None:
             return HTMLResponse(pages.refusal("Not yet", WORDS["refused"]["no_report"]), 409)
         # the report's own policy allows its one script by its hash; it cannot reach the studio
         policy = (

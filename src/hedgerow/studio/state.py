@@ -215,8 +215,7 @@ class StudioState:
     def need(self, step: str) -> None:
         """Start the next job whose result a step shows and does not have yet; one job at a time."""
         with self._lock:
-            request = self._next or self._missing(step)
-            if request is None:
+            if (request := self._next or self._missing(step)) is None:
                 return
             if self.job is None:
                 self._next = None
@@ -353,8 +352,7 @@ class StudioState:
 
     def chosen(self) -> tuple[int | None, str | None]:
         """Return the index of the point for the chosen setting, and the reason if it is infeasible."""
-        frontier = self._points()
-        if frontier is None:
+        if (frontier := self._points()) is None:
             return None, None
         options = self._options
 

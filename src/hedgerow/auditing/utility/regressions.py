@@ -432,8 +432,7 @@ class Coefficients:
 
     def accuracy(self, which: Bools) -> Accuracy:
         """Return how well some of the estimates hold; their factor leans on that of all if they are few."""
-        some = self.part(which)
-        if some is None:
+        if (some := self.part(which)) is None:
             return cast(Accuracy, {**dict.fromkeys(Accuracy.__annotations__), "estimates": 0})
         n, clear = len(some.kind), np.abs(some.original) > _CLEAR * some.error
         ratio = float(np.median(some.release[clear] / some.original[clear])) if clear.any() else None
@@ -569,8 +568,7 @@ def models(sides: TablePair) -> Models | None:
     -------
     Models, or None if nothing can be explained
     """
-    fitted = coefficients(sides)
-    if fitted is None:
+    if (fitted := coefficients(sides)) is None:
         return None
     # squares of hidden numbers fail more often than all else, and say nothing else of a column
     judged = fitted.kind != "hidden squares"

@@ -194,8 +194,7 @@ class Contingency:
 
     def sharpened(self, view: SensitiveView, u: int) -> Floats:
         """Return the attacker's proportions (cells x values) after exclusion, if the target's value is u."""
-        out = self.excluded(view, u)
-        if out is None:
+        if (out := self.excluded(view, u)) is None:
             return view.share
         remaining = np.where(out, 0.0, view.share)
         total = remaining.sum(axis=1, keepdims=True)

@@ -277,8 +277,7 @@ def optimize(risk: Risk, start: Floats | None = None) -> Optimum | None:
         return Optimum(unchanged, unchanged.copy(), worst)
     if not len(free):
         return None
-    common = _ray(risk, np.full(len(d), _LARGEST), free)
-    if common is None:
+    if (common := _ray(risk, np.full(len(d), _LARGEST), free)) is None:
         return None
     t = common if start is None else np.clip(start, SMALLEST, _LARGEST)
     cells = risk.largest(risk.ratios(t), WORKING_SET)

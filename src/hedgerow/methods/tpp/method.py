@@ -173,8 +173,7 @@ class TreePatternPreserving(Method):
         if response in schema.quasi:
             raise SchemaError(f"the response {response!r} is a quasi-identifier", hint="it stays: leave it out")
         sensitive = self._named() or tuple(n for n in schema.sensitive if n != response)
-        names = [n for n in schema.quasi if n not in sensitive]
-        if not names:
+        if not (names := [n for n in schema.quasi if n not in sensitive]):
             raise SchemaError("there are no predictors", hint="name the quasi-identifiers")
         classes = _is_class(table, schema, response)
         targets = [_target(tree, classes) for tree in self._models()]

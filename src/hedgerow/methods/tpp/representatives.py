@@ -174,12 +174,10 @@ class _Planner:
         for root in range(len(starts)):
             if solved[root] is not None:
                 continue
-            component = self._propagate(root, links)
-            if component is None:
+            if (component := self._propagate(root, links)) is None:
                 return None
             form, fixed = component
-            rho = self._choose(form, fixed, low, high, mean, weight)
-            if rho is None:
+            if (rho := self._choose(form, fixed, low, high, mean, weight)) is None:
                 if not fallback or root not in marks:
                     return None
                 rho = marks[root]  # root has the form +rho, and its boundary value is feasible

@@ -166,8 +166,7 @@ def parse(text: str) -> list[Settings]:
     >>> [type(s).__name__ for s in parse("tree criterion=gini n_splits=3; forest n_trees=5 seed=1")]
     ['TreeSettings', 'ForestSettings']
     """
-    models = [_parse_one(part.split()) for part in text.split(";") if part.strip()]
-    if not models:
+    if not (models := [_parse_one(part.split()) for part in text.split(";") if part.strip()]):
         raise ParameterError("trees is empty", hint='for example "tree criterion=entropy n_splits=4"')
     return models
 
