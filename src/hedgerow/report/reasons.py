@@ -85,10 +85,14 @@ def _contains_extremes(audit: AuditData, plan: Plan | None) -> Iterator[str]:
             yield text("verdict", "outermost", who=counted(audit["table"]), end=end, people=figures["people"], **shares)
 
 
-def _has_other_values(audit: AuditData, plan: Plan | None) -> Iterator[str]:
-    """Yield clauses on numbers with more decimals than the original's, and on values that it does not have."""
+def _has_more_decimals(audit: AuditData, plan: Plan | None) -> Iterator[str]:
+    """Yield a clause on numbers with more decimals than those of the original."""
     for name, digits in (at(audit, "risk", "copied", "decimals") or {}).items():
         yield text("verdict", "decimals", name=name, **digits)
+
+
+def _has_unknown_values(audit: AuditData, plan: Plan | None) -> Iterator[str]:
+    """Yield a clause on values that the original does not have."""
     for name, rows in (at(audit, "risk", "copied", "unknown") or {}).items():
         yield text("verdict", "unknown", name=name, rows=rows)
 
@@ -159,11 +163,15 @@ def _has_equal_rows(audit: AuditData, plan: Plan | None) -> Iterator[str]:
         yield text("verdict", "equal", who=counted(audit["table"]), share=percent(equal["members"], 0))
 
 
-def _goes_beyond_promises(audit: AuditData, plan: Plan | None) -> Iterator[str]:
-    """Yield what a method of altered values left as it was, and what no promise bounds (`Audit.unbounded`)."""
+def _was_left_unchanged(audit: AuditData, plan: Plan | None) -> Iterator[str]:
+    """Yield a clause on quasi-identifiers that a method of altered values left as they were."""
     # a grouping may leave a column as it is and still protect
     if plan is not None and plan.risk_model == "linkage":
         yield from unbounded((), {}, records=0, unchanged=plan.in_name_only)
+
+
+def _goes_beyond_promises(audit: AuditData, plan: Plan | None) -> Iterator[str]:
+    """Yield what groups give away or lose that no promise bounds (`Audit.unbounded`)."""
     yield from audit.get("unbounded", ())
 
 
@@ -197,14 +205,18 @@ def _breaks_rules(audit: AuditData, plan: Plan | None) -> Iterator[str]:
         yield text("verdict", "broken_rules", names=names, more=", and others" * (len(worst) > SAID))
 
 
-def _loses_rare_values(audit: AuditData, plan: Plan | None) -> Iterator[str]:
-    """Yield clauses on columns that lost the categories of many records, or all values, as too few people have them."""
+def _joins_categories(audit: AuditData, plan: Plan | None) -> Iterator[str]:
+    """Yield a clause on columns that lost the categories of many records, because too few people have them."""
     if plan is None or plan.guard is None:
         return
     if lost := [(c, c.joined / plan.n_rows) for c in plan.guard.columns if c.joined > JOINED * plan.n_rows]:
         names = "; ".join(f"{c.name} ({percent(share, 0)}: {value_of_rare(c)})" for c, share in lost)
         yield text("verdict", "joined", people=plan.counted(plan.guard.people), names=names)
-    if names := ", ".join(left_empty(plan.guard)):
+
+
+def _leaves_columns_empty(audit: AuditData, plan: Plan | None) -> Iterator[str]:
+    """Yield a clause on columns of which nothing is released, because too few people have the same values."""
+    if plan is not None and plan.guard is not None and (names := ", ".join(left_empty(plan.guard))):
         yield text("verdict", "empty", people=plan.counted(plan.guard.people), names=names)
 
 
@@ -232,11 +244,14 @@ REASONS: tuple[Reason, ...] = (
     _is_attacked,
     _has_equal_rows,
     _shows_a_rule,
-    _has_other_values,
+    _has_more_decimals,
+    _has_unknown_values,
+    _was_left_unchanged,
     _goes_beyond_promises,
     _ends_at_rare_values,
     _counts_are_off,
     _estimates_are_off,
     _breaks_rules,
-    _loses_rare_values,
+    _joins_categories,
+    _leaves_columns_empty,
 )
