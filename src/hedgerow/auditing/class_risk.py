@@ -369,8 +369,7 @@ def of_true_values(
     gain -= people * ((forecast**2).sum(axis=1) - public @ public)
     against = mine @ np.maximum(loss, loss @ counts / n / 4)
     share = np.divide(np.maximum(gain, 0.0), against, out=np.zeros(len(gain)), where=against > 0)
-    summary = disclosure.Disclosed.from_classes(share, groups.sizes)
-    originals = record_of(OriginalsDisclosure, summary, score=name)
+    originals = record_of(OriginalsDisclosure, disclosure.Disclosed.from_classes(share, groups.sizes), score=name)
     if not column.is_number:
         return originals, {}
     rows = np.flatnonzero(column.codes < n_values)

@@ -603,8 +603,7 @@ class Frontier:
         used = [i for i in range(len(_SHOWN)) if i < 2 or any(row[i] != "-" for row in cells)]
         head = tuple(list(_SHOWN)[i] for i in used)
         marks = [", ".join(["dominated"] * p.dominated + ["learning collapses"] * p.collapsed) for p in self.points]
-        rows = [(*(row[i] for i in used), m) for row, m in zip(cells, marks, strict=True)]
-        return (*head, "remark"), rows
+        return (*head, "remark"), [(*(row[i] for i in used), m) for row, m in zip(cells, marks, strict=True)]
 
     @property
     def _stays(self) -> list[str]:

@@ -137,8 +137,7 @@ class Inference:
     @property
     def advantage(self) -> float | None:
         """Return the largest member advantage of any column; None if strangers were not measured."""
-        advantages = [c["advantage"]["explained"] for c in self.columns.values() if c["advantage"]]
-        return max(advantages, default=None)
+        return max((c["advantage"]["explained"] for c in self.columns.values() if c["advantage"]), default=None)
 
     def to_dict(self) -> InferenceData:
         """Return the result as a plain dict."""

@@ -165,8 +165,7 @@ class TrainingSet:
         is_asked[classes.labels[members]] = True
         is_taught = is_asked[classes.labels[first]]
         # the rest is spread evenly over their order, which the cells give, so no row order matters
-        free = max(MOST_CLASSES - int(is_taught.sum()), 0)
-        is_taught[evenly(np.flatnonzero(~is_taught), free)] = True
+        is_taught[evenly(np.flatnonzero(~is_taught), max(MOST_CLASSES - int(is_taught.sum()), 0))] = True
         counts = cells.expected() if separate else Counts.from_codes(groups, codes[rows], len(values))
         taught = np.flatnonzero(is_taught)
         altered = tables.risk_model == "linkage"

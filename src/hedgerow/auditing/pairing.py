@@ -185,8 +185,7 @@ def _categories(column: Column, cells: ReleasedColumn) -> Column:
 
 def _with_values(column: Column, codes: Ints, values: Any) -> Column:
     """Return a column with new codes and values, in which the code ``len(values)`` means missing."""
-    missing = bool((codes == len(values)).any())
-    return replace(column, codes=codes, values=values, has_missing=missing, exact=())
+    return replace(column, codes=codes, values=values, has_missing=bool((codes == len(values)).any()), exact=())
 
 
 def _outside(released: Sequence[ReleasedColumn], allowed: bool) -> list[str]:

@@ -135,8 +135,7 @@ def _columns(holding: Mapping[str, str], unsure: Mapping[str, str]) -> Finding:
     if doubt := "; ".join(f"{name}: {why}" for name, why in unsure.items()):
         doubt = text("criterion", "doubt", columns=doubt)
     if holding or not unsure:
-        detail = "; ".join(filter(None, (named, doubt)))
-        return float(len(holding)), detail or text("criterion", "none")
+        return float(len(holding)), "; ".join(filter(None, (named, doubt))) or text("criterion", "none")
     return None, doubt
 
 

@@ -114,8 +114,7 @@ def per_person(
         parts[f"{original.name} named"] = _named(original, released, group, pair.targets[original.name])
     columns |= {"disclosure": worst, **{n: v for n, v in parts.items() if n not in columns}}
     # ties by group size, group and row, so that the same release gives the same list
-    order = np.lexsort((pair.rows, label, people[label], -worst))
-    return PerPerson(pa.table(columns).take(pa.array(order)))
+    return PerPerson(pa.table(columns).take(pa.array(np.lexsort((pair.rows, label, people[label], -worst)))))
 
 
 def _named(original: Column, released: Column, labels: Ints, target: AttackTarget) -> Floats:

@@ -116,8 +116,7 @@ def recode(recoding: Partition, table: Table) -> Transformed:
     for recoded, cells in zip(recoding.columns, recoding.leaf_cells, strict=True):
         entries, place = labels_of(recoded)
         kind = TEXT if pa.types.is_string(entries.type) else entries.type
-        at = place[np.asarray(cells)]
-        released[recoded.name] = ReleasedCodes(recoded.name, kind, entries, leaf, at)
+        released[recoded.name] = ReleasedCodes(recoded.name, kind, entries, leaf, place[np.asarray(cells)])
 
     def outside(j: int) -> Iterator[tuple[slice, Bools]]:
         column, cells = columns[j], np.asarray(recoding.leaf_cells[j])

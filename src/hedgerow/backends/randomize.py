@@ -223,8 +223,7 @@ def category_of_code(coded: Column, column: Randomized) -> NDArray[np.unsignedin
 
 def bound_to(plan: Randomize) -> dict[str, object]:
     """Return the parameters of a plan that its random draws depend on."""
-    columns = [plain(column) for column in plan.columns]
-    return {"columns": columns, "row_id": plan.row_id, "bound": plan.bound}
+    return {"columns": [plain(column) for column in plan.columns], "row_id": plan.row_id, "bound": plan.bound}
 
 
 def execute(plan: Randomize, table: Table, key: Key | None) -> Transformed:
@@ -274,8 +273,7 @@ def drawn_columns(plan: Randomize, table: Table, draws: Key) -> tuple[list[Drawn
         outside += unknown
         # a value that the plan does not list is always drawn, even if p is 1
         words = draws.words(PURPOSE + column.name) if column.p < 1 or unknown else None
-        values = released_values(column, table.types.field(column.name).type)
-        columns.append(DrawnColumn(column, words, values))
+        columns.append(DrawnColumn(column, words, released_values(column, table.types.field(column.name).type)))
     return columns, outside
 
 

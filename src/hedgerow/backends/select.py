@@ -77,8 +77,7 @@ def chosen(source: Any, runs_on: Sequence[str], what: str, *, name: str = "auto"
     elif name == "auto":
         # a frame is in memory already, so streaming it would save nothing
         may_stream = holder is None and "duckdb" in runs_on and not is_frame(source)
-        large = may_stream and too_large(source, memory) is not None
-        name = holder or ("duckdb" if large else "memory")
+        name = holder or ("duckdb" if may_stream and too_large(source, memory) is not None else "memory")
     if name == "memory" and is_frame(source) and (why := too_large(source, memory)):
         raise UnsupportedError(
             f"{what} takes the rows of this Spark DataFrame into this process: {why}",

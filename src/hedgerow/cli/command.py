@@ -232,8 +232,7 @@ def command(
         parameters = []
         for name, (metavar, _) in arguments.items():
             argument = typer.Argument(metavar=metavar)
-            kind = signature[name].annotation
-            parameters.append(signature[name].replace(annotation=Annotated[kind, argument]))
+            parameters.append(signature[name].replace(annotation=Annotated[signature[name].annotation, argument]))
         parameters += map(parameter, [CONFIG, *by_name.values()] if config else by_name.values())
         if any(row.panel == MASKING_PANEL for row in options):
             parameters += map(_page, _PAGES)

@@ -70,8 +70,7 @@ def _distinct_cells(cells: pa.Array) -> pa.Array:
     if not pa.types.is_dictionary(cells.type):
         return cells.unique()
     entries, codes = as_entries(cells)
-    used = np.flatnonzero(np.bincount(codes.to_numpy(), minlength=len(entries)))
-    return entries.take(pa.array(used))
+    return entries.take(pa.array(np.flatnonzero(np.bincount(codes.to_numpy(), minlength=len(entries)))))
 
 
 _WINDOW = 1 << 20
@@ -272,8 +271,7 @@ class ChunkedTable(StoredTable):
 
     def _distinct(self, name: str) -> tuple[int, int]:
         # minus the memory that this process uses already; DuckDB needs some to work at all
-        memory = max(self.workspace.memory - LEAST, LEAST // 2)
-        return self.scan.distinct(name, self.workspace.folder, memory)
+        return self.scan.distinct(name, self.workspace.folder, max(self.workspace.memory - LEAST, LEAST // 2))
 
 
 class ReorderedTable(ChunkedTable):

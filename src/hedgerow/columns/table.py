@@ -197,8 +197,7 @@ class Table:
         if cells.num_chunks == 1 and pa.types.is_dictionary(cells.type):
             chunk = cells.chunk(0)
             labels = [*chunk.dictionary.to_pylist(), None]
-            codes = filled(chunk.indices, len(labels) - 1).to_numpy()
-            return labels, np.bincount(codes, minlength=len(labels))
+            return labels, np.bincount(filled(chunk.indices, len(labels) - 1).to_numpy(), minlength=len(labels))
         if pa.types.is_string(cells.type):  # verification has encoded it
             column = self.column(name, kind="categorical")
             return [*column.values, None], column.counts()

@@ -380,8 +380,7 @@ def sniff(text: str, name: str) -> Dialect:
         dialect = _quoting(text, replace(dialect, delimiter=absent[0] if absent else ","))
     if not (rows := _records(text, dialect)):
         raise InputError(f"{name} is empty", hint="give a file with a header and records")
-    spaced = {c[:1] == " " for row in rows for c in row[1:] if c} == {True}
-    dialect = replace(dialect, spaced=spaced)
+    dialect = replace(dialect, spaced={c[:1] == " " for row in rows for c in row[1:] if c} == {True})
     return replace(dialect, header=_has_header(_records(text, dialect)))
 
 
@@ -390,8 +389,7 @@ def _width_below(text: str, newline: str) -> int:
     usual = 0
     for delimiter in DELIMITERS:
         rows = _records(text, _quoting(text, Dialect(delimiter=delimiter, newline=newline)))[1:]
-        widths = Counter(map(len, rows))
-        fields, often = max(widths.items(), key=lambda each: each[1], default=(0, 0))
+        fields, often = max(Counter(map(len, rows)).items(), key=lambda each: each[1], default=(0, 0))
         # two fields a line may be decimals with a comma, or a text
         if fields > 2 and often > 0.9 * len(rows) and often >= 3:
             usual = max(usual, fields)

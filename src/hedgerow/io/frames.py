@@ -196,8 +196,7 @@ class FrameSource(Source):
         frame = self.frame.drop(sorted(drop))
         if replaced:
             columns = pa.table({name: _decoded(array) for name, array in replaced.items()})
-            new_columns = narwhals.from_arrow(columns, backend=frame.implementation)
-            frame = frame.with_columns(*new_columns.iter_columns())
+            frame = frame.with_columns(*narwhals.from_arrow(columns, backend=frame.implementation).iter_columns())
             names = [name for name in replaced if name in self.frame.columns]
             frame = frame.with_columns(*_in_categories(frame, self.frame.select(names)))
         if rows is not None:
@@ -446,8 +445,7 @@ def _column_values(column: pa.ChunkedArray) -> pa.ChunkedArray:
     lut[used] = np.arange(len(used))
     codes = lut[place]
     if cells.null_count or not np.array_equal(codes[:-1], np.arange(len(entries))):
-        new = codes.astype(kind.index_type.to_pandas_dtype())[index]
-        indices = pa.array(new, mask=(codes < 0)[index])
+        indices = pa.array(codes.astype(kind.index_type.to_pandas_dtype())[index], mask=(codes < 0)[index])
     entries = merged.dictionary.take(pa.array(used))
     return pa.chunked_array([pa.DictionaryArray.from_arrays(indices, entries, ordered=kind.ordered)])
 

@@ -261,8 +261,7 @@ def _styled_times(times: pa.Array, style: str) -> pa.Array:
         zone = ""
     clock = times.cast(pa.timestamp("us"))
     if zone and zone != "Z":
-        offset = dt.datetime.strptime(zone, "%z").utcoffset()
-        clock = pc.add(clock, pa.scalar(offset, pa.duration("us")))
+        clock = pc.add(clock, pa.scalar(dt.datetime.strptime(zone, "%z").utcoffset(), pa.duration("us")))
     texts = pc.replace_substring_regex(clock.cast(pa.string()), rf"(\.\d{{{form.count('0')}}}\d*?)0+$", r"\1")
     texts = pc.replace_substring_regex(texts, r"\.$", "")
     if "%S" not in form:
@@ -451,8 +450,7 @@ def _distinct(texts: pa.ChunkedArray) -> tuple[Any, pa.Array]:
     if mostly_distinct(len(texts.slice(0, trial(n)).unique()), n):
         flat = texts.combine_chunks()
         if isinstance(flat, pa.Array):
-            there = flat.is_valid().to_numpy(zero_copy_only=False)
-            return np.where(there, np.arange(len(flat)), -1), flat
+            return np.where(flat.is_valid().to_numpy(zero_copy_only=False), np.arange(len(flat)), -1), flat
     return indexed(texts)
 
 
@@ -482,8 +480,7 @@ def _parse(values: pa.Array, dialect: Dialect) -> tuple[pa.Array | None, dict[st
                 plain = pc.replace_substring_regex(plain, _SPACE, r"\1\3")
             for decimal, pattern in ((".", _FLOAT), (",", _COMMA)):
                 if all_match(plain, pattern):
-                    fraction = {"decimal": decimal} if _some_match(plain, r"[.,]") else {}
-                    return _ungrouped(plain, decimal), fraction
+                    return _ungrouped(plain, decimal), {"decimal": decimal} if _some_match(plain, r"[.,]") else {}
         for decimal, (pattern, telling) in _GROUPED.items():
             if all_match(values, pattern) and _some_match(values, telling):
                 return _ungrouped(values, decimal), {"decimal": decimal, "thousands": True}
@@ -511,8 +508,7 @@ def _some_match(texts: pa.Array, pattern: str) -> bool:
 
 def _ungrouped(texts: pa.Array, decimal: str) -> pa.Array | None:
     """Parse numbers after removing the thousands separators, as integers if all are whole."""
-    bare = pc.replace_substring(texts, "." if decimal == "," else ",", "")
-    points = pc.replace_substring(bare, decimal, ".")
+    points = pc.replace_substring(pc.replace_substring(texts, "." if decimal == "," else ",", ""), decimal, ".")
     return points.cast(pa.int64()) if all_match(points, _INTEGER) else _floats(points)
 
 

@@ -134,8 +134,7 @@ class _Cells:
     def read(self, names: list[str], rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield the batches with each column's cells converted to values."""
         for batch in rows:
-            columns = map(self._column, names, batch.columns)
-            yield pa.RecordBatch.from_arrays(list(columns), names=names)
+            yield pa.RecordBatch.from_arrays(list(map(self._column, names, batch.columns)), names=names)
 
     def _column(self, name: str, array: pa.Array) -> pa.Array:
         wanted = self.classes.get(name, "text")

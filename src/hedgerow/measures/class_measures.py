@@ -94,8 +94,7 @@ def ordered_distance(counts: Counts) -> Floats:
     stretch = (
         cdf * (cross - start) - (prefix[cross] - prefix[start]) + (prefix[stop] - prefix[cross]) - cdf * (stop - cross)
     )
-    first_stretch = prefix[counts.values[counts.starts[:-1]]]
-    return np.clip((counts.per_group(stretch) + first_stretch) / (m - 1), 0.0, 1.0)
+    return np.clip((counts.per_group(stretch) + prefix[counts.values[counts.starts[:-1]]]) / (m - 1), 0.0, 1.0)
 
 
 def basic_beta(counts: Counts) -> Floats:

@@ -76,8 +76,7 @@ def exposed(column: SensitiveCounts, sizes: Ints) -> Exposed:
     """
     disclosures, distinct = column.per_class(column_disclosure, distinct_values)
     # where everybody has the same value, a group of it reveals nothing, nor does one of which nobody's value is known
-    is_known = column.counts.values < column.n_values
-    varies = np.bincount(column.counts.groups[is_known], minlength=len(sizes)) > 0
+    varies = np.bincount(column.counts.groups[column.counts.values < column.n_values], minlength=len(sizes)) > 0
     varies &= np.count_nonzero(column.totals) > 1
     over_half, single_valued = disclosures > LARGE + SLACK, varies & (distinct == 1)
     return {
@@ -124,8 +123,7 @@ def number_disclosure(counts: Counts, values: Floats) -> Floats:
     [1.0, 0.692]
     """
     # From the mean: squares of large numbers that hardly differ would lose all their digits.
-    from_mean = deviations(values, counts.totals)
-    return number_disclosures(counts.counts, from_mean[counts.values], counts.starts)
+    return number_disclosures(counts.counts, deviations(values, counts.totals)[counts.values], counts.starts)
 
 
 def category_disclosure(counts: Counts, n_known: int) -> Floats:
@@ -151,8 +149,7 @@ def category_disclosure(counts: Counts, n_known: int) -> Floats:
     totals = counts.totals[:n_known]
     public = np.full(counts.n_values, -1.0)
     public[:n_known] = totals / max(int(totals.sum()), 1)
-    whole = total(public[:n_known] ** 2)
-    return brier_disclosures(counts.counts, public[counts.values], counts.starts, whole)
+    return brier_disclosures(counts.counts, public[counts.values], counts.starts, total(public[:n_known] ** 2))
 
 
 @dataclass(frozen=True)

@@ -500,8 +500,7 @@ def grouped(risk_model: str, promises: Promises) -> bool:
     They do if the release consists of equivalence classes, or if it promises a k above 1
     (microaggregation). Altered records that are equal by chance show other people's values.
     """
-    several = any(p["kind"] == KAnonymity.kind and p["k"] > 1 for p in promises)
-    return risk_model == "classes" or several
+    return risk_model == "classes" or any(p["kind"] == KAnonymity.kind and p["k"] > 1 for p in promises)
 
 
 def cap_of(promises: Promises, name: str | None = None) -> float | None:

@@ -97,8 +97,7 @@ def build(
     # Where rows may be suppressed, what is left need not keep its promise higher up.
     monotone = not (limit and (guarantees or persons))
     units = None if persons is None else persons.by_class(groups)
-    test = accept(sensitive, guarantees)
-    return Lattice(axes, codes, groups.sizes, hist, k, test, limit, monotone, units)
+    return Lattice(axes, codes, groups.sizes, hist, k, accept(sensitive, guarantees), limit, monotone, units)
 
 
 def _natural(table: Table, schema: Schema, column: Column) -> Hierarchy:
@@ -178,8 +177,7 @@ def _counts(table: Table, schema: Schema, names: Sequence[str], groups: Groups) 
             )
         cells = groups.labels.astype(np.int64) * d + column.codes
         parts.append(np.bincount(cells, minlength=n * d).reshape(n, d))
-        whole = SensitiveCounts.from_groups(group([], table.n_rows), column)
-        sensitive.append((whole, slice(start, start + d)))
+        sensitive.append((SensitiveCounts.from_groups(group([], table.n_rows), column), slice(start, start + d)))
         start += d
     return np.concatenate(parts, axis=1), sensitive
 
@@ -397,8 +395,7 @@ class Incognito(_FullDomain):
         if self.t is not None:
             guarantees.append(TCloseness(self.t))
         if self.max_disclosure is not None:
-            cap = Disclosure(float(self.max_disclosure))
-            guarantees += [cap] if self.max_disclosure < 1 else []
+            guarantees += [Disclosure(float(self.max_disclosure))] if self.max_disclosure < 1 else []
         return guarantees
 
     def _fit(self, table: Table, schema: Schema) -> Plan:

@@ -88,8 +88,7 @@ class NodeClasses:
         n, at = len(rows), labels[some]
         size, *hist = (np.bincount(at, each[some], n) for each in (self.size, *self.hist.T))
         units = None if self.units is None else self.units.placed(labels, n, chosen)
-        counts = np.array(hist, np.int64).T.reshape(n, -1)
-        return NodeClasses(rows, size.astype(np.int64), counts, units)
+        return NodeClasses(rows, size.astype(np.int64), np.array(hist, np.int64).T.reshape(n, -1), units)
 
 
 @dataclass(frozen=True)
@@ -225,8 +224,7 @@ class Lattice:
         return (classes.people >= self.k) & self.accept(classes.size, classes.hist)
 
     def _together(self, classes: NodeClasses, out: Bools) -> bool:
-        one = classes.merged(classes.row[:1], np.zeros(len(classes), np.int64), out)
-        return bool(self._good(one)[0])
+        return bool(self._good(classes.merged(classes.row[:1], np.zeros(len(classes), np.int64), out))[0])
 
     def outcome(self, node: Levels) -> Outcome | None:
         """Return the node with its loss, or None if it cannot be released."""

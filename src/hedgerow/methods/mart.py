@@ -131,8 +131,7 @@ class MART(PartitionMethod):
         if self._is_pruned:
             tree = tree.error_digression_pruned(int(self.k), self.alpha)
         self.tree_: Tree = self._merged(tree, sensitive, persons)
-        promises = self._promises(schema, sensitive)
-        return self._plan(table, schema, quasi, self.tree_.grown, promises, persons)
+        return self._plan(table, schema, quasi, self.tree_.grown, self._promises(schema, sensitive), persons)
 
     @property
     def _is_pruned(self) -> bool:

@@ -372,8 +372,7 @@ class PartitionMethod(Method):
         if column.is_number and style != "range" and not quasi.cuts[j].public:
             step = public_step(column.value_counts) if self.rounds else 0.0
             grouped = groups.codes(column, True)
-            enough = groups.people_with_value(grouped) >= self.k
-            cells, index = rounded(grouped, style, step, enough)
+            cells, index = rounded(grouped, style, step, groups.people_with_value(grouped) >= self.k)
         elif quasi.cuts[j].public:
             style = "range"
             cells, index = between_points(groups.codes(column, False), *groups.between(j))
@@ -411,8 +410,7 @@ class PartitionMethod(Method):
         pairs = side_by_side(recoded, places, table.n_rows * len(places))
         hidden = [n for n in schema.quasi if n not in {c.name for c in quasi.columns}]
         for c in (table.declared_column(schema, name) for name in hidden):
-            cells = (Cell(TOP, anything=True),)
-            column = Recoded(c.name, "quasi", c.kind, c.unit, "suppress", cells)
+            column = Recoded(c.name, "quasi", c.kind, c.unit, "suppress", (Cell(TOP, anything=True),))
             pairs.append((column, Vector("i", np.zeros(n_leaves, np.int32))))
         columns, leaf_cells = zip(*pairs, strict=True)
         recoding = Partition(

@@ -222,8 +222,7 @@ class RandomizedResponse(Method):
         # `transform` brings the quasi-identifiers alone, so sensitive columns may not be there.
         plan = self._randomize
         columns = tuple(c for c in plan.columns if c.role == "quasi" or c.name in table.names)
-        present = replace(self.plan_, recoding=replace(plan, columns=columns))
-        return transform(present, table, self._own_key)
+        return transform(replace(self.plan_, recoding=replace(plan, columns=columns)), table, self._own_key)
 
     @property
     def _randomize(self) -> Randomize:

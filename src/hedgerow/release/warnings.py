@@ -305,8 +305,7 @@ def _uniform_groups(name: str, sizes: Ints, column: SensitiveCounts) -> Iterator
     (distinct,) = column.per_class(distinct_values)
     one = several & (distinct == 1)
     if one.any() and np.count_nonzero(column.totals) > 1:
-        records = sizes[one].sum()
-        yield _say("uniform_groups", name=name, one=one.sum(), several=several.sum(), records=records)
+        yield _say("uniform_groups", name=name, one=one.sum(), several=several.sum(), records=sizes[one].sum())
 
 
 def _unmoved(recoding: Mask, original: Table, released: Table, rows: Ints | None) -> int:
@@ -424,8 +423,7 @@ def _leaves(recoding: Recoding, original: Table) -> dict[str, Ints]:
         return {}
 
     def count(part: Table, _: Any) -> Ints:
-        leaf = route(recoding, [part.like(c) for c in recoding.columns])
-        return np.bincount(leaf, minlength=recoding.n_leaves)
+        return np.bincount(route(recoding, [part.like(c) for c in recoding.columns]), minlength=recoding.n_leaves)
 
     names = [c.name for c in recoding.columns]
     # rows are counted where they are, on a cluster by its executors

@@ -85,8 +85,7 @@ class Choices:
     @property
     def table(self) -> tuple[Any, ...]:
         """Return the choices that the figures for the unprotected table depend on."""
-        people = self.unit, self.household, self.weight
-        return dict(self.roles), dict(self.kinds), people, dict(self.grid)
+        return dict(self.roles), dict(self.kinds), (self.unit, self.household, self.weight), dict(self.grid)
 
     @property
     def picture(self) -> tuple[Any, ...]:

@@ -107,8 +107,7 @@ def _from_columns(today: Mapping[str, Any]) -> Iterator[Advice]:
     name, shares = top["column"], top["original"]
     if shares["tree"] < CARRIES:
         return
-    sensitive = listed(today["sensitive"])
-    carries = _say("carries", name=name, share=percent(shares["tree"], 0), sensitive=sensitive)
+    carries = _say("carries", name=name, share=percent(shares["tree"], 0), sensitive=listed(today["sensitive"]))
     without = figure(shares["without"], 2)
     why = _say("same" if shares["without"] < GAINS else "less", carries=carries, without=without)
     yield Advice(f"Coarsen {name}, or leave it out", why, leave_out=name)

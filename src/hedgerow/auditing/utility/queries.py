@@ -319,8 +319,7 @@ def _numbers(before: tuple[Floats, Floats], after: tuple[Floats, Floats], target
 def _shares(original: Column, before: Floats, mass: npt.NDArray[Any], after: Floats) -> ColumnEstimate:
     """Return the largest change of a category's weighted share; `mass` is the released weight of each category."""
     shares = np.bincount(original.codes, before, original.n_values + 1) / before.sum()
-    changes = np.abs(mass / after.sum() - shares)
-    return {"kind": "categories", "largest_change": float(changes.max(initial=0.0))}
+    return {"kind": "categories", "largest_change": float(np.abs(mass / after.sum() - shares).max(initial=0.0))}
 
 
 FIGURES = (

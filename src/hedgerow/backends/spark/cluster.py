@@ -320,8 +320,7 @@ def results(frame: Any, work: Callable[[pa.Table], T], *, whole: bool = False, a
 
     def answer(part: pa.Table) -> Iterator[pa.RecordBatch]:
         arrays: list[bytes] = []
-        text = json.dumps(_as_json(work(part), arrays))
-        cells = [pa.array([text]), pa.array([arrays], pa.list_(pa.binary()))]
+        cells = [pa.array([json.dumps(_as_json(work(part), arrays))]), pa.array([arrays], pa.list_(pa.binary()))]
         yield pa.RecordBatch.from_arrays(cells, ["answer", "arrays"])
 
     # its name alone: functools.wraps would send the attributes of `work` to executors as well

@@ -217,8 +217,7 @@ class SparkLeaves:
         with self._lock:
             if key(column) not in self._counted:
                 todo = {key(c): c for c in [column, *columns] if key(c) not in self._counted}
-                counts = self._count(list(todo.values()), whole)
-                self._counted |= dict(zip(todo, counts, strict=True))
+                self._counted |= dict(zip(todo, self._count(list(todo.values()), whole), strict=True))
             return self._counted[key(column)]
 
     def _count(self, counted: Sequence[CountedColumn], whole: bool) -> list[Counts]:
@@ -528,8 +527,7 @@ class _Top:
                     raise changed("the table")
                 branch = grow_below(rows, layout, rules, n, depth, total, max_depth)
                 ends = branch.nodes[branch.nodes[:, COLUMN] == LEAF].T
-                sums = products(rows, r, ends[START].copy(), ends[END].copy())
-                branches.append((at, tuple(branch), sums))
+                branches.append((at, tuple(branch), products(rows, r, ends[START].copy(), ends[END].copy())))
             return branches
 
         # Spark leaves out the rows of other nodes before it moves any
@@ -569,8 +567,7 @@ def _by_label(part: pa.Table, signs: Signposts, n: int, responses: Responses) ->
 def _sums_to(rows: NodeRows, layout: StatisticsLayout, total: Ints) -> bool:
     """Return whether the rows of a node add up to its statistics, checked on the first column."""
     first = Predictors(rows.predictors.n_codes[:1], rows.predictors.ordered[:1])
-    form = rows.format._replace(codes=rows.format.codes[:1])
-    alone = replace(rows, predictors=first, format=form)
+    alone = replace(rows, predictors=first, format=rows.format._replace(codes=rows.format.codes[:1]))
     counted = Counted.from_rows(alone, np.array([0, rows.n], np.int64), layout)
     return np.array_equal(counted.sums[0].sum(axis=0), total)
 

@@ -134,8 +134,7 @@ def combined(
     words = packing.names()
 
     def work(part: pa.Table) -> Iterator[pa.RecordBatch]:
-        here = packing.packed(coded(part))
-        counted = pa.table(dict(zip(words, here, strict=True))).group_by(words)
+        counted = pa.table(dict(zip(words, packing.packed(coded(part)), strict=True))).group_by(words)
         grouped = counted.aggregate([([], "count_all")]).select([*words, "count_all"])
         yield from grouped.rename_columns([*words, "n"]).to_batches()
 

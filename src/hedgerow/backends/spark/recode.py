@@ -189,8 +189,7 @@ def by_draws(plan: Randomize, table: SparkTable, key: Key | None) -> Transformed
 def _hashed(part: pa.Table, names: Sequence[str], hasher: RowHasher) -> tuple[Words, Words, int]:
     """Return a 128-bit hash of each row's named columns, as two words, and the sum of the hashes."""
     first, second = (np.zeros(part.num_rows, np.uint64) for _ in range(2))
-    cells = [part.column(n).combine_chunks() for n in names]
-    return first, second, hasher.hash_into(cells, first, second)
+    return first, second, hasher.hash_into([part.column(n).combine_chunks() for n in names], first, second)
 
 
 def _sum(table: SparkTable, hasher: RowHasher) -> int:

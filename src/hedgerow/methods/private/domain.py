@@ -100,8 +100,7 @@ class PublicColumn:
             # one odd cell makes True and False of a file text
             cells = (v.lower() for v in column.values) if self.kind == "boolean" else column.values
             return np.array([*(_bin_of(cell, place) for cell in cells), len(self.labels)], np.int64)
-        inner = np.asarray(self.edges[1:-1])
-        bins = np.searchsorted(inner, np.asarray(column.values, np.float64), side="right")
+        bins = np.searchsorted(np.asarray(self.edges[1:-1]), np.asarray(column.values, np.float64), side="right")
         return np.append(bins, len(self.edges) - 1).astype(np.int64)
 
     def column_of(self, table: Table) -> Column:
@@ -265,8 +264,7 @@ def by_medians(column: PublicColumn, counts: Ints, buy: Sequence[Purchase]) -> P
             if last - first < 2:
                 continue
             inside = below[first + 1 : last] - below[first]
-            scores = -np.abs(2 * inside - (below[last] - below[first]))
-            chosen.append(first + 1 + purchase.pick(scores))
+            chosen.append(first + 1 + purchase.pick(-np.abs(2 * inside - (below[last] - below[first]))))
         cuts = sorted({*cuts, *chosen})
     return replace(column, edges=tuple(column.edges[i] for i in cuts))
 
@@ -284,8 +282,7 @@ def reached(column: PublicColumn, private: Column) -> Ints:
     values = np.asarray(private.values, np.float64)
     size = np.abs(values) if first < 0 else values - first
     inner = np.asarray(doublings(column).edges[1:-1])
-    n = len(inner) + 1
-    return np.append(np.searchsorted(inner, size, side="left"), n).astype(np.int64)[private.codes]
+    return np.append(np.searchsorted(inner, size, side="left"), len(inner) + 1).astype(np.int64)[private.codes]
 
 
 def topped(column: PublicColumn, noisy: Ints, deviation: float) -> PublicColumn:

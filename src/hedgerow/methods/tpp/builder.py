@@ -166,8 +166,7 @@ def best_first(
         if column.numeric:
             # By the threshold: idle records may lie between the two values around it.
             values, threshold = column.values, node.threshold
-            cut = np.searchsorted(values, threshold, "right" if closed_left else "left")
-            goes_left = codes < cut
+            goes_left = codes < np.searchsorted(values, threshold, "right" if closed_left else "left")
         else:
             lookup = np.zeros(column.n_values, np.bool_)
             lookup[list(node.left_set)] = True
@@ -419,8 +418,7 @@ class Builder:
         else:
             # p categories have 2**(p - 1) subsets; beyond 12, one category stands against the rest.
             if column.wide:
-                alone = np.asarray(column.alone or (True,) * column.n_values)[present]
-                splits = np.flatnonzero(alone)
+                splits = np.flatnonzero(np.asarray(column.alone or (True,) * column.n_values)[present])
                 lefts = hist[splits]
             else:
                 members = _subsets(p)

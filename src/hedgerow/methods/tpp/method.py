@@ -235,8 +235,7 @@ class TreePatternPreserving(Method):
     def checked_columns(self, schema: Schema) -> tuple[str, ...]:
         """Return the columns needed to rebuild the trees and to measure L again."""
         reached = self.model_["reached"]["sensitive"]
-        names = (*self.plan_.names("quasi"), self.model_["response"]["name"], *reached)
-        return tuple(dict.fromkeys(names))
+        return tuple(dict.fromkeys((*self.plan_.names("quasi"), self.model_["response"]["name"], *reached)))
 
     def release_checks(self, original: Table, released: Table) -> list[Check]:
         """Rebuild the published trees from a released table, measure L again if `l` is set, and return the checks.

@@ -299,8 +299,7 @@ def _rebuild(
             raise SchemaError(f"the response {name!r} has missing values")
         if not classes:
             return PredictedColumn.from_numbers(column.doubles[column.codes])
-        values = np.asarray(column.values, dtype=str)[column.codes]
-        return PredictedColumn.from_classes(values, labels)
+        return PredictedColumn.from_classes(np.asarray(column.values, dtype=str)[column.codes], labels)
 
     if model["builder"] == "scikit-learn":
         return [rebuild_from(model, columns, response(model["kind"] == "decision_tree_classifier"))]

@@ -256,8 +256,7 @@ class _Mapped:
         values = self._source.values_in(part)
         if isinstance(self._source, Categories):
             return self._place[values]
-        interval = np.digitize(values, self._cuts)
-        return self._place[np.where(np.isnan(values), len(self._place) - 1, interval)]
+        return self._place[np.where(np.isnan(values), len(self._place) - 1, np.digitize(values, self._cuts))]
 
     def released(self, place: NDArray[np.int64], hidden: NDArray[np.bool_] | None, part: Window) -> pa.Array:
         """Return the released values of the given rows."""
