@@ -132,6 +132,5 @@ def _compared(first: Table, second: Table, columns: list[str] | None) -> tuple[l
             raise InputError("the files share no numeric column")
         return numeric, recoded
     if (wrong := [name for name in columns if name not in shared]) or not columns:
-        names = ", ".join(map(repr, wrong))
-        raise InputError(**refusal("not_numeric", names=names, shared=", ".join(shared)))
+        raise InputError(**refusal("not_numeric", names=", ".join(map(repr, wrong)), shared=", ".join(shared)))
     return list(columns), recoded

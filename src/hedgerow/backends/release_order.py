@@ -230,8 +230,7 @@ class Ordered:
                     for target, part in zip(files, np.split(rows, ends), strict=True):
                         part.tofile(target)
             except OSError as error:
-                size = self.n_rows * kind.itemsize
-                raise full(self._workspace.folder, size, error) from None
+                raise full(self._workspace.folder, self.n_rows * kind.itemsize, error) from None
         for path in paths:
             dealt = np.fromfile(path, kind)
             path.unlink()

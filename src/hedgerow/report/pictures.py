@@ -360,8 +360,7 @@ def draw_frontier(axes: Axes, frontier: FrontierData) -> int:
     def mark(some: Sequence[PointData], **style: Any) -> None:
         axes.scatter([p["disclosure"] for p in some], [p["utility"] for p in some], **style)
 
-    methods = list(dict.fromkeys(p["method"] for p in points))
-    for m, method in enumerate(methods):
+    for m, method in enumerate(dict.fromkeys(p["method"] for p in points)):
         style: Any = {"s": 34, "marker": _MARKS[m % len(_MARKS)], "color": f"C{m % 10}", "linewidths": 0}
         mine = [p for p in points if p["method"] == method]
         mark([p for p in mine if not p["dominated"]], alpha=1.0, label=method, **style)

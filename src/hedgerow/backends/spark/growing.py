@@ -433,8 +433,7 @@ class _Top:
 
     def _check(self, counted: Counted, total: Ints) -> None:
         """Raise InputError if a column's histogram does not add up to the node's statistics."""
-        ends = np.cumsum(self.rows.records.predictors.n_codes + 1)[:-1]
-        for histogram in np.split(counted.sums, ends):
+        for histogram in np.split(counted.sums, np.cumsum(self.rows.records.predictors.n_codes + 1)[:-1]):
             if not np.array_equal(histogram.sum(axis=0), total):
                 raise self.rows.table.changed()
 
