@@ -168,8 +168,7 @@ class Key(Secret):
         """
         if key is not None and random_state is not None:
             raise ParameterError(
-                "key and random_state are both given",
-                hint="a key hides what is drawn; random_state is for experiments alone",
+                "key and random_state are both given", hint="a key hides what is drawn; random_state is for experiments"
             )
         if random_state is not None:
             try:

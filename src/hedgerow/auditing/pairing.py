@@ -151,8 +151,7 @@ def _released_sensitive(column: Column, subject: Subject, rows: Ints) -> Column:
     except SchemaError:
         if not column.is_number:
             raise InputError(
-                f"the released sensitive column {column.name!r} cannot be read as {column.kind}, the kind of the "
-                "original"
+                f"the released sensitive column {column.name!r} cannot be read as {column.kind}, the original's kind"
             ) from None
         released = displayed(_all_cells(column, subject))  # ranges, each at its middle
     # joined or generalised categories, which the original does not have

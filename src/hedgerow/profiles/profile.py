@@ -193,8 +193,7 @@ class Profile:
             return method.copy()
         if given:
             raise ParameterError(
-                f"{self.name} takes a k of {self.k} at least, and {k} was chosen",
-                hint=f"choose -k {self.k}, or leave it out",
+                f"{self.name} takes a k of at least {self.k}, not {k}", hint=f"choose -k {self.k}, or leave it out"
             )
         return method.copy().set_params(k=self.k)
 
