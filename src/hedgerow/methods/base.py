@@ -170,6 +170,8 @@ class Method(Estimator):
     pairs: ClassVar[bool] = False
     # Whether the released rows are nobody's, made from a public plan (differential privacy).
     is_private: ClassVar[bool] = False
+    # Bytes that `fit` needs for a record, besides its codes.
+    record_bytes: ClassVar[int] = 0
     # Engines that the method runs on.
     engines: ClassVar[tuple[str, ...]] = ("memory",)
     # Which of `unit`, `household`, `together` and `grid` of a schema it supports; others are
@@ -208,8 +210,8 @@ class Method(Estimator):
         return (*schema.quasi, *schema.sensitive)
 
     def memory_estimate(self, n_rows: int, n_sensitive: int) -> int:
-        """Return about how many bytes `fit` needs for `n_rows` records, besides their codes; 0 by default."""
-        return 0
+        """Return about how many bytes `fit` needs for `n_rows` records, besides their codes."""
+        return n_rows * self.record_bytes
 
     def release_table(self, table: Table) -> Transformed:
         """Return the released columns of the fitted table."""

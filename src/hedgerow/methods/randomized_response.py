@@ -42,9 +42,6 @@ from .response.contingency import (
 )
 from .response.risk import Bound, Risk, optimize
 
-# bytes that a record takes while rows are sorted by their ids
-_RECORD = 32
-
 
 @dataclass(eq=False, repr=False)
 class RandomizedResponse(Method):
@@ -146,6 +143,8 @@ class RandomizedResponse(Method):
     guardable = False
     pairs = True
     engines = ("memory", "duckdb", "spark")
+    # while rows are sorted by their ids
+    record_bytes = 32
     risk_model = "linkage"
     kinds: ClassVar[Mapping[str, Kind]] = {
         "bins": whole() | NUMBERS | named(whole() | NUMBERS, "a mapping of columns to either"),
@@ -212,10 +211,6 @@ class RandomizedResponse(Method):
         self._risk = risk
         plan = self._planned(table, schema, recoding)
         return replace(plan, columns=tuple(_as_released(c, columns) for c in plan.columns))
-
-    def memory_estimate(self, n_rows: int, n_sensitive: int) -> int:
-        """Return the bytes of memory needed for the ids of the records."""
-        return n_rows * _RECORD
 
     def release_table(self, table: Table) -> Transformed:
         """Randomize the table with this object's key; the same key and table always give the same draws."""
