@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from .. import __version__
 from ..backends.select import remote_engine
 from ..columns.table import Table
-from ..errors import HedgerowError, ParameterError, UnsupportedError
+from ..errors import HedgerowError, ParameterError, PromiseError, UnsupportedError
 from ..io.read import read
 from ..measures import group
 from ..measures.guarantees import Check
@@ -72,7 +72,7 @@ from .figure import ON_SAMPLE, Definition, Figure
 from .learners import LEARNERS, check_learners
 from .non_members import FOLDS, Outside, Refit, left_out, read_control, refitting, with_strangers
 from .pairing import pair_up, read_unpaired
-from .profile_result import FAILS, MEASURED, MEETS, Judged, check_met, judged, needs_attacks, unmet
+from .profile_result import FAILS, MEASURED, MEETS, Judged, judged, needs_attacks, unmet
 from .released_values import ReleasedColumn, unchanged
 from .result import Audit
 from .sample import Sample, part_of, sample_of
@@ -987,6 +987,7 @@ def bind_profile(
         A criterion that could be measured is not met.
     """
     check = ProfileCheck(Profile.load(profile))
-    check_met(check.measure(release, measured, progress))
+    if broken := unmet(check.measure(release, measured, progress)):
+        raise PromiseError("; ".join(broken), hint="nothing was written: choose a stronger method, or another profile")
     if release.plan.parameters.get("profile") != check.profile.name:  # else it is bound already
         release.bind(check, check.parameters)

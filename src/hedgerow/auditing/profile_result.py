@@ -8,7 +8,6 @@ from typing import Any, Final, Literal
 
 from .. import facade
 from ..columns.table import Table
-from ..errors import PromiseError
 from ..json_types import record_of
 from ..profiles import Criterion, CriterionData, Profile, ProfileData, ProfileHouseholds
 from ..profiles.profile import State
@@ -273,9 +272,3 @@ def unmet(profile: ProfileData) -> list[str]:
         for row in profile["criteria"]
         if row["state"] == FAILS
     ]
-
-
-def check_met(profile: ProfileData | None) -> None:
-    """Raise PromiseError if a release does not meet the profile it was compared with."""
-    if profile and (broken := unmet(profile)):
-        raise PromiseError("; ".join(broken), hint="nothing was written: choose a stronger method, or another profile")
