@@ -594,8 +594,7 @@ class Frontier:
     def _repr_html_(self) -> str:
         """Return the settings as a table, for notebooks; `plot` draws them."""
         sentences = [*self._stays, text("frontier", "axes", disclosure=self.disclosure, utility=self.utility)]
-        table = ("", *self._lines())
-        return notebook_html("Frontier", sentences, table, notes=(*self._impossible(), *self.warnings))
+        return notebook_html("Frontier", sentences, ("", *self._lines()), notes=(*self._impossible(), *self.warnings))
 
     def _lines(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
         """Return the header and rows of the table, without columns that are empty in every row."""

@@ -542,8 +542,7 @@ class InferenceBound:
         """Measure what the learners infer, once per released table."""
         # parameters and check are asked of the same table: its learners are trained once
         if self._measured is None or self._measured[0] is not release.released:
-            pair = pair_up(release.original, of_release(release))
-            self._measured = release.released, infer(pair, progress=progress)
+            self._measured = release.released, infer(pair_up(release.original, of_release(release)), progress=progress)
         return self._measured[1]
 
     def __call__(self, release: Release, progress: Progress | None = None) -> Check:

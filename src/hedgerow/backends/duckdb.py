@@ -78,8 +78,7 @@ def release(table: Table, change: Change) -> ReleasedTable:
         ):
             for each in groups:
                 append(each)
-    where = None if change.parts else paths[0]
-    released = ChunkedTable(Scan.from_files(paths), table.workspace, FileFormat(), where)
+    released = ChunkedTable(Scan.from_files(paths), table.workspace, FileFormat(), None if change.parts else paths[0])
     return ReleasedTable(released.relation() if table.is_relation else released, rows, released)
 
 

@@ -120,8 +120,7 @@ def recode(recoding: Partition, table: Table) -> Transformed:
 
     def outside(j: int) -> Iterator[tuple[slice, Bools]]:
         column, cells = columns[j], np.asarray(recoding.leaf_cells[j])
-        categories = () if column.is_number else column.values
-        cover = Cover.from_cells(recoding.columns[j].cells, categories, column.exact)
+        cover = Cover.from_cells(recoding.columns[j].cells, () if column.is_number else column.values, column.exact)
         for rows in slices(table.n_rows, _WINDOW):
             codes, cell = column.codes[rows], cells[leaf[rows]]
             if column.is_number:

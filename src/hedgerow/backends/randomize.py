@@ -246,8 +246,7 @@ def execute(plan: Randomize, table: Table, key: Key | None) -> Transformed:
         for here in slices(table.n_rows, _WINDOW):
             codes[here] = column.randomized(codes[here], rows.ids[here])
         table.spill()
-        place = np.arange(len(column.values))
-        released[name] = ReleasedCodes(name, column.values.type, column.values, codes, place)
+        released[name] = ReleasedCodes(name, column.values.type, column.values, codes, np.arange(len(column.values)))
     return Transformed(released, outside)
 
 

@@ -237,8 +237,7 @@ class Column(Dictionary):
             mine, others = ([Decimal(number(v)) for v in values] for values in (mine, others))
         place = {name: code for code, name in enumerate(others)}
         # strangers' columns have a code after the one for missing: a category that no member has
-        codes = [*(place.get(name, unknown) for name in mine), other.n_values, unknown]
-        return np.array(codes, np.int64)[self.codes]
+        return np.array([*(place.get(name, unknown) for name in mine), other.n_values, unknown], np.int64)[self.codes]
 
     @cached_property
     def value_counts(self) -> ValueCounts:

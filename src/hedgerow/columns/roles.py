@@ -336,8 +336,7 @@ def _describe(table: Table, name: str) -> ColumnProfile:
     except SchemaError:
         return ColumnProfile(name, kind, "undeclared", "its nested values cannot be recoded: unpack them", 0, 0)
     missing = int(column.counts()[-1])
-    label = tokens(table.layout.labels.label(name))
-    role, reason = _role(table.kind(name), column, table.n_rows - missing, label)
+    role, reason = _role(table.kind(name), column, table.n_rows - missing, tokens(table.layout.labels.label(name)))
     reason += why_codes and f"; codes, {why_codes}"
     was_text = table.kind(name) == "categorical"
     if was_text and kind == "numeric":

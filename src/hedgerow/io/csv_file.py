@@ -275,8 +275,7 @@ def _readable(path: Path, layout: CsvLayout) -> Iterator[Path]:
             open(copy, "w", encoding="utf-8", newline="") as target,
         ):
             if layout.broken:
-                plain = (f"c{i}" for i in range(len(layout.names)))
-                target.write(dialect.delimiter.join(plain) + dialect.newline)
+                target.write(dialect.delimiter.join(f"c{i}" for i in range(len(layout.names))) + dialect.newline)
                 if dialect.header:
                     next(row for row in dialect.reader(source) if row)
             shutil.copyfileobj(source, target, 1 << 20)

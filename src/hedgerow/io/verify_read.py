@@ -85,8 +85,7 @@ def read_back(
         names, batches = read_csv_batches(path, BATCH, dialect.encoding)
         names = unescape_names(names) if unescape_formulas else names
     else:  # a workbook or statistical file, which its package reads whole
-        numbers = Schema(kinds={n: "numeric" for n, sort in classes.items() if sort == "number"})
-        written = read(path, schema=numbers)
+        written = read(path, schema=Schema(kinds={n: "numeric" for n, sort in classes.items() if sort == "number"}))
         names, whole = list(written.names), with_reasons(written, like).arrow
         for place, name in enumerate(classes):
             if name in whole.column_names and name not in names:
@@ -95,8 +94,7 @@ def read_back(
         names, n_rows = whole.column_names, whole.num_rows
         batches = iter(whole.to_batches(BATCH))
     escaped = unescape_formulas and suffix == ".csv"
-    cells = _Cells(dialect, classes, frozenset(recoded), escaped)
-    return Written(names, None, n_rows, cells.read(names, batches))
+    return Written(names, None, n_rows, _Cells(dialect, classes, frozenset(recoded), escaped).read(names, batches))
 
 
 def plain_types(schema: pa.Schema) -> dict[str, pa.DataType]:

@@ -160,8 +160,7 @@ class Anatomy(Method):
 
     def buckets(self, original: Table, released: Table) -> Classes:
         """Return the released groups as classes, with their members' original sensitive values."""
-        groups = by_codes([whole_numbers(released, self._sensitive)])
-        return Classes.from_groups(groups, [self._original(original)])
+        return Classes.from_groups(by_codes([whole_numbers(released, self._sensitive)]), [self._original(original)])
 
     def second_checks(self, original: Table, released: Table, second: Table) -> list[Check]:
         """Check that the second table lists exactly the values that each group of the first table has."""

@@ -79,8 +79,7 @@ def output_as(kind: Any, released: Any, names: Sequence[str]) -> Any:
     import narwhals
 
     if isinstance(released, np.ndarray):
-        columns = {name: released[:, i] for i, name in enumerate(names)}
-        return narwhals.from_dict(columns, backend=kind).to_native()
+        return narwhals.from_dict({name: released[:, i] for i, name in enumerate(names)}, backend=kind).to_native()
     # narwhals converts between frames without importing libraries that nobody uses here.
     wrapped = narwhals.from_native(released)
     frame = wrapped.collect() if isinstance(wrapped, narwhals.LazyFrame) else wrapped

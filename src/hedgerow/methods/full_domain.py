@@ -175,8 +175,7 @@ def _counts(table: Table, schema: Schema, names: Sequence[str], groups: Groups) 
                 f"column {name!r} has {d:,} values over {n:,} combinations of quasi-identifiers, too many to count",
                 hint="group its values, for example into bins",
             )
-        cells = groups.labels.astype(np.int64) * d + column.codes
-        parts.append(np.bincount(cells, minlength=n * d).reshape(n, d))
+        parts.append(np.bincount(groups.labels.astype(np.int64) * d + column.codes, minlength=n * d).reshape(n, d))
         sensitive.append((SensitiveCounts.from_groups(group([], table.n_rows), column), slice(start, start + d)))
         start += d
     return np.concatenate(parts, axis=1), sensitive
@@ -390,8 +389,7 @@ class Incognito(_FullDomain):
     def _guarantees(self) -> list[ColumnGuarantee]:
         guarantees: list[ColumnGuarantee] = []
         if self.l is not None:
-            c = self.c if self.diversity == "recursive" else None
-            guarantees.append(LDiversity(self.l, self.diversity, c))
+            guarantees.append(LDiversity(self.l, self.diversity, self.c if self.diversity == "recursive" else None))
         if self.t is not None:
             guarantees.append(TCloseness(self.t))
         if self.max_disclosure is not None:

@@ -163,8 +163,7 @@ class Lattice:
         # Beside the snapshots as arrays, so that one comparison finds all finer nodes.
         self._nodes = np.zeros((_SNAPSHOTS, len(self.axes)), dtype=np.int64)
         self._groups = np.zeros(_SNAPSHOTS, dtype=np.int64)
-        base = NodeClasses(np.arange(len(self.size)), self.size, self.hist, self.units)
-        self._store((0,) * len(self.axes), base)
+        self._store((0,) * len(self.axes), NodeClasses(np.arange(len(self.size)), self.size, self.hist, self.units))
 
     # --- classes of a node
 

@@ -176,8 +176,7 @@ class NumberMasking(Masking):
         check_clip(self.clip)
         before = numeric_matrix(table, schema.quasi, schema.kinds)
         after, facts = self._mask_numbers(table, schema, before)
-        cells = mask_numbers(table, schema.quasi, before, after, clip=self.clip, integers=self.integers)
-        return Masked(cells, facts)
+        return Masked(mask_numbers(table, schema.quasi, before, after, clip=self.clip, integers=self.integers), facts)
 
 
 def mask_numbers(

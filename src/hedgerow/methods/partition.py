@@ -377,8 +377,7 @@ class PartitionMethod(Method):
             style = "range"
             cells, index = between_points(groups.codes(column, False), *groups.between(j))
         else:
-            above = schema.hierarchies.get(column.name)
-            cells, index = recode(groups.codes(column, style in WHOLE), style, above)
+            cells, index = recode(groups.codes(column, style in WHOLE), style, schema.hierarchies.get(column.name))
         kind, unit = column.kind, column.unit
         return Recoded(column.name, "quasi", kind, unit, style, tuple(cells), step), index
 

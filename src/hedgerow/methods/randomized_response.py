@@ -247,8 +247,7 @@ class RandomizedResponse(Method):
 
     def release_files(self, release: Any) -> dict[str, str]:
         """Return the public file ``public.json``: the plan with its distortion parameters."""
-        public = json.dumps(release.plan.public(), ensure_ascii=False, indent=1, allow_nan=False)
-        return {"public.json": public + "\n"}
+        return {"public.json": json.dumps(release.plan.public(), ensure_ascii=False, indent=1, allow_nan=False) + "\n"}
 
     def recipient_notes(self, file: str) -> RecipientNotes:
         """Return notes on how to read the randomized table, including its distortion parameters."""

@@ -235,8 +235,7 @@ class Reconstruction:
     def _marginal(self, names: Sequence[str]) -> Floats:
         others = tuple(i for i, n in enumerate(self.columns) if n not in names)
         remaining = [n for n in self.columns if n in names]
-        summed = self._observed.sum(axis=others)
-        return np.ascontiguousarray(np.transpose(summed, [remaining.index(n) for n in names]))
+        return np.ascontiguousarray(np.transpose(self._observed.sum(axis=others), [remaining.index(n) for n in names]))
 
     def _check(self, columns: Iterable[str]) -> tuple[str, ...]:
         names = (columns,) if isinstance(columns, str) else tuple(columns)

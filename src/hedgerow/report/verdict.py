@@ -145,8 +145,7 @@ def _method_verdicts(checks: Sequence[CheckData]) -> Iterator[Verdict]:
     for check in checks:
         holds, reached = bool(check["holds"]), check["reached"]
         if check["name"].startswith(OVER):
-            limit = "at most 100% of the cap"
-            yield Verdict("largest risk of a record", limit, percent(round(reached, 3), 0), holds)
+            yield Verdict("largest risk of a record", "at most 100% of the cap", percent(round(reached, 3), 0), holds)
         elif check["name"] in BOUNDED:
             yield Verdict(check["name"], f"at most {_exactly(check['required'])}", figure(reached), holds)
 

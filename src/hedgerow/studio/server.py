@@ -212,8 +212,7 @@ def _posting(app: FastAPI, state: StudioState) -> None:
     def settings(form: dict[str, str]) -> Choices:
         before, methods = state.choices, state.results.get("methods") or {}
         defaults = methods.get(form.get("method", before.method), {}).get("defaults", {})
-        proposed = (state.results.get("proposed") or {"columns": {}})["columns"]
-        choices = forms.settings(form, before, defaults, proposed)
+        choices = forms.settings(form, before, defaults, (state.results.get("proposed") or {"columns": {}})["columns"])
         if choices.profile != before.profile and choices.profile:
             title = Profile.load(choices.profile).title
             k = choices.options.get("k")  # some methods have none
@@ -291,8 +290,7 @@ def _files(app: FastAPI, state: StudioState) -> None:
             shutil.rmtree(folder, ignore_errors=True)
         else:
             state.tab = tab
-            files = {**state.choices.hierarchies, names[int(at)]: str(path)}
-            state.choose(replace(state.choices, hierarchies=files))
+            state.choose(replace(state.choices, hierarchies={**state.choices.hierarchies, names[int(at)]: str(path)}))
         return JSONResponse({"to": "/protect"})
 
     def written(name: str) -> Path | None:

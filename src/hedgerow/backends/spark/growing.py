@@ -397,8 +397,7 @@ class _Top:
                     level += self._split(node, first)
                     if parent is not None:
                         self.waiting -= 1
-                        rest = Counted(parent.sums - first.sums, parent.cells - first.cells)
-                        level += self._split(sibling, rest)
+                        level += self._split(sibling, Counted(parent.sums - first.sums, parent.cells - first.cells))
             done(None)
 
     def _split(self, number: int, counted: Counted) -> list[Family]:
@@ -567,8 +566,7 @@ def _sums_to(rows: NodeRows, layout: StatisticsLayout, total: Ints) -> bool:
     """Return whether the rows of a node add up to its statistics, checked on the first column."""
     first = Predictors(rows.predictors.n_codes[:1], rows.predictors.ordered[:1])
     alone = replace(rows, predictors=first, format=rows.format._replace(codes=rows.format.codes[:1]))
-    counted = Counted.from_rows(alone, np.array([0, rows.n], np.int64), layout)
-    return np.array_equal(counted.sums[0].sum(axis=0), total)
+    return np.array_equal(Counted.from_rows(alone, np.array([0, rows.n], np.int64), layout).sums[0].sum(axis=0), total)
 
 
 def _near(frame: Any, signs: Signposts, sizes: Ints) -> Any:

@@ -92,8 +92,7 @@ class BuiltTree:
                 nodes.append(replace(node, left=new[node.left], right=new[node.right]))
             else:
                 nodes.append(leaf_of(node))
-        lookup = np.array([new[at] for at in target], np.int32)
-        return BuiltTree(tuple(nodes), lookup[self.leaf], self.closed_left)
+        return BuiltTree(tuple(nodes), np.array([new[at] for at in target], np.int32)[self.leaf], self.closed_left)
 
 
 def leaf_of(node: Node) -> Node:
