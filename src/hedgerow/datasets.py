@@ -160,8 +160,7 @@ def load_adult_hierarchies() -> dict[str, Hierarchy]:
     if not places:
         raise InputError(
             "the Adult hierarchies were not found",
-            hint="put ARX's Adult hierarchies as CSV files into hierarchies/adult below the "
-            "folder that HEDGEROW_DATA names",
+            hint="put ARX's Adult hierarchies as CSV files into hierarchies/adult below the folder HEDGEROW_DATA",
         )
     names = {"salary-class": "income"}
     return {names.get(p.stem, p.stem): Hierarchy.from_csv(p) for p in sorted(places[0].glob("*.csv"))}

@@ -130,8 +130,7 @@ def _by_key(before: Table, after: Table, key: str) -> RowPairs:
         twice = int(counts[counts > 1].sum())
         if missing or twice:
             raise InputError(
-                f"the key column {key!r} of the {where} table is no key: rows without a value: {missing:,}, rows "
-                f"that share one: {twice:,}"
+                f"{key!r} is no key of the {where} table: rows without a value: {missing:,}, that share one: {twice:,}"
             )
     originals = released_numbers.codes_in(numbers, unknown=-1)
     if unknown := int((originals < 0).sum()):

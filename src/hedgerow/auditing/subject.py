@@ -62,10 +62,7 @@ class UnreadCells(InputError):
         self.cells = cells
         super().__init__(
             f"released cells cannot be read: {named_cells(cells)}",
-            hint=(
-                "give the hierarchy (--schema) or the plan (--plan) that they come from, or check the kinds of the "
-                "columns"
-            ),
+            hint="give the hierarchy (--schema) or the plan (--plan) that they come from, or check the column kinds",
         )
 
 
@@ -156,10 +153,7 @@ class Subject:
         raise Unpaired(
             "rows stand in the order of their content, and a plan cannot say whose row is whose where values "
             "were drawn or depend on the whole table",
-            hint=(
-                "audit the Release itself, keep its mapping (write(mapping=True), protect --mapping), or give a key "
-                "column"
-            ),
+            hint="audit the Release itself, keep its mapping (write(mapping=True), --mapping), or give a key column",
         )
 
     @property
@@ -256,9 +250,7 @@ def subject(released: Any, schema: Schema | None, plan: Plan | None, holds: Hold
         if plan is None:
             raise SchemaError(
                 "nothing says which columns are quasi-identifiers",
-                hint=(
-                    "give a schema, or a release that knows its own; the people come first: hr.audit(people, release)"
-                ),
+                hint="give a schema, or a release that has one; the people come first: hr.audit(people, release)",
             )
         schema = roles(plan)
     if plan is not None and not schema.encoding:  # both files are in that

@@ -758,8 +758,7 @@ def describe_strata(table: Table, name: str, columns: Sequence[str]) -> str | No
         return None
     disclosed = [other for other in columns if other != name and _stratum_share(column, table, other) >= _STRATUM]
     return (
-        f"{name} takes {n:,} values in {table.n_rows:,} records, so a record's weight gives away "
-        "the stratum that it was drawn from"
+        f"{name} takes {n:,} values in {table.n_rows:,} records, so a record's weight gives away its stratum"
         + (f", and with it {', '.join(disclosed)}" if disclosed else "")
         + "; round or calibrate the weights, or name the column among the quasi-identifiers"
     )

@@ -198,8 +198,7 @@ class Mask(Recoding):
     def refuse(self) -> UnsupportedError:
         """Return the error that `apply` raises, because no masking can be applied to other people's records."""
         return UnsupportedError(
-            f"{self.method} cannot be applied from a plan: each released value depends on the "
-            f"whole table it was made from",
+            f"{self.method} cannot be applied from a plan: each released value depends on the whole table",
             hint="run the method on the new table instead",
         )
 
