@@ -282,8 +282,7 @@ class Hierarchy:
         # what ends in a separator says as much as what ends before it
         chosen = [n for n in range(longest - 1, 0, -1) if any(t[n - 1 : n] not in {*" ./-"} for t in texts)]
         chosen = chosen if keep is None else list(keep)
-        limits = pairwise([max(longest, 2), *chosen, 0])
-        if not all(shorter < longer for longer, shorter in limits):
+        if not all(shorter < longer for longer, shorter in pairwise([max(longest, 2), *chosen, 0])):
             raise SchemaError("kept lengths must decrease and lie between 1 and the longest value")
         return cls({t: (t, *(t[:k] + mask * (longest - len(t[:k])) for k in chosen), TOP) for t in texts})
 

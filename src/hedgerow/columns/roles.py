@@ -662,8 +662,7 @@ def _pattern(column: Column) -> str:
         return ""
     texts = _sampled(column)
     for what, pattern in _PATTERNS:
-        matching = pc.sum(pc.match_substring_regex(texts, pattern)).as_py()
-        if matching >= _MATCHING * len(texts):
+        if pc.sum(pc.match_substring_regex(texts, pattern)).as_py() >= _MATCHING * len(texts):
             return what
     return ""
 

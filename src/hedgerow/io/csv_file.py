@@ -399,8 +399,7 @@ def _quoting(text: str, dialect: Dialect) -> Dialect:
     edge = re.escape(dialect.delimiter) + r"\r\n"
     for quote in ('"', "'"):
         opened = len(re.findall(rf"(?:^|[{edge}]) ?{quote}", text))
-        closed = len(re.findall(rf"{quote}(?:$|[{edge}])", text))
-        if opened and closed:
+        if opened and re.search(rf"{quote}(?:$|[{edge}])", text):
             break
     else:
         return replace(dialect, quote='"', escape='"', quote_all=False)

@@ -457,8 +457,7 @@ def _distinct(texts: pa.ChunkedArray) -> tuple[Any, pa.Array]:
 def _parse(values: pa.Array, dialect: Dialect) -> tuple[pa.Array | None, dict[str, Any]]:
     """Parse distinct texts to the narrowest type that holds them all; None if only the text type does."""
     # one character of one value spares columns of names a dozen patterns
-    start = values.drop_null()[0].as_py()[:1]
-    if start in "-+.,0123456789iI":
+    if values.drop_null()[0].as_py()[:1] in "-+.,0123456789iI":
         if all_match(values, _INTEGER):
             return values.cast(pa.int64()), {}
         for sign, pattern in _EITHER.items():

@@ -75,8 +75,7 @@ class ColumnMap(PlanColumn):
 
     def check(self) -> None:
         """Raise Contradiction if the fields contradict each other."""
-        slots = len(self.cuts) + 1 if self.is_number else len(self.categories)
-        if len(self.labels) != slots:
+        if len(self.labels) != (len(self.cuts) + 1 if self.is_number else len(self.categories)):
             raise Contradiction("a column map has as many labels as intervals or categories")
         # `not a < b` refuses NaN as well, for which `a >= b` is false.
         if any(not a < b for a, b in zip(self.cuts, self.cuts[1:], strict=False)):

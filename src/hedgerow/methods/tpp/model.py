@@ -219,8 +219,7 @@ def verify_model(model: str | Path | Mapping[str, object], release: Any, y: Any 
     table = release if isinstance(release, Table) else read(release, unescape_formulas=True)
     try:
         table = _as_spelled(table, data)
-        names = [p["name"] for p in data["predictors"]]
-        if missing := [n for n in names if n not in table.names]:
+        if missing := [p["name"] for p in data["predictors"] if p["name"] not in table.names]:
             raise SchemaError("the release lacks predictors of the model: " + reprs(missing))
         difference, models = _difference(data, table, y), data["models"]
         n_trees, n_splits = sum(len(m["trees"]) for m in models), sum(m["n_splits"] for m in models)
