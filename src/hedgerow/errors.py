@@ -160,5 +160,6 @@ def needed(package: str, extra: str, what: str) -> ModuleType:
         return import_module(package)
     except ImportError:
         raise UnsupportedError(
-            f"{what} need the package {package}, which is not installed", hint=f"pip install 'hedgerow[{extra}]'"
+            f"{what} need the package {package}, which is not installed",
+            hint=f"install it: pip install 'hedgerow[{extra}]'",
         ) from None

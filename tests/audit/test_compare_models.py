@@ -189,7 +189,7 @@ def test_without_the_extra_one_sentence_says_what_to_install(monkeypatch: pytest
     monkeypatch.setitem(sys.modules, "statsmodels", None)
     with pytest.raises(UnsupportedError, match="statsmodels") as caught:
         hr.compare_models(people(), people(), "income ~ age")
-    assert caught.value.hint == "pip install 'hedgerow[models]'"
+    assert caught.value.hint == "install it: pip install 'hedgerow[models]'"
 
 
 def test_its_text_fits_a_terminal_its_data_json_and_a_notebook() -> None:
