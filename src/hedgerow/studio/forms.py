@@ -187,8 +187,7 @@ def _public(form: Mapping[str, str], proposed: Mapping[str, Proposed]) -> Public
 
 def _number(form: Mapping[str, str], name: str, kind: type, before: Any, fits: Callable[[Any], bool]) -> Any:
     """Return a number of the form: None if its field is empty, `before` if the form has no such field."""
-    text = form.get(name)
-    if text is None:
+    if (text := form.get(name)) is None:
         return before
     with suppress(ValueError):
         value = kind(text) if text.strip() else None
@@ -214,8 +213,7 @@ def secret(form: Mapping[str, str], before: Choices) -> Choices:
     """Return the choices with the named key file, which is created if it does not exist."""
     if form.get("without"):
         return replace(before, key="", pseudonyms=False)
-    text = form.get("key", "").strip()
-    if not text:
+    if not (text := form.get("key", "").strip()):
         raise ParameterError("no key file is named", hint="say where it is, or where to make it")
     file = _file(text, MOST)
     # created where there is none; one that is too short is refused now
