@@ -154,7 +154,7 @@ class Subject:
         raise Unpaired(
             "rows stand in the order of their content, and a plan cannot say whose row is whose where values "
             "were drawn or depend on the whole table",
-            hint="audit the Release itself, keep its mapping (write(mapping=True), --mapping), or give a key column",
+            hint="audit the Release, keep its mapping (write(mapping=True), protect --mapping), or give a key column",
         )
 
     @property
