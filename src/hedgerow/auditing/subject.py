@@ -478,7 +478,7 @@ def roles(plan: Plan) -> Schema:
         quasi=plan.names("quasi"),
         sensitive=plan.names("sensitive"),
         identifiers=plan.names("identifier"),
-        unit=plan.unit or (None if plan.counts == "people" and not plan.household else UNSAID),
+        unit=plan.unit or (None if plan.counts != "records" and not plan.household else UNSAID),
         household=plan.household,
         weight=plan.weight or None,
         kinds={c.name: c.kind for c in (*declared_columns, *plan.recoding.recoded())},
