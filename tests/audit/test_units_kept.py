@@ -127,21 +127,15 @@ def test_households_are_compared_within():
 def test_times_are_compared_by_their_steps():
     one, two = visits(1, 40), visits(2, 60)
     _, at, _ = found(one, two, hr.Schema(sensitive=["pressure"], quasi=["day"], unit="patient", time="day"))
-    steps = [
-        np.concatenate([np.diff(np.sort(pd.to_datetime(each).astype("int64") // 86_400_000_000_000)) for each in days])
-        for days in ([day for _, day in long.groupby("patient")["day"]] for long in (one, two))
-    ]
-    if steps[0].max() < 1:  # of times that pandas has in microseconds
-        steps = [each * 1000 for each in steps]
+    ordered = [long.assign(day=pd.to_datetime(long["day"])).sort_values(["patient", "day"]) for long in (one, two)]
+    steps = [long.groupby("patient")["day"].diff().dt.days.dropna().to_numpy() for long in ordered]
     assert at["day", "days"] == pytest.approx([each.mean() for each in steps])
     below = [[(each <= x).mean() for each in steps] for x in range(61)]
     assert at["day", "steps"] == (None, pytest.approx(max(abs(a - b) for a, b in below)))
     wide = [
-        long.sort_values("day").assign(slot=lambda f: f.groupby("patient").cumcount()).pivot(
-            index="patient", columns="slot", values="pressure"
-        )
-        for long in (one, two)
-    ]  # fmt: skip
+        long.assign(slot=long.groupby("patient").cumcount()).pivot(index="patient", columns="slot", values="pressure")
+        for long in ordered
+    ]
     known = [[(a, b) for a, b in pairwise(range(6)) if w[[a, b]].dropna().shape[0] >= 30] for w in wide]
     both = [pair for pair in known[0] if pair in known[1]]
     assert at["pressure", "correlation", 1] == pytest.approx(

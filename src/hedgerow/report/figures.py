@@ -18,7 +18,7 @@ from ..auditing.inference import InferredColumn
 from ..auditing.success import AttackData
 from ..auditing.utility.models import Learning
 from ..auditing.utility.queries import Estimates
-from ..auditing.utility.units_kept import UnitsKept
+from ..auditing.utility.units_kept import MOST_ROWS, UnitsKept
 from ..errors import singular
 from ..json_types import Figures
 from ..measures.masking_scores import ScoresData
@@ -295,7 +295,8 @@ def unit_rows(units: UnitsKept | None, first: bool = False) -> list[FigureRow]:
     rows = list(figure_rows(definitions("units", **words), *sides))
     for n in range(0 if first else max(len(side["shares"]) for side in sides)):
         shares = (percent((*side["shares"], *[0.0] * n)[n]) for side in sides)
-        rows.append(FigureRow(text("units", "share", n=n + 1, **words), *shares))
+        many = f"{n + 1} or more" if n + 1 == MOST_ROWS else n + 1
+        rows.append(FigureRow(text("units", "share", n=many, **words), *shares))
     for each in units["relations"]:
         if not first or each["apart"] < 2:
             name, original, release = relation_in_words(each, units["order"])

@@ -21,7 +21,7 @@ from ..figure import Figure
 # the fewest units that show a number, and that have a value whose followers are compared
 _FEWEST, _OFTEN = 30, 50
 # the most slots that two rows are apart, and the most rows that units are counted by
-_APART, _MOST_ROWS = 4, 12
+_APART, MOST_ROWS = 4, 12
 
 
 class UnitRows(TypedDict):
@@ -88,7 +88,7 @@ def units_kept(original: Table, released: Table, schema: Schema, form: UnitForm 
 def _rows(table: Table, form: UnitForm) -> UnitRows:
     column = table.column(form.presence, kind="categorical")
     n = np.array([*(str(value).count("1") for value in column.values), 0])[column.codes]
-    shares = np.bincount(np.minimum(n, _MOST_ROWS), minlength=_MOST_ROWS + 1)[1:] / max(len(n), 1)
+    shares = np.bincount(np.minimum(n, MOST_ROWS), minlength=MOST_ROWS + 1)[1:] / max(len(n), 1)
     return {
         "units": len(n), "rows": int(n.sum()), "mean": float(n.mean()), "deviation": float(n.std()),
         "shares": np.trim_zeros(shares, "b").tolist(),
