@@ -10,6 +10,7 @@ if TYPE_CHECKING:  # for mypy such imports make no circles
     from .auditing.measure import models_of as models_of  # Release.write
     from .auditing.measure import rows_of_figures as rows_of_figures  # print(Audit)
     from .auditing.profile_result import Judged as Judged
+    from .auditing.utility.units_kept import units_kept as units_kept  # Release.write
     from .backends.check_sql import check_sql as check_sql  # Plan.check_sql
     from .backends.sql import to_sql as to_sql  # Plan.to_sql
     from .methods.base import Method as Method  # the type, where its code must not be loaded

@@ -93,7 +93,7 @@ from .subject import (
 )
 from .success import AttackData
 from .table_pair import Pair, TablePair
-from .utility import broken_rules, distributions, loss, models, queries, regressions
+from .utility import broken_rules, distributions, loss, models, queries, regressions, units_kept
 
 # how rows count whose quasi-identifiers are all suppressed
 SEPARATE, WILDCARD, STRICT = SUPPRESSED = ("separate", "wildcard", "strict")
@@ -385,6 +385,7 @@ MODULES = (
     column_comparison,
     regressions,
     broken_rules,
+    units_kept,
 )
 FIGURES: tuple[Figure, ...] = (
     Figure({"per_person": PerPerson | None}, _per_person, needs=("pairs", "per_person")),

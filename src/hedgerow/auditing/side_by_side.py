@@ -52,9 +52,8 @@ def by_units(what: Subject, original: Table | None, schema: Schema) -> tuple[Sub
     long = what.table.arrow
     if form.order == TIME and what.plan is None:  # other tools leave rows in any order
         long = long.sort_by([(form.unit, "ascending"), (form.by, "ascending")])
-    return replace(
-        what, table=Table(widened_again(long, form, _types(form, long)), layout=what.table.layout), schema=of_units
-    ), original
+    table = Table(widened_again(long, form, _types(form, long)), layout=what.table.layout)
+    return replace(what, table=table, schema=of_units, units=form), original
 
 
 def refuse_units(**values: object) -> None:

@@ -29,7 +29,7 @@ from ..methods.base import Method
 from ..methods.private.domain import OTHER
 from ..methods.private.private_plan import PrivatePlan, is_private
 from ..notation import Cell
-from ..plan import Guard, Plan
+from ..plan import Guard, Plan, UnitForm
 from ..plan.records import RANDOM, RUNS
 from ..release import Release
 from ..release.folder import AUDIT, MAPPING, PLAN, altered, is_table, released_file
@@ -115,6 +115,8 @@ class Subject:
         Whether it is the folder of a release, whose file must be what the plan makes of the original.
     epsilon : float, optional
         What taking part in it costs a person, where a private plan and the table say so.
+    units : UnitForm, optional
+        The slots of units, where its rows are those of units with several rows each.
     """
 
     table: Table
@@ -129,6 +131,7 @@ class Subject:
     is_private: bool = False
     epsilon: float | None = None
     is_recorded: bool = False
+    units: UnitForm | None = None
 
     def rows_of(self, original: Table) -> Ints | None:
         """Return the original row of each released row, from the row map or the plan.
@@ -464,7 +467,7 @@ def roles(plan: Plan) -> Schema:
         quasi=plan.names("quasi"),
         sensitive=plan.names("sensitive"),
         identifiers=plan.names("identifier"),
-        unit=plan.unit or (None if plan.counts == "people" and not plan.household else UNSAID),
+        unit=plan.unit or (None if plan.counts != "records" and not plan.household else UNSAID),
         household=plan.household,
         weight=plan.weight or None,
         kinds={c.name: c.kind for c in (*declared_columns, *plan.recoding.recoded())},

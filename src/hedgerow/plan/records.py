@@ -907,6 +907,11 @@ class Plan:
         """Return the names of the columns that are not released: identifiers and undeclared columns."""
         return [c.name for c in self.columns if c.role in ("identifier", "undeclared")]
 
+    def released_as(self, names: Iterable[str]) -> list[str]:
+        """Return the columns of the released table that have the cells of the given ones, each once."""
+        cells = self.units.cells if self.units else {}
+        return list(dict.fromkeys(cells[name][0] if name in cells else name for name in names))
+
     @property
     def unit(self) -> str | None:
         """Return the column that identified people, or None if k counts records."""
@@ -919,8 +924,10 @@ class Plan:
 
     @property
     def counts(self) -> str:
-        """Return what a row stands for, in words: people, where somebody said who one is, or else records."""
+        """Return what a row stands for, in words: people or households, where somebody said so, or else records."""
         is_known = self.unit or self.household or self.parameters.get("row_is_person")
+        if self.units is not None and self.units.order == MEMBER:
+            return "households"
         return "people" if is_known else "records"
 
     def counted(self, n: int) -> str:

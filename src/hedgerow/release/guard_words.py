@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -47,8 +48,9 @@ def about_rows(plan: Plan, keys: tuple[str, str], spelled: Callable[[str], str] 
     """Return the first text on rows that were drawn, or the second if a person's own values stand beside them."""
     changed = plan.relations()
     exact = [name for name in plan.names("other") if name not in changed]
-    names = {"exact": ", ".join(map(spelled, exact)), "drawn": ", ".join(map(spelled, changed)), "who": plan.counts}
-    return _say(keys[bool(exact)], **names, **values)
+    names = {"exact": exact, "drawn": changed}
+    listed = {key: ", ".join(map(spelled, plan.released_as(each))) for key, each in names.items()}
+    return _say(keys[bool(exact)], **{"who": plan.counts, **listed, **values})
 
 
 def in_words(plan: Plan, guard: Guard) -> str:
@@ -180,19 +182,23 @@ def _largest(column: Column, persons: Persons | None) -> float | None:
     return float(by_person.max()) / total if total else 0.0
 
 
-def shifts_in_words(numbers: Mapping[str, Any]) -> list[str]:
-    """Return, for each guarded number, what changed of its spread, median and tail, as text."""
+def shifts_in_words(numbers: Mapping[str, Any], plan: Plan | None = None) -> list[str]:
+    """Return, for each guarded number, what changed of its spread, median and tail, as text; of slots the largest."""
     lines = []
     if totals := numbers.get("weights"):
         lines.append(_say("shift_weights", before=figure(totals["before"]), after=figure(totals["after"])))
     columns = {name: column for name, column in numbers["columns"].items() if column["before"] and column["after"]}
+    parts = _by_released(plan, columns)
+    slots = {max(wide, key=lambda name: abs(_spread_change(columns[name]))): len(wide) for wide in parts.values()}
+    columns = {name: column for name, column in columns.items() if name in slots}
     # those that changed most, for of fifty columns most say the same
     most = sorted(columns, key=lambda name: -abs(_spread_change(columns[name])))
     for name in [name for name in columns if name in most[:SHIFTS]]:
         two = (columns[name][when] for when in ("before", "after"))
         before, after = ({p: (percent if p == "top_share" else figure)(v) for p, v in each.items()} for each in two)
         key = "shift" if columns[name]["before"]["top_share"] is None else "shift_top"
-        lines.append(_say(key, name=name, before=before, after=after))
+        of_slots = _say("of_slots", slots=slots[name]) if slots[name] > 1 else ""
+        lines.append(_say(key, name=name + of_slots, before=before, after=after))
     if rest := most[SHIFTS:]:
         change = abs(_spread_change(columns[rest[0]]))
         lines.append(_say("shift_rest" if change else "no_shift", columns=len(rest), most=percent(change)))
@@ -223,22 +229,30 @@ def warnings(plan: Plan, numbers: Mapping[str, Any] | None, pseudonyms: Sequence
         yield _say("nobody", what=" and ".join(ties))
     if guard.impossible > IMPOSSIBLE * rows:
         yield _say("impossible", share=percent(guard.impossible / rows))
-    for name, column in numbers["columns"].items():
-        if name in left_empty(guard):
-            yield _say("empty", name=name, people=plan.counted(guard.people))
-        elif column["withheld"]:
-            yield _say("hidden", name=name, records=column["withheld"], people=plan.counted(guard.people))
-        if column["joined"] > 0:
-            record = next(c for c in guard.columns if c.name == name)
-            share, value = percent(column["joined"] / rows), value_of_rare(record)
-            who = plan.counted(guard.people)
-            yield _say("rare", name=name, records=column["joined"], share=share, people=who, value=value)
-        if column["largest"] is not None and column["largest"] > LARGE:
-            one = "person" if plan.counts == "people" else "record"
-            yield _say("dominant", name=name, share=percent(column["largest"]), one=one)
-        if abs(change := _spread_change(column)) > MOVED:
+    columns, who = numbers["columns"], plan.counted(guard.people)
+    for released, wide in _by_released(plan, columns).items():
+        # of a long column the slot that lost most
+        withheld, joined, largest = (
+            max(wide, key=lambda name: columns[name][part] or 0) for part in ("withheld", "joined", "largest")
+        )
+        moved = max(wide, key=lambda name: abs(_spread_change(columns[name])))
+        if empty := [name for name in wide if name in left_empty(guard)]:
+            yield _say("empty", name=", ".join(empty), people=who)
+        elif n := columns[withheld]["withheld"]:
+            yield _say("hidden", name=withheld, records=n, people=who)
+        if (n := columns[joined]["joined"]) > 0:
+            record = next(c for c in guard.columns if c.name == joined)
+            share, value = percent(n / rows), value_of_rare(record)
+            key = "rare_rows" if plan.units and joined == plan.units.presence else "rare"
+            yield _say(
+                key, name=joined, column=released, records=n, share=share, people=who, value=value, who=plan.counts
+            )
+        if (share_of_one := columns[largest]["largest"] or 0.0) > LARGE:
+            one = {"people": "person", "households": "household"}.get(plan.counts, "record")
+            yield _say("dominant", name=largest, share=percent(share_of_one), one=one)
+        if abs(change := _spread_change(columns[moved])) > MOVED:
             direction = "larger" if change > 0 else "smaller"
-            yield _say("moved", name=name, share=percent(abs(change), 0), direction=direction)
+            yield _say("moved", name=moved, share=percent(abs(change), 0), direction=direction)
 
 
 def left_empty(guard: Guard) -> list[str]:
@@ -251,9 +265,13 @@ def contents(plan: Plan) -> dict[str, str]:
     """Return what each guarded column holds, as RECIPIENT.md says it."""
     if plan.guard is None:
         return {}
-    key = "cell_run" if plan.guard.form == RUNS else "cell_drawn"
+    key, guarded = "cell_run" if plan.guard.form == RUNS else "cell_drawn", _released_columns(plan, plan.guard)
+
+    def spelled(name: str) -> str:
+        return markdown(plan.released_as([name])[0])
+
     cells = {
-        c.name: _say("cell_follows" if c.follows else key, kind=texts("kind")[c.kind], follows=markdown(c.follows))
+        c.name: _say("cell_follows" if c.follows else key, kind=texts("kind")[c.kind], follows=spelled(c.follows))
         + (
             _say(
                 "cell_rare", records=c.joined, people=plan.counted(plan.guard.people), value=value_of_rare(c, markdown)
@@ -261,15 +279,41 @@ def contents(plan: Plan) -> dict[str, str]:
             if c.joined
             else ""
         )
-        for c in plan.guard.columns
+        for c in guarded
     }
     kinds = {c.name: texts("kind")[c.kind] for c in plan.guard.columns}
-    cells |= {name: f"{kinds[name]}, {words}" for name, words in _computed(plan.guard, markdown).items()}
     cells |= {
-        c.name: _say("cell_empty", people=plan.counted(plan.guard.people)) for c in plan.guard.columns if not c.n_values
+        plan.released_as([name])[0]: f"{kinds[name]}, {words}" for name, words in _computed(plan.guard, spelled).items()
     }
+    cells |= {c.name: _say("cell_empty", people=plan.counted(plan.guard.people)) for c in guarded if not c.n_values}
     weight = _say("cell_weight" if _differ(plan.guard.weights) else "cell_same_weight")
     return cells | ({plan.weight: weight} if plan.has_mean_weights else {})
+
+
+def _released_columns(plan: Plan, guard: Guard) -> list[GuardedColumn]:
+    """Return the guarded columns of the released table: of a long one that of the slot with most rare values."""
+    columns = {column.name: column for column in guard.columns}
+    parts = {name: [columns[each] for each in wide] for name, wide in _by_released(plan, columns).items()}
+    return [
+        replace(max(each, key=lambda c: (c.n_values > 0, c.joined)), name=name, joined=sum(c.joined for c in each))
+        for name, each in parts.items()
+    ]
+
+
+def dominated(numbers: Mapping[str, Any] | None, plan: Plan) -> list[str]:
+    """Return the released columns of which one person has much of the variance, in most slots of a long one."""
+    columns = numbers["columns"] if numbers else {}
+    shares = {name: [columns[n]["largest"] or 0.0 for n in wide] for name, wide in _by_released(plan, columns).items()}
+    return [name for name, each in shares.items() if np.median(each) > LARGE]
+
+
+def _by_released(plan: Plan | None, columns: Iterable[str]) -> dict[str, list[str]]:
+    """Return the guarded columns by the released column that they are part of; who has which rows, by its own."""
+    by_name: dict[str, list[str]] = {}
+    for name in columns:
+        is_alone = plan is None or (plan.units is not None and name == plan.units.presence)
+        by_name.setdefault(name if is_alone or plan is None else plan.released_as([name])[0], []).append(name)
+    return by_name
 
 
 def _differ(weights: Iterable[float]) -> bool:
@@ -319,7 +363,7 @@ def promises(plan: Plan) -> list[str]:
     guard, sentences = plan.guard, [promise_in_words(plan, from_promise(promise)) for promise in plan.promises]
     if guard is not None:
         computed = {each.name: ", ".join(each.reads) for each in guard.derived if each.sql}
-        names = ", ".join(column.name for column in guard.columns if column.name not in computed)
+        names = ", ".join(plan.released_as(column.name for column in guard.columns if column.name not in computed))
         key = "promise" if guard.form == RUNS else "promise_drawn"
         sentences.append(_say(key, names=names, people=plan.counted(guard.people)))
         sentences += [_say("promise_computed", name=name, names=others) for name, others in computed.items()]

@@ -13,7 +13,7 @@ from ..methods.base import RecipientNotes
 from ..notation import explain_signs, figure, markdown, percent, signs
 from ..plan import ColumnMap, Maps, Plan, PlanColumn, Recoded, Recoding
 from ..texts import text, texts
-from . import guard_words
+from . import guard_words, unit_words
 from .explain import style_in_words
 from .rule_counts import RuleRows, is_broken
 
@@ -39,7 +39,7 @@ def recipient(
     plan : Plan
     numbers : mapping
         `Release.summary()`; with ``found``, the share of the rows that each column finds alone, ``models``, how well
-        regressions hold, and ``counts``, the errors of counts, if they were measured.
+        regressions hold, ``units``, the rows of units, and ``counts``, the errors of counts, if they were measured.
     file : str
         Name of the table's file.
     method : RecipientNotes
@@ -53,10 +53,10 @@ def recipient(
     layout : FileFormat
         Format of the table's file.
     """
-    removed = [n for n in plan.left_out if n not in pseudonyms]
+    removed = [n for n in (*plan.left_out, *unit_words.left_out(plan.units)) if n not in pseudonyms]
     released = [c for c in plan.columns if c.name not in removed]
     sizes, disclosure = numbers["groups"], numbers["disclosure"]
-    recoding, parameters = plan.recoding, plan.parameters
+    recoding, parameters, form = plan.recoding, plan.parameters, plan.units
     styles = {c.name: _say("recoded", style=style_in_words(c)) for c in recoding.recoded() if isinstance(c, Recoded)}
     contents = {**styles, **method.cells, **guard_words.contents(plan)}
     lines = [
@@ -64,22 +64,26 @@ def recipient(
         if plan.in_rows
         else _say("about", file=file, rows=numbers["rows"], about=method.about),
         _say("original_order" if plan.is_order_kept else "sorted"),
-        _say("columns"),
     ]
-    for column in released:
-        content = contents.get(column.name) or _content(column)
-        label = layout.labels.label(column.name)
+    cells = [(c.name, c.role, contents.get(c.name) or _content(c)) for c in released]
+    if form is not None:
+        lines = unit_words.about(plan, form, file, numbers["units"]["release"])
+        cells = list(unit_words.columns_of_units(plan, form, contents))
+    lines.append(_say("columns"))
+    for name, role, content in cells:
+        label = layout.labels.label(name)
         content = f"{markdown(label)}; {content}" if label else content
-        lines.append(f"| {markdown(column.name)} | {column.role} | {content} |")
+        lines.append(f"| {markdown(name)} | {role} | {content} |")
     if removed:
         lines.append(_say("left_out", names=_listed(removed)))
     lines += format_notes(layout)
     if plan.weight:
         lines.append(_say("weight", weight=markdown(plan.weight)))
-    lines += _labelled(layout, [c.name for c in released])
+    lines += _labelled(layout, [name for name, *_ in cells])
     lines += [] if plan.in_rows else _reading(recoding, file, empty)
     lines += guard_words.reading(plan, numbers.get("counts"))
     lines += [] if guard_words.hides_relations(plan) else _estimates(numbers.get("models"))
+    lines += unit_words.about_relations(numbers.get("units"), guard_words.dominated(numbers.get("guard"), plan))
     lines += _rules(numbers.get("rules") or ())
     if plan.zones:
         lines.append(_say("zones", names=_listed(plan.zones)))
@@ -103,7 +107,8 @@ def recipient(
         lines.append(_say("found", shares=", ".join(shares)))
     if (counts := numbers.get("counts")) and counts["queries"]:
         how, survey = "counts" if counts["median"] else "counts_exact", percent(counts["new_survey"]["median"])
-        lines.append(_say(how, median=percent(counts["median"]), survey=survey))
+        what = "rows" if form is None else plan.counts
+        lines.append(_say(how, median=percent(counts["median"]), survey=survey, what=what))
     if grouped and disclosure is not None:
         lines.append(_say("disclosure"))
         lines += [

@@ -35,9 +35,10 @@ def outcome(release: Release | PrivateRelease, measured: Audit | None = None) ->
     if isinstance(release, PrivateRelease):
         return [*head, *release.in_words(), *counts_off(measured), *_inferred(release, measured)]
     recoding, numbers = release.plan.recoding, release.summary()
-    shifted = shifts_in_words(numbers["guard"]) if "guard" in numbers else []
+    shifted = shifts_in_words(numbers["guard"], release.plan) if "guard" in numbers else []
     groups, disclosure = numbers["groups"], numbers["disclosure"]
-    records, checks = f"{numbers['rows']:,} records", f"{len(release.checks)} checks hold"
+    records = release.plan.counted(numbers["rows"]) if release.plan.units else f"{numbers['rows']:,} records"
+    checks = f"{len(release.checks)} checks hold"
     guard = release.plan.guard
     equal = equal_in_words(measured.risk.get("equal"), measured.table) if measured else ()
     rows = [form_in_words(release.plan, guard), *equal] if guard is not None and guard.rows else []
