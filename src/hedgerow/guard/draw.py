@@ -57,8 +57,8 @@ class Draws:
             if not column.follows:
                 self._samplers[column.name] = sampler_of(column, fitted.shares.get(column.name), sizes)
             if column.name == self._slots.presence:
-                drawn = self.items([column], np.arange(len(sizes)), np.zeros_like(sizes))
-                in_slots = self._slots.in_rows(guard, drawn)
+                patterns = self.items([column], np.arange(len(sizes)), np.zeros_like(sizes))
+                in_slots = self._slots.in_rows(guard, patterns)
 
     def items(self, columns: Sequence[GuardedColumn], groups: Ints, again: Ints) -> dict[str, Ints]:
         """Return the codes of the items of some groups; those of a column that follows no other ascend.

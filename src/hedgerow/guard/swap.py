@@ -11,7 +11,7 @@ from threadpoolctl import threadpool_limits
 
 from ..backends.randomize import normal, uniforms, words_of
 from ..columns.arrays import slices
-from ..kernels.even_draws import MOMENT, PARTNER, SIDE, Moments, Moves, Pairs, swap_impossible, swap_towards
+from ..kernels.even_draws import MOMENT, PARTNER, SIDE, Moments, Moves, RareBins, swap_impossible, swap_towards
 from ..key import Key
 from ..measures import Ints
 from ..plan import Guard, GuardedColumn
@@ -177,7 +177,7 @@ def possible(guard: Guard, items: Mapping[str, Ints], rare: RarePairs) -> dict[s
 def wanted_moments(guard: Guard, key: Key, slots: Slots) -> WantedMoments:
     """Return the moments that rows are brought near to, the most useful ones of a table of this size.
 
-    Pairs of numbers with a sensitive one come first. A value that a tenth of the people have stands one place behind,
+    RareBins of numbers with a sensitive one come first. A value that a tenth of the people have stands one place behind,
     one that a hundredth have two. The key multiplies these counts by 1 to 2, so that nobody can tell from the order
     whether one person more has a value.
     """
@@ -193,8 +193,8 @@ def wanted_moments(guard: Guard, key: Key, slots: Slots) -> WantedMoments:
     pairs = np.stack(np.triu_indices(len(features), 1), axis=1)
     one, two = pairs[of[pairs[:, 0]] != of[pairs[:, 1]]].T
     rank = place[one] + place[two] + BEHIND * (is_quasi[one] & is_quasi[two])
-    moment, apart = _pooled(guard, features, one, two, slots)
-    rank -= SAME * (apart > 0) + NEXT * (apart == 1)
+    moment, distance = _pooled(guard, features, one, two, slots)
+    rank -= SAME * (distance > 0) + NEXT * (distance == 1)
     order, most = np.argsort(rank, kind="stable"), min(max(n // PER_MOMENT, min(n // PER_FIRST, FIRST)), MOST)
     # moments in the order of their most useful pairs
     _, first, number = np.unique(moment[order], return_index=True, return_inverse=True)
@@ -210,7 +210,7 @@ def _pooled(guard: Guard, features: Sequence[Feature], one: Ints, two: Ints, slo
     if slots.form is None:
         return np.arange(len(one)), np.zeros(len(one), np.int64)
     of = [(*slots.cells.get(guard.columns[f.column].name, (guard.columns[f.column].name, -1)), f.of) for f in features]
-    number, moments, apart = dict[object, int](), [], []
+    number, moments, distances = dict[object, int](), [], []
     for i, j in zip(one.tolist(), two.tolist(), strict=True):
         (a, at, x), (b, other, y) = of[i], of[j]
         if at < 0 or other < 0 or at == other:
@@ -218,8 +218,8 @@ def _pooled(guard: Guard, features: Sequence[Feature], one: Ints, two: Ints, slo
         else:
             key = ((a, x), (b, y), other - at) if at < other else ((b, y), (a, x), at - other)
         moments.append(number.setdefault(key, len(number)))
-        apart.append((a == b) * abs(at - other))
-    return np.array(moments, np.int64), np.array(apart, np.int64)
+        distances.append((a == b) * abs(at - other))
+    return np.array(moments, np.int64), np.array(distances, np.int64)
 
 
 def near_table(
@@ -313,11 +313,11 @@ def without_impossible(
     return swapped, count_impossible(swapped, rare)
 
 
-def _pairs(guard: Guard, items: Mapping[str, Ints], rare: RarePairs, unit: Ints, weight: int = 0) -> Pairs:
+def _pairs(guard: Guard, items: Mapping[str, Ints], rare: RarePairs, unit: Ints, weight: int = 0) -> RareBins:
     """Return the rare pairs as the loops take them."""
     names, bins = [c.name for c in guard.columns], rare.bins
     if not rare.rarity:
-        return Pairs(unit[:0], np.zeros((0, 0), np.uint32), np.zeros(0, SIDE), unit[:0], np.zeros(0, np.bool_), 0)
+        return RareBins(unit[:0], np.zeros((0, 0), np.uint32), np.zeros(0, SIDE), unit[:0], np.zeros(0, np.bool_), 0)
     sides, start = list[tuple[int, tuple[int, ...]]](), 0
     for (a, b), few in rare.rarity.items():
         i, j, width = names.index(a), names.index(b), few.shape[1]
@@ -327,7 +327,7 @@ def _pairs(guard: Guard, items: Mapping[str, Ints], rare: RarePairs, unit: Ints,
     coarse = np.stack([bins[name].astype(np.uint32)[items[name]] for name in names], axis=1)
     impossible = np.concatenate([few.ravel() for few in rare.rarity.values()]) > 0
     ends = np.searchsorted([u for u, _ in sides], np.arange(int(unit.max()) + 2))
-    return Pairs(unit, coarse, np.array([side for _, side in sides], SIDE), ends, impossible, weight)
+    return RareBins(unit, coarse, np.array([side for _, side in sides], SIDE), ends, impossible, weight)
 
 
 def count_impossible(items: Mapping[str, Ints], rare: RarePairs) -> int:

@@ -217,8 +217,8 @@ def order_within(sizes: Ints, scores: NDArray[Any], out: NDArray[Any]) -> None:
         out[order[i]] = i
 
 
-class Pairs(NamedTuple):
-    """Pairs of bins of two columns that hardly anybody has.
+class RareBins(NamedTuple):
+    """RareBins of bins of two columns that hardly anybody has.
 
     `unit`, of shape (n_columns,), has the unit of each column: columns of one unit move together. `bins`, of shape
     (n_rows, n_columns), are those of the values in each row, and change with them. `sides` are SIDE records of shape
@@ -260,7 +260,7 @@ def _more_faults(
 
 
 @checked
-def swap_impossible(sizes: Ints, place: NDArray[Any], pairs: Pairs, looked: int, classes: NDArray[Any]) -> None:
+def swap_impossible(sizes: Ints, place: NDArray[Any], pairs: RareBins, looked: int, classes: NDArray[Any]) -> None:
     """Swap values inside groups to lower the number of impossible pairs.
 
     Swaps that change nothing are made as well at first, because they open others.
@@ -270,7 +270,7 @@ def swap_impossible(sizes: Ints, place: NDArray[Any], pairs: Pairs, looked: int,
     sizes : int array of shape (n_groups,)
     place : int array of shape (n_units, n_items)
         Changed in place: the item whose values of a unit stand in each row.
-    pairs : Pairs
+    pairs : RareBins
     looked : int
         At most so many rows of a group, one fewer in fact, are looked at for each; in every turn others.
     classes : uint8 array of shape (n_units, n_items)
@@ -365,7 +365,7 @@ def _swap(u: int, a: int, b: int, keep: bool, moments: Moments) -> int:
 
 
 @inner
-def _change(u: int, a: int, b: int, keep: bool, place: NDArray[Any], moments: Moments, pairs: Pairs) -> int:
+def _change(u: int, a: int, b: int, keep: bool, place: NDArray[Any], moments: Moments, pairs: RareBins) -> int:
     """Return what it costs if rows a and b swap their values of unit u; with `keep` they do."""
     cost = _swap(u, a, b, keep, moments)
     if pairs.price:
@@ -381,7 +381,7 @@ def _change(u: int, a: int, b: int, keep: bool, place: NDArray[Any], moments: Mo
 
 @checked
 def swap_towards(
-    sizes: Ints, place: NDArray[Any], moments: Moments, turns: int, classes: NDArray[Any], pairs: Pairs, moves: Moves
+    sizes: Ints, place: NDArray[Any], moments: Moments, turns: int, classes: NDArray[Any], pairs: RareBins, moves: Moves
 ) -> None:
     """Swap values inside groups while that brings moments nearer to what is wanted.
 
@@ -397,7 +397,7 @@ def swap_towards(
         How many of the rows that follow in its group each row is compared with.
     classes
         As `swap_impossible` takes them.
-    pairs : Pairs
+    pairs : RareBins
         What each of them more costs is its price.
     moves : Moves
     """
