@@ -177,7 +177,7 @@ def possible(guard: Guard, items: Mapping[str, Ints], rare: RarePairs) -> dict[s
 def wanted_moments(guard: Guard, key: Key, slots: Slots) -> WantedMoments:
     """Return the moments that rows are brought near to, the most useful ones of a table of this size.
 
-    RareBins of numbers with a sensitive one come first. A value that a tenth of the people have stands one place behind,
+    Pairs of numbers with a sensitive one come first. A value that a tenth of the people have stands one place behind,
     one that a hundredth have two. The key multiplies these counts by 1 to 2, so that nobody can tell from the order
     whether one person more has a value.
     """
