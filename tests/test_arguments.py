@@ -224,7 +224,7 @@ def test_what_is_wrong_is_said_in_a_sentence(call: Any, words: str) -> None:
 
 def test_names_that_stand_twice_are_told() -> None:
     pandas = pytest.importorskip("pandas")
-    with pytest.raises(HedgerowError, match="column names more than once"):
+    with pytest.raises(HedgerowError, match="names more than once"):
         hr.explode(pandas.DataFrame([["a+b", "c"]], columns=["job", "job"]))
 
 

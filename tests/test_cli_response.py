@@ -75,10 +75,7 @@ def test_a_key_that_is_not_there_repeats_no_draws(people: Path, capsys: Any) -> 
     rr = ["--method", "rr", "-l", "2", "--key-file", "draws.key"]
     assert run(["protect", "people.csv", *ROLES, *rr, "--out", "drawn"]) == 0
     assert run(["protect", "people.csv", *ROLES, "--method", "mondrian", "--out", "cut"]) == 0
-    for plan, key, words in (
-        ("drawn", "draw.key", "there is no key file draw.key"),
-        ("cut", "draws.key", "draws nothing"),
-    ):
+    for plan, key, words in (("drawn", "draw.key", "no key file draw.key"), ("cut", "draws.key", "draws nothing")):
         words_given = ["apply", f"{plan}/plan.json", "people.csv", "--key-file", key]
         assert run([*words_given, "--out", "new.csv"]) == 2
         assert words in " ".join(capsys.readouterr().err.split())

@@ -204,7 +204,7 @@ def test_a_schema_takes_a_file_or_the_paths_of_values(tmp_path: Path) -> None:
         ("none.csv", "cannot read the hierarchy none.csv"),
         ("", "no CSV file"),
         ({"nurse": "health"}, "no list of labels for every value"),
-        ({"nurse": ["health", "*"]}, "does not begin with its own value"),
+        ({"nurse": ["health", "*"]}, "must begin with its own value"),
         ({"nurse": ["nurse", ["health"]]}, "no list of labels for every value"),
         ({"nurse": ["nurse", None]}, "no list of labels for every value"),
         ({"nurse": ["nurse", "*"], "cook": ["cook"]}, "2 different lengths"),

@@ -160,8 +160,7 @@ def load_adult_hierarchies() -> dict[str, Hierarchy]:
     if not places:
         raise InputError(
             "the Adult hierarchies were not found",
-            hint="put ARX's Adult hierarchies as CSV files into hierarchies/adult below the "
-            "folder that HEDGEROW_DATA names",
+            hint="put ARX's Adult hierarchies as CSV files into hierarchies/adult below the folder HEDGEROW_DATA",
         )
     names = {"salary-class": "income"}
     return {names.get(p.stem, p.stem): Hierarchy.from_csv(p) for p in sorted(places[0].glob("*.csv"))}
@@ -214,14 +213,12 @@ def make_people(n: int, *, seed: int = 0) -> pa.Table:
     region = _draw(rng, _zipf(len(_WORDS["regions"]), 0.6)[None, :], np.zeros(n, dtype=np.int8))
     place = (rng.random(n) ** 2 * 40).astype(np.int64)
     hours = np.clip(rng.normal(np.where(woman, 34, 39) + 0.3 * job, 9), 1, 90).astype(np.int16)
-    retired = age > 67
-    hours = np.where(retired, hours // 6 + 1, hours)
+    hours = np.where(age > 67, hours // 6 + 1, hours)
 
     marital = _draw(rng, _marital(), np.clip((age - 17) // 8, 0, 8))
     children = np.minimum(rng.poisson(np.where(marital == 0, 0.2, 1.7) * (age > 22)), 8)
     abroad = rng.random(n) < 0.08 + 0.10 * (region < 4)
-    tenure = rng.random(n) ** 1.6 * (age - 16) * 365.25
-    entry = (_TODAY - tenure).astype(np.int32)
+    entry = (_TODAY - rng.random(n) ** 1.6 * (age - 16) * 365.25).astype(np.int32)
 
     log_income = (
         9.15 + 0.055 * years + 0.055 * job + 0.028 * (age - 17) - 0.00028 * (age - 17.0) ** 2

@@ -59,19 +59,15 @@ class Hierarchy:
         check("paths", self.paths, MAPPING)
         for path in self.paths.values():
             check("a path of a hierarchy", path, TEXTS)
-        lengths = set(map(len, self.paths.values()))
-        if len(lengths) > 1:
+        if len(lengths := set(map(len, self.paths.values()))) > 1:
             raise SchemaError(
                 f"a hierarchy has paths of {len(lengths)} different lengths",
                 hint="give every value the same number of levels; repeat a value to fill up",
             )
         for value, path in self.paths.items():
             if not path or path[0] != value:
-                raise SchemaError(
-                    "a hierarchy path does not begin with its own value", hint="for example nurse: nurse, health, *"
-                )
-        empty = sum(not all(path[1:]) for path in self.paths.values())
-        if empty:
+                raise SchemaError("a path must begin with its own value", hint="for example nurse: nurse, health, *")
+        if empty := sum(not all(path[1:]) for path in self.paths.values()):
             raise SchemaError(
                 f"a hierarchy has {empty:,} values with an empty label on their path",
                 hint="fill every level; repeat a label to skip a level",
@@ -81,8 +77,7 @@ class Hierarchy:
     def _check_tree(self) -> None:
         """Raise SchemaError if a path returns to a label, or if a label has two different labels above it."""
         # first, for its message is clearer than that of the contradictions it causes
-        cycle = _cycle(self.paths.values())
-        if cycle:
+        if cycle := _cycle(self.paths.values()):
             n_values = sum(len(cycle.intersection(path)) > 1 for path in self.paths.values())
             raise SchemaError(
                 f"a hierarchy has {n_values:,} values whose path returns to a label it had left (a cycle)",
@@ -113,8 +108,7 @@ class Hierarchy:
         """Return the lowest common ancestor of `values`."""
         chosen = [self.paths[value] for value in values]
         for level in range(self.n_levels):
-            ancestors = {path[level] for path in chosen}
-            if len(ancestors) == 1:
+            if len(ancestors := {path[level] for path in chosen}) == 1:
                 return ancestors.pop()
         return TOP
 
@@ -133,8 +127,7 @@ class Hierarchy:
             How many records have each of them; without these no value is named.
         """
         records = dict(zip_longest(values, counts, fillvalue=0))
-        lacking = [value for value in values if value not in self.paths]
-        if not lacking:
+        if not (lacking := [value for value in values if value not in self.paths]):
             return
         named = sorted((v for v in lacking if records[v] >= PUBLIC), key=lambda v: (-records[v], v))[:_NAMED]
         listed = ", ".join(f"{value!r} ({records[value]:,} records)" for value in named)
@@ -187,13 +180,9 @@ class Hierarchy:
         for cells in tables[separator]:
             doubled += paths.setdefault(cells[0], cells) != cells
         if not paths:
-            raise SchemaError(
-                f"the hierarchy {name} is empty", hint=f"one line a value: value{separator}group{separator}*"
-            )
+            raise SchemaError(f"hierarchy {name} is empty", hint=f"one line a value: value{separator}group{separator}*")
         if doubled:
-            raise SchemaError(
-                f"the hierarchy {name} gives {doubled:,} values two different paths", hint="one line a value"
-            )
+            raise SchemaError(f"hierarchy {name} gives {doubled:,} values two different paths", hint="one line a value")
         try:
             return cls(paths)
         except SchemaError as error:
@@ -293,8 +282,7 @@ class Hierarchy:
         # what ends in a separator says as much as what ends before it
         chosen = [n for n in range(longest - 1, 0, -1) if any(t[n - 1 : n] not in {*" ./-"} for t in texts)]
         chosen = chosen if keep is None else list(keep)
-        limits = pairwise([max(longest, 2), *chosen, 0])
-        if not all(shorter < longer for longer, shorter in limits):
+        if not all(shorter < longer for longer, shorter in pairwise([max(longest, 2), *chosen, 0])):
             raise SchemaError("kept lengths must decrease and lie between 1 and the longest value")
         return cls({t: (t, *(t[:k] + mask * (longest - len(t[:k])) for k in chosen), TOP) for t in texts})
 
@@ -460,9 +448,7 @@ def _check_widths(widths: Sequence[float]) -> None:
     for small, large in pairwise(widths):
         ratio = large / small
         if ratio <= 1 or abs(ratio - round(ratio)) > 1e-9:
-            raise SchemaError(
-                "each interval width must be a whole multiple of the one before", hint="for example 5, 10, 20"
-            )
+            raise SchemaError("each interval width must be a multiple of the one before", hint="for example 5, 10, 20")
 
 
 # records from which on a value that many have may stand in an error; values that one names, signs of a shape

@@ -77,9 +77,7 @@ class Secret:
         if isinstance(value, bytes):
             return Secret(value)
         if not isinstance(value, (str, Path)):
-            raise ParameterError(
-                f"pseudonym_key is a {type(value).__name__}, not bytes or the path of a file", hint=_MAKE
-            )
+            raise ParameterError(f"pseudonym_key is a {type(value).__name__}, not bytes or a path", hint=_MAKE)
         content = _content(value, ParameterError)
         if content.startswith(_HEAD):
             Key._read(Path(value))  # raises for a key that is damaged, short or nothing but zeros
@@ -97,9 +95,7 @@ class Secret:
 
     def _check_kept(self) -> None:
         if self.forgotten:
-            raise InputError(
-                "this key was not stored when its method was pickled", hint="give it again: set_params(key=...)"
-            )
+            raise InputError("this key was not pickled with its method", hint="give it again: set_params(key=...)")
 
     @classmethod
     def _forgotten(cls) -> Self:
@@ -172,8 +168,7 @@ class Key(Secret):
         """
         if key is not None and random_state is not None:
             raise ParameterError(
-                "key and random_state are both given",
-                hint="a key hides what is drawn; random_state is for experiments alone",
+                "key and random_state are both given", hint="a key hides what is drawn; random_state is for experiments"
             )
         if random_state is not None:
             try:

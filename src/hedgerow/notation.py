@@ -274,8 +274,7 @@ def _tokens(text: str) -> Iterator[tuple[str | None, ...]]:
         return
     at = 0
     while at <= len(text):
-        match = _TOKEN.match(text, at)
-        if match is None:
+        if (match := _TOKEN.match(text, at)) is None:
             raise ValueError("not a concatenated cell")
         yield match.groups()
         at = match.end()
@@ -297,8 +296,7 @@ def span_ends(label: str) -> tuple[str, str] | None:
     >>> span_ends("{cook..nurse}"), span_ends('{"a..b"..c}'), span_ends("cook")
     (('cook', 'nurse'), ('a..b', 'c'), None)
     """
-    match = _SPAN.match(label)
-    if match is None:
+    if (match := _SPAN.match(label)) is None:
         return None
     first, last = (end[1:-1].replace('""', '"') if end[:1] == '"' else end for end in match.groups())
     return first, last
@@ -354,8 +352,7 @@ def _signs(label: str, kind: str) -> set[str]:
             return {"known"}
         present = label.removesuffix(JOIN + MISSING)
         return ({"missing"} if present != label else set()) | ({_extent(present, kind)} - {""})
-    sign = _extent(label, kind)
-    if sign:
+    if sign := _extent(label, kind):
         return {sign, "quoted"} if sign == "span" and '"' in label else {sign}
     try:
         parts = list(_tokens(label))

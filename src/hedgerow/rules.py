@@ -97,9 +97,7 @@ def quoted_name(name: str) -> str:
     >>> quoted_name("admit"), quoted_name("length of stay")
     ('admit', '"length of stay"')
     """
-    if _PLAIN.fullmatch(name) and _is_free(name):
-        return name
-    return '"' + name.replace('"', '""') + '"'
+    return name if _PLAIN.fullmatch(name) and _is_free(name) else '"' + name.replace('"', '""') + '"'
 
 
 @cache

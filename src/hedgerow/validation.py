@@ -39,22 +39,17 @@ class Kind:
         return Kind(f"{self.words} or {other.words}", lambda value: self.fits(value) or other.fits(value), self.hint)
 
 
-def _is_whole(value: Any) -> bool:
-    return hasattr(value, "__index__") and not isinstance(value, bool)
-
-
 def whole(least: float = -math.inf, most: float = math.inf) -> Kind:
     """Return the `Kind` of whole numbers from `least` to `most`."""
     words = "a whole number"
     if least > -math.inf:
         words += f" of at least {least}" if most == math.inf else f" between {least} and {most:,}"
-    return Kind(words, lambda value: _is_whole(value) and least <= value <= most)
+    return Kind(words, lambda v: hasattr(v, "__index__") and not isinstance(v, bool) and least <= v <= most)
 
 
 def is_number(value: Any) -> bool:
     """Return whether a value is a real number other than NaN; a bool does not count."""
-    real = isinstance(value, numbers.Real) and not isinstance(value, bool)
-    return real and not math.isnan(value)
+    return isinstance(value, numbers.Real) and not isinstance(value, bool) and not math.isnan(value)
 
 
 def _is_list(value: Any) -> bool:

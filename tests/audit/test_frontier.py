@@ -177,7 +177,7 @@ def test_a_second_search_adds_to_the_first() -> None:
     assert other.frontier(k=[20], max_disclosure=[0.3]).points != again.points
     queries = other.frontier(k=[5], max_disclosure=[0.3], utility="queries", keep=True)
     assert len(queries.points) == 1  # another axis is another picture
-    with pytest.raises(ParameterError, match="differ in their schema, axes or bound"):
+    with pytest.raises(ParameterError, match="differ in schema, axes or bound"):
         both.joined(queries)
 
 

@@ -675,7 +675,7 @@ def test_measuring_for_a_profile_tells_where_it_is_and_can_be_stopped(people: Pa
 
 @pytest.mark.filterwarnings("ignore")
 def test_protect_in_python_refuses_what_does_not_meet(people: Path) -> None:
-    with pytest.raises(ParameterError, match="takes a k of 12 at least, and 5 was chosen"):
+    with pytest.raises(ParameterError, match="takes a k of at least 12, not 5"):
         hr.protect("people.csv", SCHEMA_OF_PEOPLE, hr.MART(k=5), profile="ema-0070")
     own = people / "own.toml"
     own.write_text(

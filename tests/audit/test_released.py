@@ -121,7 +121,7 @@ def test_reordered_release_is_found_by_its_key():
 @pytest.mark.parametrize(
     ("key", "values", "says"),
     [
-        ("id", [11, 11, 13, 14], "rows that share one: 2"),
+        ("id", [11, 11, 13, 14], "that share one: 2"),
         ("id", [11, 12, 13, 99], "1 of 4 released rows"),
         ("id", [11, 12, 13, None], "rows without a value: 1"),
     ],

@@ -303,7 +303,7 @@ def test_what_a_cluster_cannot_do_is_refused_before_work(people: Any) -> None:
         hr.protect(people, SCHEMA.replace(unit="region"), hr.MART(5))
     with pytest.raises(hr.errors.UnsupportedError, match="pseudonyms"):
         hr.protect(people, SCHEMA, hr.MART(5), pseudonym_key=b"0123456789abcdef")
-    with pytest.raises(hr.errors.ParameterError, match="hardly enough for the program"):
+    with pytest.raises(hr.errors.ParameterError, match="hardly enough to start"):
         hr.protect(people, SCHEMA, hr.MART(5), memory="4MB")
 
 

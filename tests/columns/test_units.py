@@ -200,6 +200,7 @@ def test_panel() -> None:
         sensitive=["pay [2020]", "pay [2021]", "pay [2022]"],
         kinds={"age (step) [2021]": "numeric", "age (step) [2022]": "numeric", "year (rows)": "categorical"},
         hierarchies={"year (rows)": made.schema.hierarchies["year (rows)"]},
+        rare={"year (rows)": "010"},
         unit=None,
     )
     assert long_again(made, pa.table(PANEL)).to_pydict() == {
@@ -232,13 +233,16 @@ def test_cells_by_presence() -> None:
     assert form.wide_name("sex", 0) == "sex"
 
 
-def test_patterns_lead_to_shorter_ones() -> None:
-    paths = units(PANEL, SCHEMA).schema.hierarchies["year (rows)"].paths
-    assert paths == {
-        "101": ("101", "101", "100", "*"),
-        "111": ("111", "110", "100", "*"),
-        "010": ("010", "010", "010", "*"),
-    }
+def test_rare_patterns_lead_to_like_ones() -> None:
+    rows = [(i, year) for i in range(21) for year in (1, 2, 3)] + [(i, 2) for i in range(21, 40)]
+    rows += [(40, 1), (40, 3), (41, 3)]  # two rows, of which one is in no other two; one row
+    long = {"pid": [i for i, _ in rows], "year": [year for _, year in rows], "pay": [1.0] * len(rows)}
+    made = units(long, Schema(sensitive=["pay"], identifiers=["pid"], unit="pid", wave="year"), 10).schema
+    assert made.rare == {"year (rows)": "111"}
+    paths = made.hierarchies["year (rows)"].paths
+    assert {pattern: path[1] for pattern, path in paths.items()} == {
+        "111": "111", "010": "010", "101": "111", "001": "010"
+    }  # fmt: skip
 
 
 def test_names_that_collide_are_told_apart() -> None:
@@ -506,7 +510,7 @@ def test_schema_is_said_of_every_slot() -> None:
     assert wide.bounds.keys() == {"age (first)", *(f"pay [{y}]" for y in years)}
     assert wide.events == {f"pay [{y}]": ("> 2",) for y in years}
     assert wide.follows == {f"tax [{y}]": f"pay [{y}]" for y in years}
-    assert wide.rare == {f"city [{y}]": "z" for y in years}
+    assert wide.rare == {**{f"city [{y}]": "z" for y in years}, "year (rows)": "010"}
     assert wide.categories == {f"city [{y}]": ("d", "a") for y in years}
     assert wide.kinds["sex"] == "ordinal"
     assert "year" not in wide.kinds

@@ -173,7 +173,7 @@ def test_row_order_is_kept_with_line_breaks_inside_quotes(tmp_path):
         ("t.csv", '{"a": "SECRET"}\n', "begins like JSON"),
         ("t.csv", r"{\rtf1\ansi SECRET, SECRET}", "begins like RTF"),
         ("t.csv", b"\xef\xbb\xbfa,b\nSECRET\xff,1\n", "unreadable encoding"),
-        ("t.ods", "SECRET", "ending that Hedgerow does not read"),
+        ("t.ods", "SECRET", "ending of t.ods is not read"),
         ("t.csv.gz", "SECRET", "unpack it first: gunzip people.csv.gz"),
         ("t.parquet", "SECRET", "not a Parquet file"),
         ("t.parquet", "", "t.parquet is empty"),

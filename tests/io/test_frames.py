@@ -221,7 +221,7 @@ def test_frames_that_are_no_tables(frame, message):
 
 
 def test_a_query_with_doubled_names_is_no_table():
-    with pytest.raises(InputError, match="column names more than once"):
+    with pytest.raises(InputError, match="names more than once"):
         read(duckdb.sql("SELECT 1 a, 2 a"))
 
 

@@ -668,9 +668,9 @@ def test_one_sheet_of_a_refused_workbook_is_named(browser: Browser, desk: Desk) 
 
 def test_a_name_at_the_beginning_of_a_failure_keeps_its_spelling(browser: Browser, desk: Desk) -> None:
     desk.open("/dev/zero")
-    failure = {"kind": "InputError", "message": "zero has an ending that Hedgerow does not read", "hint": None}
+    failure = {"kind": "InputError", "message": "zero cannot be read to its end", "hint": None}
     desk.work.answer(error=failure)
-    assert "</strong> zero has an ending" in browser("GET", "/table").text
+    assert "</strong> zero cannot be read" in browser("GET", "/table").text
 
 
 def test_the_response_of_tpp_is_asked_for_where_it_stands(browser: Browser, desk: Desk) -> None:

@@ -77,7 +77,6 @@ def check_room(original: Table | None) -> None:
     limit = None if original is None else original.memory_limit
     if original is None or limit is None:
         return
-    needed = bytes_of(original.n_rows, len(original.names))
-    if needed > limit:
+    if (needed := bytes_of(original.n_rows, len(original.names))) > limit:
         sizes = {"needed": needed / 1e9, "allowed": limit / 1e9}
         raise UnsupportedError(**refusal("too_large", records=original.n_rows, **sizes))

@@ -101,8 +101,7 @@ def _between(text: str) -> Ends | None:
 def _beyond(text: str) -> Ends | None:
     if above := _ABOVE.match(text):
         return float(above[1]), inf
-    match = _BEYOND.match(text)
-    if match is None:
+    if (match := _BEYOND.match(text)) is None:
         return None
     sign, at = match[1].replace("=>", ">=").replace("=<", "<="), float(match[2])
     if sign[0] in ">≥":
@@ -111,8 +110,7 @@ def _beyond(text: str) -> Ends | None:
 
 
 def _masked(text: str) -> Ends | None:
-    match = _MASK.match(text)
-    if match is None:
+    if (match := _MASK.match(text)) is None:
         return None
     step = 10.0 ** len(match[2])
     near, far = float(match[1]) * step, (abs(float(match[1])) + 1) * step

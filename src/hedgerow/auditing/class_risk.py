@@ -369,8 +369,7 @@ def of_true_values(
     gain -= people * ((forecast**2).sum(axis=1) - public @ public)
     against = mine @ np.maximum(loss, loss @ counts / n / 4)
     share = np.divide(np.maximum(gain, 0.0), against, out=np.zeros(len(gain)), where=against > 0)
-    summary = disclosure.Disclosed.from_classes(share, groups.sizes)
-    originals = record_of(OriginalsDisclosure, summary, score=name)
+    originals = record_of(OriginalsDisclosure, disclosure.Disclosed.from_classes(share, groups.sizes), score=name)
     if not column.is_number:
         return originals, {}
     rows = np.flatnonzero(column.codes < n_values)
@@ -526,8 +525,7 @@ def population_sizes(pair: TablePair, population: Table) -> Floats:
     InputError
         Quasi-identifiers are missing, or the population is smaller than the release.
     """
-    lost = [e.name for e in pair.released_quasi if e.name not in population.names]
-    if lost:
+    if lost := [e.name for e in pair.released_quasi if e.name not in population.names]:
         raise InputError("the population table lacks " + ", ".join(map(repr, lost)))
     if population.n_rows < pair.n_rows:
         raise InputError(
@@ -583,7 +581,7 @@ def journalist(pair: TablePair, population: Table | None = None, weights: str | 
         return None
     if not isinstance(pair, Pair):
         raise ParameterError(
-            "sampling weights need records that are paired with their originals", hint="give a population table instead"
+            "sampling weights need records paired with originals", hint="give a population table instead"
         )
     behind = np.maximum(weighted_sizes(pair, weights), people)
     return Population(behind, sizes.expected_risk(people, behind), float(behind.sum()))

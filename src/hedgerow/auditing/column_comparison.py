@@ -235,8 +235,7 @@ def compare(release: Any, name: str) -> Comparison:
         key, similar = "left_out", ""
         if name not in original.names:
             key, similar = "no_column", did_you_mean(name, original.names)
-        released = ", ".join(release.released.names)
-        raise SchemaError(**refusal(key, name=name, similar=similar, names=released))
+        raise SchemaError(**refusal(key, name=name, similar=similar, names=", ".join(release.released.names)))
     column = _column(release, subject, name)
     shape = histogram(column)
     moved = moved_share(shape)

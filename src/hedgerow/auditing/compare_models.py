@@ -437,9 +437,7 @@ class Book(TypedDict):
 def _answered(sources: _Sources, formula: Formula, family: str, folder: Path, k: int) -> ModelComparison:
     """Answer a recipient's question once, and count it before the answer is returned."""
     if family == "quantile":
-        raise UnsupportedError(
-            "a recipient is told of ols, logit and poisson: what one person moves of a median is open"
-        )
+        raise UnsupportedError("a recipient is told of ols, logit and poisson: what one moves of a median is open")
     formula, columns = sources.read(formula)
     # what the recipient can do without the original is neither secret nor counted
     alone = designs(formula, {name: (two, two) for name, (_, two) in columns.items()}, family == "logit")
@@ -455,9 +453,7 @@ def _answered(sources: _Sources, formula: Formula, family: str, folder: Path, k:
         same = [i for i, q in enumerate(book["questions"]) if {**q, "answers": {}} == question]
         if not same:
             if len(book["questions"]) >= MOST_QUESTIONS:
-                raise UnsupportedError(
-                    f"{MOST_QUESTIONS} questions about this release were answered, which is the most"
-                )
+                raise UnsupportedError(f"{MOST_QUESTIONS} questions about this release were answered, the most")
             # a refusal tells as well, so it counts, and says not why
             with suppress(HedgerowError, ValueError, np.linalg.LinAlgError):
                 question["answers"] = _Judge(sources, formula, family, k, book).answers(columns, released)

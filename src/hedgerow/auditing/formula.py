@@ -120,8 +120,7 @@ class FormulaReader:
 
     def advance(self) -> None:
         """Read the next token; its kind is "column", "name", "number", "sign", or "end"."""
-        match = _TOKEN.match(self._text, self._end)
-        if match is None:
+        if (match := _TOKEN.match(self._text, self._end)) is None:
             blanks = len(self._text) - len(self._text[self._end :].lstrip())
             self._start = blanks
             self.refuse(f"{self._text[blanks]!r} is not read")

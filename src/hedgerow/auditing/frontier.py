@@ -85,9 +85,7 @@ class Setting:
     def uncapped(self) -> Setting | None:
         """Return the same setting without its cap on disclosure; None if it has no cap."""
         cap = self.parameters.get(CAP)
-        if cap is None or cap >= 1:
-            return None
-        return Setting(self.method, {**self.parameters, CAP: None})
+        return None if cap is None or cap >= 1 else Setting(self.method, {**self.parameters, CAP: None})
 
     def __hash__(self) -> int:
         # parameters may be lists, which have no hash
@@ -550,9 +548,7 @@ class Frontier:
             The axes, the schema or the bound differ, so the points are not comparable.
         """
         if not self.is_comparable(more):
-            raise ParameterError(
-                "the two frontiers differ in their schema, axes or bound", hint="search both with the same ones"
-            )
+            raise ParameterError("the frontiers differ in schema, axes or bound", hint="search both with the same ones")
         same = {n for n in self.methods if n not in more.methods or self._same_method(more, n)}
         new = {str(Setting(each["method"], each["parameters"])) for each in more._every}
 
@@ -598,8 +594,7 @@ class Frontier:
     def _repr_html_(self) -> str:
         """Return the settings as a table, for notebooks; `plot` draws them."""
         sentences = [*self._stays, text("frontier", "axes", disclosure=self.disclosure, utility=self.utility)]
-        table = ("", *self._lines())
-        return notebook_html("Frontier", sentences, table, notes=(*self._impossible(), *self.warnings))
+        return notebook_html("Frontier", sentences, ("", *self._lines()), notes=(*self._impossible(), *self.warnings))
 
     def _lines(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
         """Return the header and rows of the table, without columns that are empty in every row."""
@@ -607,8 +602,7 @@ class Frontier:
         used = [i for i in range(len(_SHOWN)) if i < 2 or any(row[i] != "-" for row in cells)]
         head = tuple(list(_SHOWN)[i] for i in used)
         marks = [", ".join(["dominated"] * p.dominated + ["learning collapses"] * p.collapsed) for p in self.points]
-        rows = [(*(row[i] for i in used), m) for row, m in zip(cells, marks, strict=True)]
-        return (*head, "remark"), rows
+        return (*head, "remark"), [(*(row[i] for i in used), m) for row, m in zip(cells, marks, strict=True)]
 
     @property
     def _stays(self) -> list[str]:

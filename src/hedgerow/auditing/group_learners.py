@@ -194,8 +194,7 @@ class GroupCounts:
         if len(rest):
             parts = zip(entries, self._balanced(cells, rest), strict=True)
             cell, value, chance = (np.concatenate(part) for part in parts)
-        shape = len(cells.sizes), cells.known_counts.n_values
-        self.chances = csr_array((chance, (cell, value)), shape=shape)
+        self.chances = csr_array((chance, (cell, value)), shape=(len(cells.sizes), cells.known_counts.n_values))
 
     def _count(self, cells: GroupRows, cell: Ints, value: Ints, chance: Floats) -> None:
         """Estimate the chance of each quasi-identifier cell given each bin of values (M step)."""

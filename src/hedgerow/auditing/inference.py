@@ -137,8 +137,7 @@ class Inference:
     @property
     def advantage(self) -> float | None:
         """Return the largest member advantage of any column; None if strangers were not measured."""
-        advantages = [c["advantage"]["explained"] for c in self.columns.values() if c["advantage"]]
-        return max(advantages, default=None)
+        return max((c["advantage"]["explained"] for c in self.columns.values() if c["advantage"]), default=None)
 
     def to_dict(self) -> InferenceData:
         """Return the result as a plain dict."""
@@ -543,8 +542,7 @@ class InferenceBound:
         """Measure what the learners infer, once per released table."""
         # parameters and check are asked of the same table: its learners are trained once
         if self._measured is None or self._measured[0] is not release.released:
-            pair = pair_up(release.original, of_release(release))
-            self._measured = release.released, infer(pair, progress=progress)
+            self._measured = release.released, infer(pair_up(release.original, of_release(release)), progress=progress)
         return self._measured[1]
 
     def __call__(self, release: Release, progress: Progress | None = None) -> Check:

@@ -101,8 +101,7 @@ def _shares(x: Floats, true: Floats, taught: Floats, y: Floats, origin: Any, n: 
     np.add.at(importance, origin, model.feature_importances_)
     without = np.full(n, full)
     for j in range(n):
-        rest = origin != j
-        if rest.any():
+        if (rest := origin != j).any():
             without[j] -= _explained(x[:, rest], true[:, rest], taught, y)[1]
     return importance, without
 
@@ -112,8 +111,7 @@ def _explained(x: Floats, true: Floats, taught: Floats, y: Floats) -> tuple[Any,
     from sklearn.tree import DecisionTreeRegressor
 
     # large leaves keep columns of many values from winning by noise
-    size = max(LEAF, int(LEAF_SHARE * len(x)))
-    model = DecisionTreeRegressor(min_samples_leaf=size, random_state=0)
+    model = DecisionTreeRegressor(min_samples_leaf=max(LEAF, int(LEAF_SHARE * len(x))), random_state=0)
     model.fit(x[::2], taught[::2])
     rest = y[1::2]
     guess = np.asarray(model.predict(true[1::2])).reshape(rest.shape)

@@ -40,8 +40,7 @@ LEAF = 20
 
 def check_learners(names: Sequence[str]) -> None:
     """Raise ParameterError if a name is not in `LEARNERS`, or if no name is given."""
-    unknown = [name for name in names if name not in LEARNERS]
-    if unknown or not names:
+    if (unknown := [name for name in names if name not in LEARNERS]) or not names:
         wrong = ", ".join(map(repr, unknown)) or "none given"
         raise ParameterError(f"unknown learners: {wrong}", hint=f"one of {', '.join(LEARNERS)}")
 
@@ -57,8 +56,7 @@ def attackers(sides: TablePair, names: Sequence[str]) -> tuple[str, ...]:
         "group counts": sides.by_group is not None,
         "group corrected": is_grouped and sides.everybody is not None,
     }
-    usable = tuple(name for name in names if needs.get(name, True))
-    if not usable:
+    if not (usable := tuple(name for name in names if needs.get(name, True))):
         raise ParameterError(f"none of these learners applies to this release: {', '.join(names)}")
     return usable
 
@@ -167,8 +165,7 @@ class TrainingSet:
         is_asked[classes.labels[members]] = True
         is_taught = is_asked[classes.labels[first]]
         # the rest is spread evenly over their order, which the cells give, so no row order matters
-        free = max(MOST_CLASSES - int(is_taught.sum()), 0)
-        is_taught[evenly(np.flatnonzero(~is_taught), free)] = True
+        is_taught[evenly(np.flatnonzero(~is_taught), max(MOST_CLASSES - int(is_taught.sum()), 0))] = True
         counts = cells.expected() if separate else Counts.from_codes(groups, codes[rows], len(values))
         taught = np.flatnonzero(is_taught)
         altered = tables.risk_model == "linkage"

@@ -120,8 +120,7 @@ def _pairs(rows: npt.NDArray[Any], by: str, columns: Sequence[str] = (), unsure:
 
 
 def _by_key(before: Table, after: Table, key: str) -> RowPairs:
-    lost = [where for where, t in (("original", before), ("released", after)) if key not in t.names]
-    if lost:
+    if lost := [where for where, t in (("original", before), ("released", after)) if key not in t.names]:
         similar = did_you_mean(key, {*before.names, *after.names} - {key})
         raise SchemaError(f"there is no key column {key!r} in the {' and the '.join(lost)} table{similar}")
     numbers, released_numbers = before.column(key, kind="categorical"), after.column(key, kind="categorical")
@@ -131,8 +130,7 @@ def _by_key(before: Table, after: Table, key: str) -> RowPairs:
         twice = int(counts[counts > 1].sum())
         if missing or twice:
             raise InputError(
-                f"the key column {key!r} of the {where} table is no key: rows without a value: {missing:,}, rows "
-                f"that share one: {twice:,}"
+                f"{key!r} is no key of the {where} table: rows without a value: {missing:,}, that share one: {twice:,}"
             )
     originals = released_numbers.codes_in(numbers, unknown=-1)
     if unknown := int((originals < 0).sum()):

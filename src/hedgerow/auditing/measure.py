@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from .. import __version__
 from ..backends.select import remote_engine
 from ..columns.table import Table
-from ..errors import HedgerowError, ParameterError, UnsupportedError
+from ..errors import HedgerowError, ParameterError, PromiseError, UnsupportedError
 from ..io.read import read
 from ..measures import group
 from ..measures.guarantees import Check
@@ -72,7 +72,7 @@ from .figure import ON_SAMPLE, Definition, Figure
 from .learners import LEARNERS, check_learners
 from .non_members import FOLDS, Outside, Refit, left_out, read_control, refitting, with_strangers
 from .pairing import pair_up, read_unpaired
-from .profile_result import FAILS, MEASURED, MEETS, Judged, check_met, judged, needs_attacks, unmet
+from .profile_result import FAILS, MEASURED, MEETS, Judged, judged, needs_attacks, unmet
 from .released_values import ReleasedColumn, unchanged
 from .result import Audit
 from .sample import Sample, part_of, sample_of
@@ -643,9 +643,7 @@ def audit(
     standard = None if profile is None else Profile.load(profile)
     by_person = bool(others) or per_person
     if by_person and paired is False:
-        raise ParameterError(
-            "figures of single people (per_person, --per-person) need rows that are paired with their originals"
-        )
+        raise ParameterError("figures of single people (per_person, --per-person) need rows paired with originals")
     requested: dict[str, Any] = {
         "attacks": attacks,
         "learning": learning,
@@ -713,9 +711,7 @@ def audit(
         weights = what.schema.weight
         weights = weights if weights in (*what.table.names, *sides.original.names) else None
     if population_size is not None and population_size < sides.plain.n_rows:
-        raise ParameterError(
-            f"population_size is {population_size:,}, fewer than the {sides.plain.n_rows:,} released records"
-        )
+        raise ParameterError(f"population_size is {population_size:,}, below {sides.plain.n_rows:,} released records")
     without_control = "withheld rows" if isinstance(sides, Pair) and not why else "nobody"
     parameters = {
         "key": key,
@@ -757,9 +753,7 @@ def audit(
     )
     # where nothing is compared, nobody of the control is asked about
     result.table["notes"] = [*result.table["notes"], *(() if why else unlike)]
-    if standard is None:
-        return result
-    return replace(result, profile=judged(result.to_dict(), what.table, standard))
+    return result if standard is None else replace(result, profile=judged(result.to_dict(), what.table, standard))
 
 
 # users ask the function for it as well as the class
@@ -768,8 +762,7 @@ audit.json_schema = Audit.json_schema  # type: ignore[attr-defined]
 
 def refuse_whole(figures: Sequence[str], sample: int | None) -> None:
     """Raise UnsupportedError if a figure needs all rows in memory, but the table is read in chunks."""
-    whole = [name for name in figures if sample is None or name not in ON_SAMPLE]
-    if whole:
+    if whole := [name for name in figures if sample is None or name not in ON_SAMPLE]:
         key = "rows_or_sample" if all(name in ON_SAMPLE for name in whole) else "rows_in_memory"
         raise UnsupportedError(**refusal(key, names=", ".join(whole)))
 
@@ -998,6 +991,7 @@ def bind_profile(
         A criterion that could be measured is not met.
     """
     check = ProfileCheck(Profile.load(profile))
-    check_met(check.measure(release, measured, progress))
+    if broken := unmet(check.measure(release, measured, progress)):
+        raise PromiseError("; ".join(broken), hint="nothing was written: choose a stronger method, or another profile")
     if release.plan.parameters.get("profile") != check.profile.name:  # else it is bound already
         release.bind(check, check.parameters)

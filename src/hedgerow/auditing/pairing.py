@@ -125,9 +125,7 @@ def pair_up(original: Any, subject: Subject, *, key: str | None = None, allow_ou
 def check_measured(schema: Schema, table: Table, what: str) -> None:
     """Raise SchemaError if a table lacks columns that the audit measures."""
     if not schema.quasi:
-        raise SchemaError(
-            "no quasi-identifiers were named", hint="say which columns an intruder may know (quasi=[...], --quasi)"
-        )
+        raise SchemaError("no quasi-identifiers are named", hint="say what an intruder may know (quasi=[...], --quasi)")
     if lost := [n for n in (*schema.quasi, *schema.sensitive) if n not in table.names]:
         names = ", ".join(table.names)
         raise SchemaError(**refusal("lacks", what=what, lost=", ".join(map(repr, lost)), names=names))
@@ -153,8 +151,7 @@ def _released_sensitive(column: Column, subject: Subject, rows: Ints) -> Column:
     except SchemaError:
         if not column.is_number:
             raise InputError(
-                f"the released sensitive column {column.name!r} cannot be read as {column.kind}, the kind of the "
-                "original"
+                f"the released sensitive column {column.name!r} cannot be read as {column.kind}, the original's kind"
             ) from None
         released = displayed(_all_cells(column, subject))  # ranges, each at its middle
     # joined or generalised categories, which the original does not have
@@ -187,16 +184,14 @@ def _categories(column: Column, cells: ReleasedColumn) -> Column:
 
 def _with_values(column: Column, codes: Ints, values: Any) -> Column:
     """Return a column with new codes and values, in which the code ``len(values)`` means missing."""
-    missing = bool((codes == len(values)).any())
-    return replace(column, codes=codes, values=values, has_missing=missing, exact=())
+    return replace(column, codes=codes, values=values, has_missing=bool((codes == len(values)).any()), exact=())
 
 
 def _outside(released: Sequence[ReleasedColumn], allowed: bool) -> list[str]:
     """Check that each range or set covers the original value of its row; return faults as notes if allowed."""
     general = [column for column in released if column.general and not column.stands_in]
     out = {column.name: int((~column.covers(column.original.codes, column.codes)).sum()) for column in general}
-    faults = [f"{name!r} ({rows} rows)" for name, rows in out.items() if rows]
-    if not faults:
+    if not (faults := [f"{name!r} ({rows} rows)" for name, rows in out.items() if rows]):
         return []
     refused = refusal("not_covered", columns=", ".join(faults))
     if allowed:

@@ -8,7 +8,6 @@ from typing import Any, Final, Literal
 
 from .. import facade
 from ..columns.table import Table
-from ..errors import PromiseError
 from ..json_types import record_of
 from ..profiles import Criterion, CriterionData, Profile, ProfileData, ProfileHouseholds
 from ..profiles.profile import State
@@ -135,8 +134,7 @@ def _columns(holding: Mapping[str, str], unsure: Mapping[str, str]) -> Finding:
     if doubt := "; ".join(f"{name}: {why}" for name, why in unsure.items()):
         doubt = text("criterion", "doubt", columns=doubt)
     if holding or not unsure:
-        detail = "; ".join(filter(None, (named, doubt)))
-        return float(len(holding)), detail or text("criterion", "none")
+        return float(len(holding)), "; ".join(filter(None, (named, doubt))) or text("criterion", "none")
     return None, doubt
 
 
@@ -230,8 +228,7 @@ def _risk(by: str, which: Literal["highest", "average"]) -> Callable[[AuditData]
 
 
 def _attacks(audit: AuditData) -> Finding:
-    tried = audit["attacks"]
-    if not tried:
+    if not (tried := audit["attacks"]):
         return None, "no attack was tried"
     return float(len(tried)), ", ".join(dict.fromkeys(attack["attack"] for attack in tried))
 
@@ -239,8 +236,7 @@ def _attacks(audit: AuditData) -> Finding:
 def _gain(attacks: Any, kinds: tuple[str, ...]) -> Finding:
     """Return the highest lower bound on the gain of the given attacks over their control, with the attack's name."""
     gains = {f"{a['attack']} ({a['learner']}; {a['target']})": _least(a) for a in attacks if a["attack"] in kinds}
-    measured = {name: gain for name, gain in gains.items() if gain is not None}
-    if not measured:
+    if not (measured := {name: gain for name, gain in gains.items() if gain is not None}):
         return None, text("criterion", "no_attack")
     surest = max(measured, key=lambda name: measured[name])
     # sums in another row order differ in their last bits
@@ -276,9 +272,3 @@ def unmet(profile: ProfileData) -> list[str]:
         for row in profile["criteria"]
         if row["state"] == FAILS
     ]
-
-
-def check_met(profile: ProfileData | None) -> None:
-    """Raise PromiseError if a release does not meet the profile it was compared with."""
-    if profile and (broken := unmet(profile)):
-        raise PromiseError("; ".join(broken), hint="nothing was written: choose a stronger method, or another profile")

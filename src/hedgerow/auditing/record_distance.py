@@ -236,8 +236,7 @@ def _levels(column: ReleasedColumn) -> list[float]:
     Rounding is forgiven, but never so much that two of the original values agree wholly.
     """
     whole = NEAR
-    deviation = _deviation(column)
-    if not deviation:
+    if not (deviation := _deviation(column)):
         return [whole] * 3
     gaps = np.diff(column.original.values)
     whole = min(NEAR, float(gaps[gaps > 0].min(initial=np.inf)) / column.span / 4)

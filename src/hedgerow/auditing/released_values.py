@@ -197,9 +197,7 @@ def of_rows(column: Column, rows: Ints) -> Column:
 def _codes_of_rows(codes: npt.NDArray[Any], rows: Ints) -> npt.NDArray[Any]:
     """Return the codes of the given rows, without a copy if these are all rows in order."""
     # without a copy, and the column keeps what it has cached
-    if len(rows) == len(codes) and (rows[:-1] < rows[1:]).all():
-        return codes
-    return codes[rows]
+    return codes if len(rows) == len(codes) and (rows[:-1] < rows[1:]).all() else codes[rows]
 
 
 def suppressed(column: ReleasedColumn) -> ReleasedColumn:
@@ -410,8 +408,7 @@ class _Reader:
         return Meaning(None, _around(ranges), float(cell.missing))
 
     def _foreign_numbers(self, label: str) -> Meaning | None:
-        parts = cell_patterns.members(label)
-        if parts is not None:
+        if (parts := cell_patterns.members(label)) is not None:
             ranges = [ends for part in parts if (ends := self._ends(part)) is not None]
             return Meaning(None, _around(ranges)) if ranges and len(ranges) == len(parts) else None
         if self.original.kind == "date":
@@ -429,8 +426,7 @@ class _Reader:
         if self.original.kind != "date":
             ends = parse_range(text)
             return None if ends is None else self._closed(ends)
-        dates = parse_dates(text)
-        if dates is None:
+        if (dates := parse_dates(text)) is None:
             return None
         low, high = (self._moment(end) if end else None for end in dates)
         if high is not None and text.endswith(")"):
@@ -438,8 +434,7 @@ class _Reader:
         return self._closed((-np.inf if low is None else low, np.inf if high is None else high))
 
     def _dates(self, text: str) -> Ends | None:
-        ends = cell_patterns.date_ends(text)
-        if ends is None:
+        if (ends := cell_patterns.date_ends(text)) is None:
             return None
         low, high = ends
         step = _DAY if self.original.unit == "day" else 1
@@ -516,8 +511,7 @@ class _Reader:
 
     def _foreign_categories(self, label: str) -> Meaning | None:
         for read in (self._trimmed, self._set, self._masked, self._numbered, self._ordered):
-            codes = read(label)
-            if codes:
+            if codes := read(label):
                 return Meaning(dict.fromkeys(codes, 1.0), general=len(codes) > 1 or read != self._trimmed)
         return None
 
@@ -540,9 +534,7 @@ class _Reader:
     def _numbered(self, label: str) -> list[int]:
         """Return the categories that are numbers within the label's range."""
         ends = cell_patterns.number_ends(label)
-        if ends is None:
-            return []
-        return [code for at, code in self._as_numbers if ends[0] <= at <= ends[1]]
+        return [] if ends is None else [code for at, code in self._as_numbers if ends[0] <= at <= ends[1]]
 
     @cached_property
     def _as_numbers(self) -> list[tuple[float, int]]:

@@ -147,8 +147,7 @@ def _by_look(texts: Sequence[str]) -> Iterator[tuple[str, str]]:
 
 
 def _geography(words: set[str], cells: Cells, sort: str) -> str:
-    texts = [str(cell).strip() for cell in cells]
-    if not texts:
+    if not (texts := [str(cell).strip() for cell in cells]):
         return ""
     named = words & _KINDS["geography"]
     full = sum(1 for text in texts if _ZIP.match(text))
@@ -228,8 +227,7 @@ def _born_long_ago(cell: Any, year: int) -> bool:
     if isinstance(cell, (bool, bytes)):
         return False
     text = f"{cell:.0f}" if isinstance(cell, float) and cell.is_integer() else str(cell)
-    years = [int(year) for year in _YEAR.findall(text)]
-    if not years:
+    if not (years := [int(year) for year in _YEAR.findall(text)]):
         return False
     return max(years) < year - OLDEST - 1 if _EARLIER.search(text) else min(years) < year - OLDEST
 
@@ -255,8 +253,7 @@ def _in_years(low: float, high: float) -> bool:
 
 def _day_in(text: str) -> str:
     """Return "whole" if the text is a date finer than a year, "inside" if it contains one, otherwise ""."""
-    ends = parse_dates(text)
-    if ends is None:
+    if (ends := parse_dates(text)) is None:
         return "" if not _DAY.search(text) else "whole" if _DAY.fullmatch(text) else "inside"
     if not any(map(_finer, ends)):
         return ""
@@ -272,8 +269,7 @@ def _over(cell: Any) -> bool:
     """Return whether a cell reveals an age over 89 more closely than "90 or older"."""
     if isinstance(cell, (dt.date, bytes, bool)) or cell is None:
         return False
-    ends = parse_range(str(cell))
-    if ends is None:
+    if (ends := parse_range(str(cell))) is None:
         text = str(cell)
         ages = [] if _NOT_YEARS.search(text) else [float(n) for n in re.findall(r"\d+", text)]
         return max(ages, default=0.0) > OLDEST + bool(_POOLED.search(text))
@@ -396,8 +392,7 @@ def _ranges_like(cells: list[Any]) -> Iterator[tuple[str, str, bool]]:
     ends = [(a, b) for a, b in filter(None, ranges) if a.is_integer() and 10_000 <= a <= b < 100_000]
     if len(ends) < max(MOST * len(cells), 1) or round_numbers([int(n) for pair in ends for n in pair]):
         return
-    close = sum(a < b and a // 100 == b // 100 for a, b in ends)
-    if close and all(_zip(int(a)) for a, _ in ends):
+    if (close := sum(a < b and a // 100 == b // 100 for a, b in ends)) and all(_zip(int(a)) for a, _ in ends):
         yield "geography", f"{close} of its ranges lie within the first three digits of ZIP codes", False
 
 

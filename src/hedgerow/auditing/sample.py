@@ -100,8 +100,7 @@ def _by_content(pair: Pair, key: Key) -> Ints:
 
 def _whole_groups(pair: Pair, n: int, key: Key) -> tuple[Ints, int]:
     """Choose the groups with the lowest hashes; return their records and the number of groups."""
-    names = sorted(column.name for column in pair.released_quasi)
-    words = hashes(pair.released, names, key)[0][pair.released_rows]
+    words = hashes(pair.released, sorted(column.name for column in pair.released_quasi), key)[0][pair.released_rows]
     labels, sizes = pair.classes.labels, pair.classes.sizes
     least = np.full(len(sizes), np.iinfo(np.uint64).max)
     # rows of a group share their released cells and so their hash; the least is that of any of them

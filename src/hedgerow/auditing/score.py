@@ -94,9 +94,7 @@ def score(
     x, y = numeric_matrix(first, names), numeric_matrix(second, names)[np.argsort(rows)]
     complete = ~(np.isnan(x).any(axis=1) | np.isnan(y).any(axis=1))
     if complete.sum() < 2:
-        raise InputError(
-            "fewer than 2 rows are complete in both files", hint="leave out columns that are mostly missing"
-        )
+        raise InputError("fewer than 2 rows are complete in both files", hint="leave out columns mostly missing")
     x, y = x[complete], y[complete]
     scores = score_arrays(x, y, names, known, records, random_state)
     same = tuple(name for name, equal in zip(names, (x == y).all(axis=0).tolist(), strict=True) if equal)
@@ -113,8 +111,7 @@ def _rows(original: Table, masked: Table) -> tuple[Ints, str]:
     every = np.arange(original.n_rows)
     if order_shown_by(original, masked):
         return every, "order"
-    match = by_columns(original, masked)
-    if match is not None:
+    if (match := by_columns(original, masked)) is not None:
         return match.rows[np.argsort(match.released_rows)], "columns"
     caution(text("score", "unpaired"))
     return every, "nothing"
@@ -131,12 +128,9 @@ def _compared(first: Table, second: Table, columns: list[str] | None) -> tuple[l
     shared = [n for n in numbers if second.kind(n) == "numeric"]
     recoded = [n for n in numbers if n not in shared]
     if columns is None:
-        numeric = [n for n in shared if n not in first.layout.dialect.unnamed]
-        if not numeric:
+        if not (numeric := [n for n in shared if n not in first.layout.dialect.unnamed]):
             raise InputError("the files share no numeric column")
         return numeric, recoded
-    wrong = [name for name in columns if name not in shared]
-    if wrong or not columns:
-        names = ", ".join(map(repr, wrong))
-        raise InputError(**refusal("not_numeric", names=names, shared=", ".join(shared)))
+    if (wrong := [name for name in columns if name not in shared]) or not columns:
+        raise InputError(**refusal("not_numeric", names=", ".join(map(repr, wrong)), shared=", ".join(shared)))
     return list(columns), recoded

@@ -114,8 +114,7 @@ def per_person(
         parts[f"{original.name} named"] = _named(original, released, group, pair.targets[original.name])
     columns |= {"disclosure": worst, **{n: v for n, v in parts.items() if n not in columns}}
     # ties by group size, group and row, so that the same release gives the same list
-    order = np.lexsort((pair.rows, label, people[label], -worst))
-    return PerPerson(pa.table(columns).take(pa.array(order)))
+    return PerPerson(pa.table(columns).take(pa.array(np.lexsort((pair.rows, label, people[label], -worst)))))
 
 
 def _named(original: Column, released: Column, labels: Ints, target: AttackTarget) -> Floats:
@@ -128,8 +127,7 @@ def _named(original: Column, released: Column, labels: Ints, target: AttackTarge
         # what is missing is named by what is missing
         y, missing = original.numbers, len(values) - 1
         near = target.headline
-        rounding = 1e-12 * target.is_number
-        reach = near.share * np.abs(y) + near.width + rounding * np.abs(y)
+        reach = near.share * np.abs(y) + near.width + 1e-12 * target.is_number * np.abs(y)
         finite = np.isfinite(y)
         low = np.where(finite, np.searchsorted(values[:-1], y - reach, "left"), missing)
         high = np.where(finite, np.searchsorted(values[:-1], y + reach, "right"), missing + 1)
@@ -277,8 +275,7 @@ def _known_values(column: Column, value_groups: Groups, groups: Groups) -> list[
     labels, n_groups = value_groups.labels.astype(np.int64), len(value_groups.sizes)
 
     def mean(of: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        total = np.bincount(labels[finite], of[finite], n_groups)
-        return np.asarray(total / np.maximum(n, 1))
+        return np.asarray(np.bincount(labels[finite], of[finite], n_groups) / np.maximum(n, 1))
 
     n = np.bincount(labels[finite], minlength=n_groups)
     centre = mean(y)

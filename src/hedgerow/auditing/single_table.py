@@ -67,8 +67,7 @@ def _cells(table: Table, schema: Schema, name: str) -> ReleasedColumn:
     released = unchanged(column)
     if column.is_number:
         return released
-    silent = [suppressed(value) for value in column.values]
-    return replace(released, anything=np.array([*silent, False], np.bool_))
+    return replace(released, anything=np.array([*map(suppressed, column.values), False], np.bool_))
 
 
 def _column(table: Table, schema: Schema, name: str) -> Column:

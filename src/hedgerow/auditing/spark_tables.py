@@ -80,8 +80,7 @@ def local_copies(
         schema, plan = schema or released.schema, plan or released.plan
     if plan is not None and plan.is_order_kept and not keyed and original is not None:
         raise UnsupportedError(
-            "the records of this release stand in the order of the input, which pairs them, and rows of a "
-            "cluster have no order",
+            "this release's records stand in the order of the input, which pairs them; rows of a cluster have none",
             hint='use engine="memory" or "duckdb" (--engine), or name a key column (key=, --key)',
         )
     original, released = (_copied_here(each, memory) for each in (original, released))

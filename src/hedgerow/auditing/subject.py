@@ -63,10 +63,7 @@ class UnreadCells(InputError):
         self.cells = cells
         super().__init__(
             f"released cells cannot be read: {named_cells(cells)}",
-            hint=(
-                "give the hierarchy (--schema) or the plan (--plan) that they come from, or check the kinds of the "
-                "columns"
-            ),
+            hint="give the hierarchy (--schema) or the plan (--plan) that they come from, or check the column kinds",
         )
 
 
@@ -157,10 +154,7 @@ class Subject:
         raise Unpaired(
             "rows stand in the order of their content, and a plan cannot say whose row is whose where values "
             "were drawn or depend on the whole table",
-            hint=(
-                "audit the Release itself, keep its mapping (write(mapping=True), protect --mapping), or give a key "
-                "column"
-            ),
+            hint="audit the Release itself, keep its mapping (write(mapping=True), --mapping), or give a key column",
         )
 
     @property
@@ -204,9 +198,7 @@ class Subject:
     @property
     def numbered(self) -> str | None:
         """Return the sensitive column that was released as group numbers (see the second table), or None."""
-        if self.second is None:
-            return None
-        return next(n for n in self.second.names if n in self.schema.sensitive)
+        return None if self.second is None else next(n for n in self.second.names if n in self.schema.sensitive)
 
 
 def subject(released: Any, schema: Schema | None, plan: Plan | None, holds: Holder | None = None) -> Subject:
@@ -259,9 +251,7 @@ def subject(released: Any, schema: Schema | None, plan: Plan | None, holds: Hold
         if plan is None:
             raise SchemaError(
                 "nothing says which columns are quasi-identifiers",
-                hint=(
-                    "give a schema, or a release that knows its own; the people come first: hr.audit(people, release)"
-                ),
+                hint="give a schema, or a release that has one; the people come first: hr.audit(people, release)",
             )
         schema = Schema.from_toml(plan.units.schema) if plan.units else roles(plan)
     if plan is not None and not schema.encoding:  # both files are in that
@@ -373,8 +363,7 @@ def check_extent(table: Table, schema: Schema) -> None:
         A measured column holds them.
     """
     columns = [table.declared_column(schema, name) for name in (*schema.quasi, *schema.sensitive)]
-    large = [c.name for c in columns if c.is_number and any(abs(value) > _LARGEST for value in c.values)]
-    if large:
+    if large := [c.name for c in columns if c.is_number and any(abs(value) > _LARGEST for value in c.values)]:
         raise InputError(
             f"{', '.join(map(repr, large))}: numbers beyond {_LARGEST:g} cannot be measured",
             hint="give them in larger units, or declare the column categorical",

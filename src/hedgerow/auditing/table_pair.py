@@ -33,8 +33,7 @@ def by_name(columns: Sequence[Named]) -> list[Named]:
 
 def evenly(rows: Ints, most: int) -> Ints:
     """Choose at most `most` of the given rows, evenly spaced."""
-    picked = np.linspace(0, len(rows) - 1, min(most, len(rows))).astype(np.int64)
-    return rows[np.unique(picked)]
+    return rows[np.unique(np.linspace(0, len(rows) - 1, min(most, len(rows))).astype(np.int64))]
 
 
 def spread(rows: Ints, most: int, random_state: int = 0) -> Ints:
@@ -396,9 +395,7 @@ class Pair(TablePair):
 
     def rows_of(self, people: People, picked: Ints) -> Ints:
         """Return the released row of each person; altered rows belong to nobody."""
-        if people is self.members and self.risk_model != "linkage":
-            return picked
-        return super().rows_of(people, picked)
+        return picked if people is self.members and self.risk_model != "linkage" else super().rows_of(people, picked)
 
     def original_rows(self, picked: Ints) -> Ints:
         """Return the original rows of the given members."""

@@ -25,8 +25,7 @@ def table_notes(before: Table, after: Table, schema: Schema) -> list[str]:
     notes += released_identifiers(after, schema)
     # a guard may have changed the weights, which figures of their own are about
     weight = None if schema.weight in schema.other else schema.weight
-    others = [n for n in after.names if schema.role(n) in ("other", "undeclared") and n != weight]
-    if others:
+    if others := [n for n in after.names if schema.role(n) in ("other", "undeclared") and n != weight]:
         notes.append(text("note", "no_role", names=", ".join(others)))
     return notes
 

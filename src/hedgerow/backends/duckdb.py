@@ -63,8 +63,7 @@ def release(table: Table, change: Change) -> ReleasedTable:
     columns, names = change.columns, [name for name in table.names if name not in change.drop]
     # coded together, because a pass over the files costs more than a column
     table.encode([name for name in names if name not in columns])
-    listed = [_as_it_is(table, n) if n not in columns else columns[n] for n in names]
-    ordered = Ordered(listed, table.workspace)
+    ordered = Ordered([_as_it_is(table, n) if n not in columns else columns[n] for n in names], table.workspace)
     # there is one row number per row, so halving its bytes matters
     wide = np.uint32 if table.n_rows <= np.iinfo(np.uint32).max else np.int64
     rows = None if change.keep_order else table.allocate((table.n_rows,), wide)
@@ -79,8 +78,7 @@ def release(table: Table, change: Change) -> ReleasedTable:
         ):
             for each in groups:
                 append(each)
-    where = None if change.parts else paths[0]
-    released = ChunkedTable(Scan.from_files(paths), table.workspace, FileFormat(), where)
+    released = ChunkedTable(Scan.from_files(paths), table.workspace, FileFormat(), None if change.parts else paths[0])
     return ReleasedTable(released.relation() if table.is_relation else released, rows, released)
 
 

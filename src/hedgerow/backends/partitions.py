@@ -116,13 +116,11 @@ def recode(recoding: Partition, table: Table) -> Transformed:
     for recoded, cells in zip(recoding.columns, recoding.leaf_cells, strict=True):
         entries, place = labels_of(recoded)
         kind = TEXT if pa.types.is_string(entries.type) else entries.type
-        at = place[np.asarray(cells)]
-        released[recoded.name] = ReleasedCodes(recoded.name, kind, entries, leaf, at)
+        released[recoded.name] = ReleasedCodes(recoded.name, kind, entries, leaf, place[np.asarray(cells)])
 
     def outside(j: int) -> Iterator[tuple[slice, Bools]]:
         column, cells = columns[j], np.asarray(recoding.leaf_cells[j])
-        categories = () if column.is_number else column.values
-        cover = Cover.from_cells(recoding.columns[j].cells, categories, column.exact)
+        cover = Cover.from_cells(recoding.columns[j].cells, () if column.is_number else column.values, column.exact)
         for rows in slices(table.n_rows, _WINDOW):
             codes, cell = column.codes[rows], cells[leaf[rows]]
             if column.is_number:

@@ -71,8 +71,7 @@ class Rows:
             check_row_id(table, row_id)
             first, second, _ = hashes(table, [row_id], key)
             _check_ids(table, row_id, first, second)
-        number = key_words(key, NUMBER)
-        return cls(key, numbered(first, second, number), (table.n_rows, whole))
+        return cls(key, numbered(first, second, key_words(key, NUMBER)), (table.n_rows, whole))
 
     @cached_property
     def order(self) -> NDArray[np.intp]:
@@ -131,8 +130,7 @@ def normal(words: Words) -> NDArray[np.float64]:
     from scipy.special import ndtri
 
     # the middles of 2**52 equal parts, exact in a double: never 0 or 1
-    middles = ((words >> np.uint64(12)).astype(np.float64) + 0.5) * 2.0**-52
-    return np.asarray(ndtri(middles))
+    return np.asarray(ndtri(((words >> np.uint64(12)).astype(np.float64) + 0.5) * 2.0**-52))
 
 
 def numbered(first: Words, second: Words, key: tuple[np.uint64, np.uint64]) -> Words:
@@ -225,8 +223,7 @@ def category_of_code(coded: Column, column: Randomized) -> NDArray[np.unsignedin
 
 def bound_to(plan: Randomize) -> dict[str, object]:
     """Return the parameters of a plan that its random draws depend on."""
-    columns = [plain(column) for column in plan.columns]
-    return {"columns": columns, "row_id": plan.row_id, "bound": plan.bound}
+    return {"columns": [plain(column) for column in plan.columns], "row_id": plan.row_id, "bound": plan.bound}
 
 
 def execute(plan: Randomize, table: Table, key: Key | None) -> Transformed:
@@ -249,8 +246,7 @@ def execute(plan: Randomize, table: Table, key: Key | None) -> Transformed:
         for here in slices(table.n_rows, _WINDOW):
             codes[here] = column.randomized(codes[here], rows.ids[here])
         table.spill()
-        place = np.arange(len(column.values))
-        released[name] = ReleasedCodes(name, column.values.type, column.values, codes, place)
+        released[name] = ReleasedCodes(name, column.values.type, column.values, codes, np.arange(len(column.values)))
     return Transformed(released, outside)
 
 
@@ -276,8 +272,7 @@ def drawn_columns(plan: Randomize, table: Table, draws: Key) -> tuple[list[Drawn
         outside += unknown
         # a value that the plan does not list is always drawn, even if p is 1
         words = draws.words(PURPOSE + column.name) if column.p < 1 or unknown else None
-        values = released_values(column, table.types.field(column.name).type)
-        columns.append(DrawnColumn(column, words, values))
+        columns.append(DrawnColumn(column, words, released_values(column, table.types.field(column.name).type)))
     return columns, outside
 
 

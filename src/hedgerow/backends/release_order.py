@@ -211,8 +211,7 @@ class Ordered:
         bounds = np.unique(sample[[len(sample) * i // n_files for i in range(1, n_files)]])
         # rows are written and read once, so fewer bytes take less time
         wide = np.uint32 if self.n_rows <= np.iinfo(np.uint32).max else np.uint64
-        fields = [(f"s{i}", numbers.dtype) for i, numbers in enumerate(self._sources)]
-        kind = np.dtype([("row", wide), *fields])
+        kind = np.dtype([("row", wide), *[(f"s{i}", numbers.dtype) for i, numbers in enumerate(self._sources)]])
         paths = [self._workspace.folder / f"rows-{i}" for i in range(len(bounds) + 1)]
         with ExitStack() as stack:
             files = [stack.enter_context(open(path, "wb")) for path in paths]
@@ -231,8 +230,7 @@ class Ordered:
                     for target, part in zip(files, np.split(rows, ends), strict=True):
                         part.tofile(target)
             except OSError as error:
-                size = self.n_rows * kind.itemsize
-                raise full(self._workspace.folder, size, error) from None
+                raise full(self._workspace.folder, self.n_rows * kind.itemsize, error) from None
         for path in paths:
             dealt = np.fromfile(path, kind)
             path.unlink()

@@ -77,8 +77,7 @@ def chosen(source: Any, runs_on: Sequence[str], what: str, *, name: str = "auto"
     elif name == "auto":
         # a frame is in memory already, so streaming it would save nothing
         may_stream = holder is None and "duckdb" in runs_on and not is_frame(source)
-        large = may_stream and too_large(source, memory) is not None
-        name = holder or ("duckdb" if large else "memory")
+        name = holder or ("duckdb" if may_stream and too_large(source, memory) is not None else "memory")
     if name == "memory" and is_frame(source) and (why := too_large(source, memory)):
         raise UnsupportedError(
             f"{what} takes the rows of this Spark DataFrame into this process: {why}",
@@ -106,9 +105,7 @@ def remote_engine(source: Any, name: str = "auto") -> Any:
         name = source.engine
     elif is_frame(source):
         name = "spark"
-    if name == "auto" or engine(name).capabilities.positions:
-        return None
-    return engine(name)
+    return None if name == "auto" or engine(name).capabilities.positions else engine(name)
 
 
 def too_large(source: Any, memory: Any = None) -> str | None:

@@ -186,8 +186,7 @@ def _mapped(column: ColumnMap, request: SqlRequest) -> str:
 def _run(column: GuardedColumn, request: SqlRequest) -> str:
     """Return the SQL expression for the run of a value: of the column's own type, where that holds it."""
     value, name = key_of(column, request), identifier(column.name)
-    run_values = column.values[: column.n_values]
-    if not run_values:
+    if not (run_values := column.values[: column.n_values]):
         return f"CASE WHEN 1 = 0 THEN {name} END"
     if column.kind not in ("numeric", "date"):
         listed = " OR ".join(f"{value} = {text(str(category))}" for category in run_values)
@@ -215,8 +214,7 @@ def stays(column: ColumnMap, request: SqlRequest) -> bool:
 def literal(column: ColumnMap, category: str) -> str:
     """Return a category of a map as an SQL literal of the column's type."""
     if column.kind == "date":
-        unit = "DATE" if column.unit == "day" else "TIMESTAMP"
-        return f"TRY_CAST({text(category)} AS {unit})"
+        return f"TRY_CAST({text(category)} AS {'DATE' if column.unit == 'day' else 'TIMESTAMP'})"
     return double(float(category)) if column.kind == "numeric" else text(category)
 
 

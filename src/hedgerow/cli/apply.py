@@ -50,10 +50,7 @@ def apply(plan: Path, source: str, options: Options) -> None:
         if not recoding.recoding.draws:
             raise ParameterError("--key-file is given, and this plan draws nothing")
         if not Path(key_file).exists():  # a new key would draw anew
-            raise InputError(
-                f"there is no key file {key_file}",
-                hint="name the one that the release was drawn with, or leave --key-file out",
-            )
+            raise InputError(f"no key file {key_file}", hint="name that of the release, or leave --key-file out")
         key = Key.file(key_file)
     with working("recoding"), cautions() as warnings:
         chosen = [row for row in OPTIONS if row.step == "choose"]  # those that `apply_plan` takes

@@ -117,8 +117,7 @@ def _tables(source: str | None, release: str | None, options: Options) -> tuple[
         files = [file for file in (source, release, options.get("released")) if file]
         if len(files) != 1:
             raise ParameterError(
-                "--release-only takes one table, the release",
-                hint="hedgerow audit --release-only release.csv --quasi ...",
+                "--release-only takes a release alone", hint="hedgerow audit --release-only release.csv --quasi ..."
             )
         return None, files[0]
     original, released = source or options.get("original"), release or options.get("released")

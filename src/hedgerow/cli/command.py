@@ -60,8 +60,7 @@ class Options(dict[str, Any]):
 
     def table(self, source: str | None, usage: str) -> str:
         """Return the path of a command's table, from the argument or the TOML file, with its sheet if set."""
-        file = source or self.get("file")
-        if not file:
+        if not (file := source or self.get("file")):
             raise ParameterError("no FILE given", hint=usage)
         sheet = self.get("sheet")
         if sheet and SUFFIXES.get(Path(file).suffix.lower()) != ".xlsx":
@@ -233,8 +232,7 @@ def command(
         parameters = []
         for name, (metavar, _) in arguments.items():
             argument = typer.Argument(metavar=metavar)
-            kind = signature[name].annotation
-            parameters.append(signature[name].replace(annotation=Annotated[kind, argument]))
+            parameters.append(signature[name].replace(annotation=Annotated[signature[name].annotation, argument]))
         parameters += map(parameter, [CONFIG, *by_name.values()] if config else by_name.values())
         if any(row.panel == MASKING_PANEL for row in options):
             parameters += map(_page, _PAGES)
@@ -285,8 +283,7 @@ def _config(path: Path, by_name: Mapping[str, Option]) -> dict[str, object]:
     tables = TABLES if "schema" in by_name else ()
     names = sorted({*by_name, *tables})
     for key, value in data.items():
-        name = key.replace("-", "_")
-        if name not in names:
+        if (name := key.replace("-", "_")) not in names:
             faults.append(f"{key!r}{did_you_mean(name, names)}")
         elif name in tables and isinstance(value, Mapping):
             values[name] = value

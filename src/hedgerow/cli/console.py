@@ -211,6 +211,4 @@ def time_left(seconds: float, share: float) -> str:
     >>> time_left(20.0, 0.25), time_left(300.0, 0.5), time_left(3.0, 0.0)
     ('about 60 s left', 'about 5 min left', '')
     """
-    if not 0 < share < 1:
-        return ""
-    return f"about {lasting(seconds * (1 - share) / share)} left"
+    return "" if not 0 < share < 1 else f"about {lasting(seconds * (1 - share) / share)} left"

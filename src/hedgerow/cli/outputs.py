@@ -87,8 +87,7 @@ def check_distinct(**targets: str | Path | None) -> None:
     """Raise OutputError if two options would write to the same file."""
     places = {option: os.path.realpath(path) for option, path in targets.items() if path}
     for option, place in places.items():
-        other = next(each for each in places if places[each] == place)
-        if other != option:
+        if (other := next(each for each in places if places[each] == place)) != option:
             raise OutputError(f"--{other} and --{option} name one place, {place}", hint="give each its own")
 
 

@@ -64,8 +64,7 @@ def protect(options: Options, source: str | None = None) -> None:
         note(*texts)
         if to_stream or not options.get("report", True):
             raise ParameterError(
-                "--profile is judged by what the report measures",
-                hint="leave out --no-report, and name a folder as --out",
+                "--profile is judged by what the report measures", hint="leave out --no-report; name a folder as --out"
             )
     schema = options.schema()
     with working("reading"):

@@ -14,7 +14,7 @@ from textwrap import fill
 from typing import TYPE_CHECKING
 
 from ..display import wrapped
-from ..errors import OutputError, UnsupportedError
+from ..errors import OutputError, needed
 from ..files import write_private
 from ..notation import figure
 from ..profiles import Profile
@@ -204,12 +204,9 @@ def studio(options: Options, source: str | None = None) -> None:
     The page is served to this machine alone, under an address that is good for one browser, until
     you stop it (Ctrl-C). Nothing leaves the machine; what is uploaded is removed at the end.
     """
-    try:
-        from ..studio.server import serve
-    except ImportError:
-        raise UnsupportedError(
-            "the studio needs FastAPI and uvicorn, which are not installed", hint="pip install 'hedgerow[studio]'"
-        ) from None
+    for package in ("fastapi", "uvicorn"):
+        needed(package, "studio", "pages of the studio")
+    from ..studio.server import serve
 
     def ready(address: str) -> None:
         say(address)

@@ -70,8 +70,7 @@ def _distinct_cells(cells: pa.Array) -> pa.Array:
     if not pa.types.is_dictionary(cells.type):
         return cells.unique()
     entries, codes = as_entries(cells)
-    used = np.flatnonzero(np.bincount(codes.to_numpy(), minlength=len(entries)))
-    return entries.take(pa.array(used))
+    return entries.take(pa.array(np.flatnonzero(np.bincount(codes.to_numpy(), minlength=len(entries)))))
 
 
 _WINDOW = 1 << 20
@@ -143,8 +142,7 @@ class ChunkedTable(StoredTable):
 
         `besides` is the number of bytes that a method needs in addition.
         """
-        needed = LEAST + self.n_rows * (_ROW + _CELL * n_columns) + besides
-        if needed > self.workspace.memory:
+        if (needed := LEAST + self.n_rows * (_ROW + _CELL * n_columns) + besides) > self.workspace.memory:
             sizes = {"needed": needed / 1e9, "allowed": self.workspace.memory / 1e9}
             raise ParameterError(**refusal("memory", "columns", rows=self.n_rows, columns=n_columns, **sizes))
 
@@ -225,8 +223,7 @@ class ChunkedTable(StoredTable):
         def merge(name: str) -> None:
             lists[name] = [pa.concat_arrays(lists[name]).unique()]
             length[name] = merged[name] = len(lists[name][0])
-            size = lists[name][0].nbytes
-            if size > self.workspace.memory // _VALUES:
+            if (size := lists[name][0].nbytes) > self.workspace.memory // _VALUES:
                 words = refusal("many_values", "columns", name=name, values=merged[name], size=size / 1e9)
                 raise UnsupportedError(**words)
 
@@ -274,8 +271,7 @@ class ChunkedTable(StoredTable):
 
     def _distinct(self, name: str) -> tuple[int, int]:
         # minus the memory that this process uses already; DuckDB needs some to work at all
-        memory = max(self.workspace.memory - LEAST, LEAST // 2)
-        return self.scan.distinct(name, self.workspace.folder, memory)
+        return self.scan.distinct(name, self.workspace.folder, max(self.workspace.memory - LEAST, LEAST // 2))
 
 
 class ReorderedTable(ChunkedTable):

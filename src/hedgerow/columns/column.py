@@ -237,8 +237,7 @@ class Column(Dictionary):
             mine, others = ([Decimal(number(v)) for v in values] for values in (mine, others))
         place = {name: code for code, name in enumerate(others)}
         # strangers' columns have a code after the one for missing: a category that no member has
-        codes = [*(place.get(name, unknown) for name in mine), other.n_values, unknown]
-        return np.array(codes, np.int64)[self.codes]
+        return np.array([*(place.get(name, unknown) for name in mine), other.n_values, unknown], np.int64)[self.codes]
 
     @cached_property
     def value_counts(self) -> ValueCounts:
@@ -321,9 +320,7 @@ def in_unit(column: Column, unit: str) -> Column | None:
     if unit == column.unit:
         return column
     values = column.values * DAY if unit == "us" else column.values / DAY
-    if column.exact or not (np.diff(values) > 0).all():
-        return None
-    return replace(column, unit=unit, values=values)
+    return None if column.exact or not (np.diff(values) > 0).all() else replace(column, unit=unit, values=values)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -359,8 +356,7 @@ class Bins:
     def whole(self) -> Bins:
         """Return bins with all values, including missing ones, in a single bin, so that nothing is cut."""
         one = slice(0, 1 if len(self.lo) else 0)
-        lookup = np.zeros_like(self.lookup)
-        return Bins(lookup, 1, self.lo[one], self.hi[-1:], self.thresholds[:0])
+        return Bins(np.zeros_like(self.lookup), 1, self.lo[one], self.hi[-1:], self.thresholds[:0])
 
     def codes(self, codes: NDArray[Any]) -> NDArray[Any]:
         """Return the bin of each row, given its value code; `codes` itself if bins and codes are the same."""
@@ -421,12 +417,10 @@ def quantile_bins(counts: ValueCounts, max_bins: int = 1024) -> Bins:
     # numbers that share a double are one bin
     first = np.flatnonzero(np.append(True, values[1:] != values[:-1]))[:n]
     if n > max_bins:
-        before = np.cumsum(counts.counts) - counts.counts
-        share = before * max_bins // max(counts.known, 1)
+        share = (np.cumsum(counts.counts) - counts.counts) * max_bins // max(counts.known, 1)
         first = first[np.flatnonzero(np.diff(share[first], prepend=-1))]
     lookup, n_bins, lo, hi = _bins_from(values, first)
     # halves first: the sum of two large numbers may be infinite
     middle = hi[:-1] / 2 + lo[1:] / 2
     # between neighbouring doubles there is no middle
-    thresholds = np.where(middle > hi[:-1], middle, lo[1:])
-    return Bins(lookup, n_bins, lo, hi, thresholds)
+    return Bins(lookup, n_bins, lo, hi, np.where(middle > hi[:-1], middle, lo[1:]))

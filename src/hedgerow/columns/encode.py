@@ -165,18 +165,15 @@ def _moments(name: str, array: pa.ChunkedArray, of_records: bool) -> pa.ChunkedA
     array = decoded(array)
     if is_text(array.type):
         index, texts = indexed(array)
-        parsed = parse_dates(texts)
-        if parsed is None:
+        if (parsed := parse_dates(texts)) is None:
             present = pc.fill_null(pc.not_equal(pc.utf8_trim_whitespace(texts.cast(pa.string())), ""), False)
             bad = np.append(pc.and_(present, pc.invert(are_dates(texts))), False)
             raise _unread(name, "a date", "date", bad[index], of_records)
-        position = pa.array(index, mask=index < 0)
-        return pa.chunked_array([parsed.take(position)])
+        return pa.chunked_array([parsed.take(pa.array(index, mask=index < 0))])
     if is_number(array.type):
         numbers = pc.if_else(pc.is_nan(array), None, array) if pa.types.is_floating(array.type) else array
         index, entries = indexed(numbers)
-        parsed = parse_integers(entries)
-        if parsed is None:
+        if (parsed := parse_integers(entries)) is None:
             raise SchemaError(
                 f"column {name!r} is declared a date, but its numbers are not all days such as 20201231",
                 hint="repair or empty the other cells, or declare the column numeric or categorical",
@@ -229,8 +226,7 @@ def _encode_numbers(name: str, kind: Kind, unit: str, numbers: NDArray[Any]) -> 
         rank[order] = np.minimum(np.arange(len(distinct)), np.count_nonzero(~np.isnan(distinct)))
         distinct, codes = distinct[order], rank[coded.indices.to_numpy()]
     n = int(np.count_nonzero(~np.isnan(distinct)))
-    values = distinct[:n]
-    return Column(name, kind, unit, codes, values, n < len(distinct))
+    return Column(name, kind, unit, codes, distinct[:n], n < len(distinct))
 
 
 def _encode_narrow(name: str, kind: Kind, unit: str, numbers: Ints, present: Bools | None = None) -> Column | None:
@@ -276,8 +272,7 @@ def _encode_exact(name: str, kind: Kind, unit: str, array: pa.ChunkedArray) -> C
     values = np.array([float(v if kind == "numeric" else floor(v)) for v in exact])
     rank = np.full(len(order) + 1, len(order), dtype=smallest(len(order) + 1))
     rank[order] = np.arange(len(order))
-    missing = bool((index < 0).any())
-    return Column(name, kind, unit, rank[index], values, missing, exact=exact)
+    return Column(name, kind, unit, rank[index], values, bool((index < 0).any()), exact=exact)
 
 
 def _encode_categories(name: str, array: pa.ChunkedArray, kind: Kind) -> Column:

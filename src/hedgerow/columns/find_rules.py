@@ -151,8 +151,7 @@ def find_rules(table: Table, schema: Schema = Schema()) -> list[FoundRule]:
     >>> [rule.sql for rule in find_rules(Table(people))]
     ['total = rent + food']
     """
-    columns = _columns(table, schema)
-    if not columns:
+    if not (columns := _columns(table, schema)):
         return []
     rows = _sample(list(columns.values()))
     halves = [{n: _of_rows(c, half) for n, c in columns.items()} for half in (rows[::2], rows[1::2])]
@@ -175,8 +174,7 @@ def _among_neighbours(first: Columns, second: Columns, columns: Columns) -> dict
     is_date = {name: column.kind == "date" for name, column in columns.items()}
     orders = confirmed(_orders(first), [[n for n in rule.names if not is_date[n]] for rule in equations])
     dependences = confirmed(_dependences(first, columns), [rule.names for rule in equations if len(rule.names) == 2])
-    missing = confirmed(_missing(first, columns))
-    return {**orders, **equations, **dependences, **missing}
+    return {**orders, **equations, **dependences, **confirmed(_missing(first, columns))}
 
 
 def _columns(table: Table, schema: Schema) -> dict[str, Column]:

@@ -77,9 +77,7 @@ def standardise(values: Floats) -> Floats:
 
 def one_zero(array: pa.Array) -> pa.Array:
     """Return an array with -0.0 replaced by 0.0, because they are one value with two texts."""
-    if not pa.types.is_floating(array.type):
-        return array
-    return pc.add(array.cast(pa.float64()), 0.0).cast(array.type)
+    return array if not pa.types.is_floating(array.type) else pc.add(array.cast(pa.float64()), 0.0).cast(array.type)
 
 
 def released_column(values: Floats, original: pa.DataType, integers: bool = False) -> pa.Array:

@@ -94,8 +94,7 @@ def ranks_of(entries: pa.Array) -> tuple[Words, int]:
     """
     text = cell_texts(pa.chunked_array([entries]))
     by_text = pc.rank(text, "ascending", tiebreaker="dense")
-    present = np.asarray(text.is_valid())
-    ranks = np.where(present, by_text.to_numpy(), 0).astype(np.uint64)
+    ranks = np.where(np.asarray(text.is_valid()), by_text.to_numpy(), 0).astype(np.uint64)
     return ranks, int(ranks.max(initial=0)) + 1
 
 
@@ -123,8 +122,7 @@ class _Order:
             return
         # ranks of several columns share a key until it is full, because one sort then sorts by all of them
         if self.width > _MOST // n:
-            at = self.settle()
-            ranks = ranks[at]
+            ranks = ranks[self.settle()]
         self.key *= np.uint64(n)
         self.key += ranks
         self.width *= n
@@ -156,9 +154,7 @@ class _Order:
 
     def settle(self) -> Ints:
         """Sort the tied rows by key, and return the indices of those still tied."""
-        if self.width == self.groups:
-            return np.arange(len(self.places))
-        return self._sorted(order_of_words(self.key))
+        return np.arange(len(self.places)) if self.width == self.groups else self._sorted(order_of_words(self.key))
 
     def _sorted(self, order: NDArray[np.uint32], words: Words | None = None) -> Ints:
         self.order[self.places] = self.order[self.places][order]
@@ -179,8 +175,7 @@ def _differs(cells: pa.ChunkedArray) -> bool:
     """Return whether most cells are distinct, so that a dictionary would save nothing."""
     if pa.types.is_nested(cells.type) or isinstance(cells.type, pa.BaseExtensionType):
         return True
-    looked = cells.slice(0, trial(len(cells)))
-    return mostly_distinct(len(looked.unique()), len(cells))
+    return mostly_distinct(len(cells.slice(0, trial(len(cells))).unique()), len(cells))
 
 
 def _ranks(cells: pa.ChunkedArray) -> tuple[Words, int]:

@@ -24,7 +24,7 @@ from ..io.read import read
 from ..io.text_cells import MARKERS, infer_type, parse_dates, parse_integers
 from ..kernels import Ints
 from ..notation import percent
-from ..schema import UNSAID, Kind, Role, Schema
+from ..schema import KINDS, UNSAID, Kind, Role, Schema
 from ..texts import read_toml, refusal
 from .arrays import decoded, is_text, kind_of, value_type
 from .column import Column
@@ -251,8 +251,7 @@ def refuse_repeated(table: Table, schema: Schema, pseudonyms: Sequence[str] = ()
     others = [n for n in schema.undeclared(table.names) if _names_people(n)]
     shares = {name: table.distinct_share(name) for name in (*keys, *others)}
     repeating = [n for n in pseudonyms if _names_people(n) and shares[n] < _REPEATS]
-    repeats = repeated(table, {name: shares[name] for name in keys}) or repeating
-    if repeats:
+    if repeats := repeated(table, {name: shares[name] for name in keys}) or repeating:
         words = {"names": ", ".join(map(repr, repeats)), "first": repeats[0]}
         raise SchemaError(**refusal("identifiers_repeat", "columns", **words))
     # people share a postcode, but a key of people repeats because people have several records
@@ -337,8 +336,7 @@ def _describe(table: Table, name: str) -> ColumnProfile:
     except SchemaError:
         return ColumnProfile(name, kind, "undeclared", "its nested values cannot be recoded: unpack them", 0, 0)
     missing = int(column.counts()[-1])
-    label = tokens(table.layout.labels.label(name))
-    role, reason = _role(table.kind(name), column, table.n_rows - missing, label)
+    role, reason = _role(table.kind(name), column, table.n_rows - missing, tokens(table.layout.labels.label(name)))
     reason += why_codes and f"; codes, {why_codes}"
     was_text = table.kind(name) == "categorical"
     if was_text and kind == "numeric":
@@ -463,6 +461,8 @@ def questions(table: Table, profiles: Sequence[ColumnProfile], schema: Schema) -
         is_key = schema.household is None and words & _ASKED["homes"] and column.n_distinct > MOST_CODES
         if is_key and table.distinct_share(name) < _REPEATS:
             yield "ask_household", name, ""
+    if schema.person is not None and table.is_loaded:
+        yield from _row_tellers(table, profiles, schema.person)
     followers = _followers(table)
     for name, leader in followers.items():
         if name in schema.follows:
@@ -470,6 +470,19 @@ def questions(table: Table, profiles: Sequence[ColumnProfile], schema: Schema) -
     for name in _called_weights(table, profiles):
         if schema.role(name) == "undeclared" and name not in followers:
             yield "second_weight" if _holds_weights(table, name) else "no_weight", name, ""
+
+
+def _row_tellers(table: Table, profiles: Sequence[ColumnProfile], person: str) -> Iterator[tuple[str, str, str]]:
+    """Yield the question that the first column asks which differs in all rows of a person: a wave, or else a date."""
+    ids = table.column(person, kind="categorical").codes.astype(np.int64)
+    for question, kinds, most in (("ask_wave", KINDS, MOST_CODES), ("ask_time", ("date",), len(ids))):
+        for column in profiles:
+            is_likely = column.kind in kinds and 1 < column.n_distinct <= most and not column.n_missing
+            if column.name == person or not is_likely:
+                continue
+            if len(np.unique(ids * (column.n_distinct + 1) + table.column(column.name).codes)) == len(ids):
+                yield question, column.name, person
+                return
 
 
 def _followers(table: Table) -> dict[str, str]:
@@ -664,8 +677,7 @@ def _pattern(column: Column) -> str:
         return ""
     texts = _sampled(column)
     for what, pattern in _PATTERNS:
-        matching = pc.sum(pc.match_substring_regex(texts, pattern)).as_py()
-        if matching >= _MATCHING * len(texts):
+        if pc.sum(pc.match_substring_regex(texts, pattern)).as_py() >= _MATCHING * len(texts):
             return what
     return ""
 
@@ -733,8 +745,7 @@ def check_weights(table: Table, name: str) -> Column:
         column = table.column(name, kind="numeric")
     weights = np.asarray(column.values, np.float64)
     wrong = np.append(~((weights >= 1) & np.isfinite(weights)), True)
-    bad = int(column.counts()[wrong].sum())
-    if bad:
+    if bad := int(column.counts()[wrong].sum()):
         raise InputError(f"{bad:,} sampling weights in {name!r} are missing, infinite or below 1", hint=hint)
     return column
 
@@ -761,8 +772,7 @@ def describe_strata(table: Table, name: str, columns: Sequence[str]) -> str | No
         return None
     disclosed = [other for other in columns if other != name and _stratum_share(column, table, other) >= _STRATUM]
     return (
-        f"{name} takes {n:,} values in {table.n_rows:,} records, so a record's weight gives away "
-        "the stratum that it was drawn from"
+        f"{name} takes {n:,} values in {table.n_rows:,} records, so a record's weight gives away its stratum"
         + (f", and with it {', '.join(disclosed)}" if disclosed else "")
         + "; round or calibrate the weights, or name the column among the quasi-identifiers"
     )
@@ -776,5 +786,4 @@ def _stratum_share(weight: Column, table: Table, name: str) -> float:
         return 0.0
     keys, sizes = np.unique(weight.codes.astype(np.int64) * m + other.codes, return_counts=True)
     weight_codes = keys // m
-    alone = np.bincount(weight_codes)[weight_codes] == 1
-    return float(sizes[alone].sum() / table.n_rows)
+    return float(sizes[np.bincount(weight_codes)[weight_codes] == 1].sum() / table.n_rows)

@@ -329,8 +329,7 @@ def _moments(array: pa.Array) -> tuple[Words, NDArray[np.uint8]]:
 
 def _plain_text(array: pa.Array) -> pa.Array:
     """Return cells of any type as text, in bytes."""
-    texts = [None if v is None else str(v).encode() for v in array.to_pylist()]
-    return pa.array(texts, pa.large_binary())
+    return pa.array([None if v is None else str(v).encode() for v in array.to_pylist()], pa.large_binary())
 
 
 def key_words(key: Key, purpose: str) -> tuple[np.uint64, np.uint64]:

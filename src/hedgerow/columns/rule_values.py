@@ -41,8 +41,7 @@ def broken(rule: ColumnRule, columns: Mapping[str, Column]) -> Bools:
     """
     if rule.node is not None:
         n_rows = len(columns[rule.names[0]].codes)
-        is_false = truth(rule.node, {name: cells_of(columns[name]) for name in rule.names})[1]
-        return np.broadcast_to(is_false, n_rows)
+        return np.broadcast_to(truth(rule.node, {name: cells_of(columns[name]) for name in rule.names})[1], n_rows)
     one, two = (columns[name] for name in rule.determines)
     width = two.n_values + 1
     codes = one.codes.astype(np.int64) * width + two.codes

@@ -189,8 +189,7 @@ class Table:
         """Return the number of distinct values, and the number of non-missing cells."""
         array = decoded(self.arrow.column(name))
         # twice as fast as Arrow's count_distinct
-        n_distinct = len(array.unique()) - (array.null_count > 0)
-        return n_distinct, len(array) - array.null_count
+        return len(array.unique()) - (array.null_count > 0), len(array) - array.null_count
 
     def cell_counts(self, name: str) -> tuple[list[Any], NDArray[np.int64]]:
         """Return a column's distinct cells, and the number of rows with each cell."""
@@ -198,8 +197,7 @@ class Table:
         if cells.num_chunks == 1 and pa.types.is_dictionary(cells.type):
             chunk = cells.chunk(0)
             labels = [*chunk.dictionary.to_pylist(), None]
-            codes = filled(chunk.indices, len(labels) - 1).to_numpy()
-            return labels, np.bincount(codes, minlength=len(labels))
+            return labels, np.bincount(filled(chunk.indices, len(labels) - 1).to_numpy(), minlength=len(labels))
         if pa.types.is_string(cells.type):  # verification has encoded it
             column = self.column(name, kind="categorical")
             return [*column.values, None], column.counts()
@@ -337,8 +335,7 @@ class Table:
         if unit is None:
             return self._encoded(name, "date")
         # days become microseconds without reading the cells again
-        converted = in_unit(self.column(name, kind="date"), unit)
-        return converted or self._encoded(name, "date", unit)
+        return in_unit(self.column(name, kind="date"), unit) or self._encoded(name, "date", unit)
 
     def _categories(self, name: str) -> Column:
         """Return a column as categories in natural order."""

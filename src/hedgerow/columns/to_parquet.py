@@ -262,8 +262,6 @@ def _reader(texts: pa.Array, values: pa.Array) -> Reader:
     def read(cells: pa.Array) -> pa.Array:
         if not pa.types.is_dictionary(cells.type):
             cells = cells.dictionary_encode()
-        entries = cells.dictionary.cast(pa.string())
-        at = pc.index_in(entries, value_set=texts)
-        return values.take(at.take(cells.indices))
+        return values.take(pc.index_in(cells.dictionary.cast(pa.string()), value_set=texts).take(cells.indices))
 
     return read

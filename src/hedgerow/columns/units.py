@@ -61,6 +61,8 @@ class Units:
         The roles of its columns.
     notes : list of str
         What was left out or changed, with counts.
+    workspace : Workspace, optional
+        The folder of the file from which another engine reads `table`.
     """
 
     form: UnitForm
@@ -68,6 +70,7 @@ class Units:
     table: Table
     schema: Schema
     notes: list[str]
+    workspace: Any = None
 
     @property
     def long_schema(self) -> Schema:

@@ -166,7 +166,7 @@ def memory_of(text: str | int | None) -> int:
     size = int(float(parsed[1]) * _UNITS[parsed[2]])
     if size < LEAST:
         raise ParameterError(
-            f"memory is {size / 1e6:,.0f} MB, hardly enough for the program", hint=f"allow {LEAST / 1e6:,.0f} MB"
+            f"memory is {size / 1e6:,.0f} MB, hardly enough to start", hint=f"allow {LEAST / 1e6:,.0f} MB"
         )
     return size
 

@@ -275,8 +275,7 @@ def _readable(path: Path, layout: CsvLayout) -> Iterator[Path]:
             open(copy, "w", encoding="utf-8", newline="") as target,
         ):
             if layout.broken:
-                plain = (f"c{i}" for i in range(len(layout.names)))
-                target.write(dialect.delimiter.join(plain) + dialect.newline)
+                target.write(dialect.delimiter.join(f"c{i}" for i in range(len(layout.names))) + dialect.newline)
                 if dialect.header:
                     next(row for row in dialect.reader(source) if row)
             shutil.copyfileobj(source, target, 1 << 20)
@@ -378,11 +377,9 @@ def sniff(text: str, name: str) -> Dialect:
         # One column: any delimiter that does not occur will do.
         absent = [d for d in DELIMITERS if d not in text]
         dialect = _quoting(text, replace(dialect, delimiter=absent[0] if absent else ","))
-    rows = _records(text, dialect)
-    if not rows:
+    if not (rows := _records(text, dialect)):
         raise InputError(f"{name} is empty", hint="give a file with a header and records")
-    spaced = {c[:1] == " " for row in rows for c in row[1:] if c} == {True}
-    dialect = replace(dialect, spaced=spaced)
+    dialect = replace(dialect, spaced={c[:1] == " " for row in rows for c in row[1:] if c} == {True})
     return replace(dialect, header=_has_header(_records(text, dialect)))
 
 
@@ -391,8 +388,7 @@ def _width_below(text: str, newline: str) -> int:
     usual = 0
     for delimiter in DELIMITERS:
         rows = _records(text, _quoting(text, Dialect(delimiter=delimiter, newline=newline)))[1:]
-        widths = Counter(map(len, rows))
-        fields, often = max(widths.items(), key=lambda each: each[1], default=(0, 0))
+        fields, often = max(Counter(map(len, rows)).items(), key=lambda each: each[1], default=(0, 0))
         # two fields a line may be decimals with a comma, or a text
         if fields > 2 and often > 0.9 * len(rows) and often >= 3:
             usual = max(usual, fields)
@@ -403,8 +399,7 @@ def _quoting(text: str, dialect: Dialect) -> Dialect:
     edge = re.escape(dialect.delimiter) + r"\r\n"
     for quote in ('"', "'"):
         opened = len(re.findall(rf"(?:^|[{edge}]) ?{quote}", text))
-        closed = len(re.findall(rf"{quote}(?:$|[{edge}])", text))
-        if opened and closed:
+        if opened and re.search(rf"{quote}(?:$|[{edge}])", text):
             break
     else:
         return replace(dialect, quote='"', escape='"', quote_all=False)
@@ -414,8 +409,7 @@ def _quoting(text: str, dialect: Dialect) -> Dialect:
     if "\\" + quote in text and not re.search(doubled, text):
         other = replace(quoted, escape="\\")  # or a cell just ends in a backslash
         quoted = max(other, quoted, key=lambda each: _even(_records(text, each)))
-    cells = sum(len(row) for row in _records(text, quoted))
-    return replace(quoted, quote_all=opened >= cells > 0)
+    return replace(quoted, quote_all=opened >= sum(len(row) for row in _records(text, quoted)) > 0)
 
 
 def _even(rows: list[list[str]]) -> float:

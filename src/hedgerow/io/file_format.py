@@ -262,8 +262,7 @@ def check_start(start: bytes, name: str, nul: bytes = NULS) -> None:
     for kind, form in _OTHER_TEXT.items():
         if form.match(begins):
             raise InputError(f"{name} begins like {kind} and is not a table", hint="save its table as CSV (UTF-8)")
-    at = start.find(nul)
-    if at >= 0:
+    if (at := start.find(nul)) >= 0:
         raise InputError(**refusal("nul", "io", file=name, line=start.count(b"\n", 0, at) + 1))
 
 

@@ -63,8 +63,7 @@ def parts_of(path: str | Path) -> list[Path]:
         )
     if not files:
         raise InputError(f"{where} holds no table file", hint=_ENDINGS)
-    kinds = sorted({endings[p.suffix.lower()] for p in files})
-    if len(kinds) > 1:
+    if len(kinds := sorted({endings[p.suffix.lower()] for p in files})) > 1:
         raise InputError(**refusal("several_kinds", "io", where=where, kinds=", ".join(kinds)))
     for part in files:
         check_path(part)
@@ -80,8 +79,7 @@ def _check_gaps(folder: Path, files: Sequence[Path]) -> None:
     if any(each is None or len(each[1]) > _DIGITS for each in matches):
         return  # not as we number them: days, for example
     numbers = {int(each[1]) for each in matches if each}
-    n_missing = max(numbers, default=-1) + 1 - len(numbers)
-    if n_missing:
+    if n_missing := max(numbers, default=-1) + 1 - len(numbers):
         first = islice((i for i in count() if i not in numbers), min(n_missing, 3))
         listed = ", ".join([*map(PART_FILE.format, first), *["..."] * (n_missing > 3)])
         parts = f"part{'s' * (n_missing > 1)}"
@@ -124,11 +122,8 @@ def check_path(path: Path) -> str:
     if os.path.isdir(path):
         raise InputError(f"{path} is a folder, not a file", hint="give one table file")
     check_there(path)
-    suffix = SUFFIXES.get(path.suffix.lower())
-    if suffix is None:
-        raise InputError(
-            f"{path.name} has an ending that Hedgerow does not read", hint=_INSTEAD.get(path.suffix.lower(), _ENDINGS)
-        )
+    if (suffix := SUFFIXES.get(path.suffix.lower())) is None:
+        raise InputError(f"the ending of {path.name} is not read", hint=_INSTEAD.get(path.suffix.lower(), _ENDINGS))
     if path.stat().st_size == 0:
         if path.is_file():
             raise InputError(f"{path.name} is empty", hint="give a file with a header and records")

@@ -196,8 +196,7 @@ class FrameSource(Source):
         frame = self.frame.drop(sorted(drop))
         if replaced:
             columns = pa.table({name: _decoded(array) for name, array in replaced.items()})
-            new_columns = narwhals.from_arrow(columns, backend=frame.implementation)
-            frame = frame.with_columns(*new_columns.iter_columns())
+            frame = frame.with_columns(*narwhals.from_arrow(columns, backend=frame.implementation).iter_columns())
             names = [name for name in replaced if name in self.frame.columns]
             frame = frame.with_columns(*_in_categories(frame, self.frame.select(names)))
         if rows is not None:
@@ -232,9 +231,7 @@ def _run(query: Any) -> Any:
     try:
         return query.collect()
     except DuplicateError:
-        raise InputError(
-            f"the {query.implementation} query has column names more than once", hint="give columns different names"
-        ) from None
+        raise InputError(f"the {query.implementation} query has names more than once", hint="rename them") from None
     except MemoryError:
         raise
     except Exception as error:
@@ -336,8 +333,7 @@ def _from_objects(values: Any, name: str, texts: dict[str, str]) -> pa.ChunkedAr
     """Return an array of any Python values as Arrow; mixed types become text by `str`, and `texts` says so."""
     if values.dtype.kind in "US":
         return pa.chunked_array([pa.array(values.astype(object).tolist(), pa.string())])
-    array = _converted(values)
-    if array is None:
+    if (array := _converted(values)) is None:
         missing = np.fromiter((v is None or v != v for v in values.tolist()), bool, len(values))
         return _stringified(values, missing, name, texts)
     return array
@@ -444,14 +440,12 @@ def _column_values(column: pa.ChunkedArray) -> pa.ChunkedArray:
     used = np.unique(place[is_used])
     used = used[used >= 0]
     if not kind.ordered:
-        by_text = cell_text(merged.dictionary.take(pa.array(used)))
-        used = used[pc.sort_indices(by_text).to_numpy()]
+        used = used[pc.sort_indices(cell_text(merged.dictionary.take(pa.array(used)))).to_numpy()]
     lut = np.full(len(merged.dictionary) + 1, -1)
     lut[used] = np.arange(len(used))
     codes = lut[place]
     if cells.null_count or not np.array_equal(codes[:-1], np.arange(len(entries))):
-        new = codes.astype(kind.index_type.to_pandas_dtype())[index]
-        indices = pa.array(new, mask=(codes < 0)[index])
+        indices = pa.array(codes.astype(kind.index_type.to_pandas_dtype())[index], mask=(codes < 0)[index])
     entries = merged.dictionary.take(pa.array(used))
     return pa.chunked_array([pa.DictionaryArray.from_arrays(indices, entries, ordered=kind.ordered)])
 

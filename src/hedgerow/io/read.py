@@ -182,8 +182,7 @@ def _as_numbers(table: Table, kinds: Mapping[str, str]) -> Table:
         origin = ArrowSource(arrow, file=True)
         stayed = {n: table.declared(n) for n in table.names if n not in cells and table.declared(n)}
         origin.categories = {**stayed, **orders}
-        whys = {**labels.whys, **new_labels.whys}
-        layout = replace(table.layout, labels=replace(new_labels, whys=whys))
+        layout = replace(table.layout, labels=replace(new_labels, whys={**labels.whys, **new_labels.whys}))
         table.spelled[key] = Table(arrow, origin, layout, table.path)
     return table.spelled[key] or table
 

@@ -335,8 +335,7 @@ def values_from_codes(
             continue
         missing = [code for code in there if variable.declared_missing(code)]
         texts = _texts({code: variable.values.get(code, "") for code in missing})
-        values = {code: text for code, text in variable.values.items() if code not in texts}
-        all_labels = {**values, **texts}
+        all_labels = {**{code: text for code, text in variable.values.items() if code not in texts}, **texts}
         variables[name] = replace(variable, values=all_labels, coded=False, numbers=name in numbers)
         arrays[name] = _plain_column([None if cell in texts else cell for cell in cells], variable)
         if missing:
@@ -443,8 +442,7 @@ def _codes_of_column(
         return StatisticalColumn(name, [None] * len(column), replace(reduced, values={}, missing=()))
     texts = column
     if not is_text(column.type):
-        chunks = [cell_text(chunk, Dialect()) for chunk in column.chunks]
-        texts = pa.chunked_array(chunks, pa.large_string())
+        texts = pa.chunked_array([cell_text(chunk, Dialect()) for chunk in column.chunks], pa.large_string())
     if before.coded or (before.sort != "text" and (is_known or name.endswith(WHY))):
         return _coded(name, texts, before, form)
     return _in_text(name, texts.to_pylist(), before)
@@ -491,8 +489,7 @@ def _moments(
         if pa.types.is_duration(kind) or getattr(kind, "tz", None):
             return None
         stamp = pa.types.is_timestamp(kind)
-        parts = column.cast(pa.timestamp("us") if stamp else pa.time64("us")).cast(pa.int64())
-        counted = parts.to_pylist()
+        counted = column.cast(pa.timestamp("us") if stamp else pa.time64("us")).cast(pa.int64()).to_pylist()
         if any(part is not None and part % 1000 for part in counted):
             return None  # doubles and milliseconds hold no more
         sort, begin = ("moment", start * 86_400_000) if stamp else ("time", 0)

@@ -194,8 +194,7 @@ def date_style(texts: pa.Array) -> str:
     if 2 * len(times) > n_most:
         style = _time_style(times)
     for pattern, formats in _LOCAL.items():
-        some = _matching(bare, pattern)
-        if len(some) > n_most:
+        if len(some := _matching(bare, pattern)) > n_most:
             n_most, style = len(some), next((form for form in formats if days_of(some, form) is not None), "")
             if len(_matching(some, r"^\S*\b\d\b")) > len(_matching(some, r"^\S*\b0\d\b")):
                 style = style.replace("%d", "%-d").replace("%m", "%-m")
@@ -262,8 +261,7 @@ def _styled_times(times: pa.Array, style: str) -> pa.Array:
         zone = ""
     clock = times.cast(pa.timestamp("us"))
     if zone and zone != "Z":
-        offset = dt.datetime.strptime(zone, "%z").utcoffset()
-        clock = pc.add(clock, pa.scalar(offset, pa.duration("us")))
+        clock = pc.add(clock, pa.scalar(dt.datetime.strptime(zone, "%z").utcoffset(), pa.duration("us")))
     texts = pc.replace_substring_regex(clock.cast(pa.string()), rf"(\.\d{{{form.count('0')}}}\d*?)0+$", r"\1")
     texts = pc.replace_substring_regex(texts, r"\.$", "")
     if "%S" not in form:
@@ -430,8 +428,7 @@ def infer_type(texts: pa.ChunkedArray, dialect: Dialect | None = None) -> tuple[
 
 def _without_currency(texts: pa.Array) -> tuple[pa.Array, str]:
     """Return amounts of money without their one currency, such as 4.506,71 EUR, and it; other texts as they are."""
-    first = texts.drop_null()[0].as_py()
-    unit = re.search(_CURRENCY, first)
+    unit = re.search(_CURRENCY, texts.drop_null()[0].as_py())
     sign = unit and re.escape(unit[0])
     amount = r"[-+]?\d[^\p{L}€$£¥]*"
     if unit is None or not all_match(texts, rf"^([-+]? ?{sign}\s*{amount}|{amount}{sign})$"):
@@ -453,16 +450,14 @@ def _distinct(texts: pa.ChunkedArray) -> tuple[Any, pa.Array]:
     if mostly_distinct(len(texts.slice(0, trial(n)).unique()), n):
         flat = texts.combine_chunks()
         if isinstance(flat, pa.Array):
-            there = flat.is_valid().to_numpy(zero_copy_only=False)
-            return np.where(there, np.arange(len(flat)), -1), flat
+            return np.where(flat.is_valid().to_numpy(zero_copy_only=False), np.arange(len(flat)), -1), flat
     return indexed(texts)
 
 
 def _parse(values: pa.Array, dialect: Dialect) -> tuple[pa.Array | None, dict[str, Any]]:
     """Parse distinct texts to the narrowest type that holds them all; None if only the text type does."""
     # one character of one value spares columns of names a dozen patterns
-    start = values.drop_null()[0].as_py()[:1]
-    if start in "-+.,0123456789iI":
+    if values.drop_null()[0].as_py()[:1] in "-+.,0123456789iI":
         if all_match(values, _INTEGER):
             return values.cast(pa.int64()), {}
         for sign, pattern in _EITHER.items():
@@ -477,16 +472,14 @@ def _parse(values: pa.Array, dialect: Dialect) -> tuple[pa.Array | None, dict[st
         if all_match(values, _FLOATS):
             return _floats(values), {"decimal": "."} if _some_match(values, r"\.") else {}
         if (dialect.delimiter != "," or dialect.declared_decimal == ",") and all_match(values, _COMMA):
-            points = pc.replace_substring(values, ",", ".")
-            return _floats(points), {"decimal": ","}
+            return _floats(pc.replace_substring(values, ",", ".")), {"decimal": ","}
         if all_match(values, rf"({_SPACED})|({_FLOAT})|({_COMMA})") and _some_match(values, _NOT_A_KEY):
             plain = values
             while _some_match(plain, _SPACE):  # a digit may stand between two of them
                 plain = pc.replace_substring_regex(plain, _SPACE, r"\1\3")
             for decimal, pattern in ((".", _FLOAT), (",", _COMMA)):
                 if all_match(plain, pattern):
-                    fraction = {"decimal": decimal} if _some_match(plain, r"[.,]") else {}
-                    return _ungrouped(plain, decimal), fraction
+                    return _ungrouped(plain, decimal), {"decimal": decimal} if _some_match(plain, r"[.,]") else {}
         for decimal, (pattern, telling) in _GROUPED.items():
             if all_match(values, pattern) and _some_match(values, telling):
                 return _ungrouped(values, decimal), {"decimal": decimal, "thousands": True}
@@ -502,8 +495,7 @@ def _parse(values: pa.Array, dialect: Dialect) -> tuple[pa.Array | None, dict[st
 
 def _places(numbers: pa.Array) -> int:
     """Return the number of decimal places if all numbers are written with the same number; otherwise 0."""
-    match = re.search(r"[.,](\d+)$", numbers.drop_null()[0].as_py())
-    if match is None:
+    if (match := re.search(r"[.,](\d+)$", numbers.drop_null()[0].as_py())) is None:
         return 0
     return len(match[1]) if all_match(numbers, rf"[.,]\d{{{len(match[1])}}}$") else 0
 
@@ -515,8 +507,7 @@ def _some_match(texts: pa.Array, pattern: str) -> bool:
 
 def _ungrouped(texts: pa.Array, decimal: str) -> pa.Array | None:
     """Parse numbers after removing the thousands separators, as integers if all are whole."""
-    bare = pc.replace_substring(texts, "." if decimal == "," else ",", "")
-    points = pc.replace_substring(bare, decimal, ".")
+    points = pc.replace_substring(pc.replace_substring(texts, "." if decimal == "," else ",", ""), decimal, ".")
     return points.cast(pa.int64()) if all_match(points, _INTEGER) else _floats(points)
 
 

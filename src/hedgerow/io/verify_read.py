@@ -85,8 +85,7 @@ def read_back(
         names, batches = read_csv_batches(path, BATCH, dialect.encoding)
         names = unescape_names(names) if unescape_formulas else names
     else:  # a workbook or statistical file, which its package reads whole
-        numbers = Schema(kinds={n: "numeric" for n, sort in classes.items() if sort == "number"})
-        written = read(path, schema=numbers)
+        written = read(path, schema=Schema(kinds={n: "numeric" for n, sort in classes.items() if sort == "number"}))
         names, whole = list(written.names), with_reasons(written, like).arrow
         for place, name in enumerate(classes):
             if name in whole.column_names and name not in names:
@@ -95,8 +94,7 @@ def read_back(
         names, n_rows = whole.column_names, whole.num_rows
         batches = iter(whole.to_batches(BATCH))
     escaped = unescape_formulas and suffix == ".csv"
-    cells = _Cells(dialect, classes, frozenset(recoded), escaped)
-    return Written(names, None, n_rows, cells.read(names, batches))
+    return Written(names, None, n_rows, _Cells(dialect, classes, frozenset(recoded), escaped).read(names, batches))
 
 
 def plain_types(schema: pa.Schema) -> dict[str, pa.DataType]:
@@ -111,8 +109,7 @@ def _parquet(paths: Sequence[Path]) -> Written:
     names = scan.types.names
     batches = map(pa.RecordBatch.from_pydict, scan.batches(names, BATCH))
     # a scan reads large text as dictionaries of another type
-    types = plain_types(pq.read_schema(paths[0]))
-    return Written(names, types, scan.n_rows, batches)
+    return Written(names, plain_types(pq.read_schema(paths[0])), scan.n_rows, batches)
 
 
 def _feather(path: Path) -> Written:
@@ -135,8 +132,7 @@ class _Cells:
     def read(self, names: list[str], rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield the batches with each column's cells converted to values."""
         for batch in rows:
-            columns = map(self._column, names, batch.columns)
-            yield pa.RecordBatch.from_arrays(list(columns), names=names)
+            yield pa.RecordBatch.from_arrays(list(map(self._column, names, batch.columns)), names=names)
 
     def _column(self, name: str, array: pa.Array) -> pa.Array:
         wanted = self.classes.get(name, "text")

@@ -91,8 +91,7 @@ def read_workbook(path: Path, sheet: str = "", missing: Sequence[str] = ()) -> t
         chosen = _sheet(book, path, sheet)
         where = f"the sheet {chosen.title!r} of {path.name}"
         rows = _rows(chosen)
-        above = _above(rows)
-        if not above:
+        if not (above := _above(rows)):
             raise InputError(f"{where} is empty", hint="give a sheet with a header and records")
         titles = len(above) - 1 if _is_header(above) else 0
         (top, header), rows = above[titles], chain(above[titles + 1 :], rows)
@@ -263,8 +262,7 @@ def _without_words(values: list[Any], missing: Sequence[str]) -> list[Any]:
 
 def _column(values: list[Any]) -> pa.ChunkedArray:
     """Return cells as a column of one type; text if the cells have several types."""
-    kinds = {type(value) for value in values if value is not None}
-    if not kinds:
+    if not (kinds := {type(value) for value in values if value is not None}):
         return pa.chunked_array([pa.nulls(len(values))])
     if kinds <= {dt.datetime, dt.date}:
         moments = [

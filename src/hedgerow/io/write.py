@@ -228,8 +228,7 @@ def _simple(kind: pa.DataType) -> bool:
 
 def _write_feather(table: pa.Table, file: IO[bytes]) -> None:
     table = _written_out(table)
-    options = pa.ipc.IpcWriteOptions(compression="lz4")
-    with pa.ipc.new_file(file, table.schema, options=options) as writer:
+    with pa.ipc.new_file(file, table.schema, options=pa.ipc.IpcWriteOptions(compression="lz4")) as writer:
         writer.write_table(table, max_chunksize=_BATCH)
 
 

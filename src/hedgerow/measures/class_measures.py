@@ -94,8 +94,7 @@ def ordered_distance(counts: Counts) -> Floats:
     stretch = (
         cdf * (cross - start) - (prefix[cross] - prefix[start]) + (prefix[stop] - prefix[cross]) - cdf * (stop - cross)
     )
-    first_stretch = prefix[counts.values[counts.starts[:-1]]]
-    return np.clip((counts.per_group(stretch) + first_stretch) / (m - 1), 0.0, 1.0)
+    return np.clip((counts.per_group(stretch) + prefix[counts.values[counts.starts[:-1]]]) / (m - 1), 0.0, 1.0)
 
 
 def basic_beta(counts: Counts) -> Floats:
@@ -116,8 +115,7 @@ def enhanced_beta(counts: Counts) -> tuple[float, bool]:
     """
     gains = _gains(counts)
     value = np.minimum(gains.max(), -np.log(counts.public[counts.public > 0])).max()
-    within = gains <= -np.log(counts.public[counts.values]) + 1e-12
-    return float(value), bool(within.all())
+    return float(value), bool((gains <= -np.log(counts.public[counts.values]) + 1e-12).all())
 
 
 def delta_disclosure(counts: Counts) -> Floats:

@@ -159,8 +159,7 @@ class Classes:
         labels = np.empty(0 if persons is None else len(rows), np.uint32)
         if persons is not None:
             labels[rows] = np.repeat(np.arange(len(starts), dtype=np.uint32), sizes)
-        groups = Groups(labels, np.minimum.reduceat(rows, starts).astype(np.int64))
-        return cls.counted(sizes, counted, groups, persons)
+        return cls.counted(sizes, counted, Groups(labels, np.minimum.reduceat(rows, starts).astype(np.int64)), persons)
 
     @classmethod
     def from_table(cls, table: Table, quasi: Iterable[str], sensitive: Iterable[str] = ()) -> Classes:

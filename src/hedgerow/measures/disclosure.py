@@ -76,8 +76,7 @@ def exposed(column: SensitiveCounts, sizes: Ints) -> Exposed:
     """
     disclosures, distinct = column.per_class(column_disclosure, distinct_values)
     # where everybody has the same value, a group of it reveals nothing, nor does one of which nobody's value is known
-    is_known = column.counts.values < column.n_values
-    varies = np.bincount(column.counts.groups[is_known], minlength=len(sizes)) > 0
+    varies = np.bincount(column.counts.groups[column.counts.values < column.n_values], minlength=len(sizes)) > 0
     varies &= np.count_nonzero(column.totals) > 1
     over_half, single_valued = disclosures > LARGE + SLACK, varies & (distinct == 1)
     return {
@@ -124,8 +123,7 @@ def number_disclosure(counts: Counts, values: Floats) -> Floats:
     [1.0, 0.692]
     """
     # From the mean: squares of large numbers that hardly differ would lose all their digits.
-    from_mean = deviations(values, counts.totals)
-    return number_disclosures(counts.counts, from_mean[counts.values], counts.starts)
+    return number_disclosures(counts.counts, deviations(values, counts.totals)[counts.values], counts.starts)
 
 
 def category_disclosure(counts: Counts, n_known: int) -> Floats:
@@ -151,8 +149,7 @@ def category_disclosure(counts: Counts, n_known: int) -> Floats:
     totals = counts.totals[:n_known]
     public = np.full(counts.n_values, -1.0)
     public[:n_known] = totals / max(int(totals.sum()), 1)
-    whole = total(public[:n_known] ** 2)
-    return brier_disclosures(counts.counts, public[counts.values], counts.starts, whole)
+    return brier_disclosures(counts.counts, public[counts.values], counts.starts, total(public[:n_known] ** 2))
 
 
 @dataclass(frozen=True)
@@ -179,8 +176,7 @@ class Disclosed:
         if not len(disclosure):
             return cls(0.0, 0.0, 0.0)
         groups = total(disclosure) / len(disclosure)
-        records = total(disclosure * sizes) / float(sizes.sum())
-        return cls(groups, records, float(disclosure.max()))
+        return cls(groups, total(disclosure * sizes) / float(sizes.sum()), float(disclosure.max()))
 
     @classmethod
     def over_columns(cls, each: Iterable[Disclosed]) -> Disclosed | None:
@@ -226,8 +222,7 @@ def explained_share(column: SensitiveCounts) -> Explained | None:
     >>> round(explained.share, 3), explained.floor_ratio
     (0.333, 1.0)
     """
-    leading = column.scores.leading
-    if leading is None:
+    if (leading := column.scores.leading) is None:
         return None
     score, counts, scored = leading
     # Known from the table alone: the same for every partition of its people.

@@ -324,8 +324,7 @@ class ColumnGuarantee(Guarantee):
         worst, where, broken = self.limit, "", 0
         worst_of = np.min if self.side == "at least" else np.max
         names = self.columns or tuple(classes.sensitive)
-        lacking = [name for name in names if name not in classes.sensitive]
-        if lacking:
+        if lacking := [name for name in names if name not in classes.sensitive]:
             why = f"no sensitive column {', '.join(map(repr, lacking))}"
             return Check(self.name, self.limit, "not measured", False, why)
         for name in names:
@@ -492,8 +491,7 @@ class TCloseness(ColumnGuarantee):
 
     def reached(self, column: SensitiveCounts) -> Floats:
         """Return the distance of every group from the whole table; shape (n_groups,)."""
-        distance = ordered_distance if column.is_ordered else equal_distance
-        return distance(column.counts)
+        return (ordered_distance if column.is_ordered else equal_distance)(column.counts)
 
 
 def grouped(risk_model: str, promises: Promises) -> bool:
@@ -502,8 +500,7 @@ def grouped(risk_model: str, promises: Promises) -> bool:
     They do if the release consists of equivalence classes, or if it promises a k above 1
     (microaggregation). Altered records that are equal by chance show other people's values.
     """
-    several = any(p["kind"] == KAnonymity.kind and p["k"] > 1 for p in promises)
-    return risk_model == "classes" or several
+    return risk_model == "classes" or any(p["kind"] == KAnonymity.kind and p["k"] > 1 for p in promises)
 
 
 def cap_of(promises: Promises, name: str | None = None) -> float | None:

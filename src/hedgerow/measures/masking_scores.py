@@ -110,8 +110,7 @@ def distance_linkage(
         starts = np.flatnonzero(changed)
         distinct = np.empty(len(z), np.int64)
         distinct[by_value] = np.cumsum(changed) - 1
-        weight = np.diff(np.append(starts, len(z)))
-        ties = _ties(ordered[starts, :j], weight, target[rows, :j], distinct[rows])
+        ties = _ties(ordered[starts, :j], np.diff(np.append(starts, len(z))), target[rows, :j], distinct[rows])
         # A tie among t originals is a guess that is right once in t times.
         shares[j - 1] = credit(ties).mean()
     return 100.0 * shares

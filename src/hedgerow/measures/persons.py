@@ -50,8 +50,7 @@ class PeopleByClass:
         >>> PeopleByClass(visits).people.tolist(), PeopleByClass(visits, np.array([0, 0, 1])).people.tolist()
         ([3, 1], [2, 1])
         """
-        counts = [each for each in (self.persons, self.households) if each is not None]
-        return np.minimum.reduce(counts)
+        return np.minimum.reduce([each for each in (self.persons, self.households) if each is not None])
 
     @property
     def persons(self) -> Ints | None:

@@ -451,8 +451,7 @@ def pitman(size: Ints, count: Ints, population: float) -> float | None:
     if not len(down):
         return None
     alpha = float(brentq(by_alpha, grid[down[0]], grid[down[0] + 1], xtol=1e-14, rtol=1e-14))
-    theta = best_theta(alpha)
-    if theta is None:
+    if (theta := best_theta(alpha)) is None:
         return None
     estimate = float(np.exp(gammaln(theta + 1.0) - gammaln(theta + alpha) + alpha * np.log(population)))
     # More uniques than people: the model does not fit this sample.

@@ -135,8 +135,7 @@ class Anatomy(Method):
         self.group_ = group + 1
         self.st_ = sensitive_table(self.group_, codes, values_by_code(table, column), name)
         self._sensitive = name
-        recoding = Anatomize(name, float(self.l), int(group.max()) + 1)
-        return self._planned(table, schema, recoding)
+        return self._planned(table, schema, Anatomize(name, float(self.l), int(group.max()) + 1))
 
     def release_table(self, table: Table) -> Transformed:
         """Return the released column: group numbers in place of the fitted table's sensitive values."""
@@ -161,8 +160,7 @@ class Anatomy(Method):
 
     def buckets(self, original: Table, released: Table) -> Classes:
         """Return the released groups as classes, with their members' original sensitive values."""
-        groups = by_codes([whole_numbers(released, self._sensitive)])
-        return Classes.from_groups(groups, [self._original(original)])
+        return Classes.from_groups(by_codes([whole_numbers(released, self._sensitive)]), [self._original(original)])
 
     def second_checks(self, original: Table, released: Table, second: Table) -> list[Check]:
         """Check that the second table lists exactly the values that each group of the first table has."""

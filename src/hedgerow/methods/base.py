@@ -79,8 +79,7 @@ def output_as(kind: Any, released: Any, names: Sequence[str]) -> Any:
     import narwhals
 
     if isinstance(released, np.ndarray):
-        columns = {name: released[:, i] for i, name in enumerate(names)}
-        return narwhals.from_dict(columns, backend=kind).to_native()
+        return narwhals.from_dict({name: released[:, i] for i, name in enumerate(names)}, backend=kind).to_native()
     # narwhals converts between frames without importing libraries that nobody uses here.
     wrapped = narwhals.from_native(released)
     frame = wrapped.collect() if isinstance(wrapped, narwhals.LazyFrame) else wrapped
@@ -170,6 +169,8 @@ class Method(Estimator):
     pairs: ClassVar[bool] = False
     # Whether the released rows are nobody's, made from a public plan (differential privacy).
     is_private: ClassVar[bool] = False
+    # Bytes that `fit` needs for a record, besides its codes.
+    record_bytes: ClassVar[int] = 0
     # Engines that the method runs on.
     engines: ClassVar[tuple[str, ...]] = ("memory",)
     # Which of `unit`, `household`, `together` and `grid` of a schema it supports; others are
@@ -208,8 +209,8 @@ class Method(Estimator):
         return (*schema.quasi, *schema.sensitive)
 
     def memory_estimate(self, n_rows: int, n_sensitive: int) -> int:
-        """Return about how many bytes `fit` needs for `n_rows` records, besides their codes; 0 by default."""
-        return 0
+        """Return about how many bytes `fit` needs for `n_rows` records, besides their codes."""
+        return n_rows * self.record_bytes
 
     def release_table(self, table: Table) -> Transformed:
         """Return the released columns of the fitted table."""
@@ -352,8 +353,7 @@ class Method(Estimator):
         """Raise ParameterError if a parameter has the wrong type; `protect` calls this first."""
         parameters = inspect.signature(type(self)).parameters
         for name, kind in {"schema": SCHEMA, **self.kinds}.items():
-            value = getattr(self, name)
-            if value is not parameters[name].default:
+            if (value := getattr(self, name)) is not parameters[name].default:
                 check(name, value, kind)
 
     def _fit(self, table: Table, schema: Schema) -> Plan:

@@ -40,8 +40,7 @@ def accept(sensitive: Sequence[CountedColumn], guarantees: Sequence[ColumnGuaran
         good = np.ones(len(size), dtype=bool)
         for column, place in sensitive if guarantees else ():
             # With the totals of the table, which t-closeness and disclosure compare classes to.
-            counts = Counts.dense(hist[:, place], column.counts.totals)
-            column = replace(column, counts=counts)
+            column = replace(column, counts=Counts.dense(hist[:, place], column.counts.totals))
             for guarantee in guarantees:
                 good &= guarantee.holds_for(column)
         return good
@@ -94,13 +93,11 @@ def build(
         axes.append(_axis(column, values, topped))
     groups = group([c.codes for c in columns], table.n_rows)
     codes = np.stack([c.codes[groups.first].astype(np.uint32) for c in columns], axis=1)
-    counted = schema.sensitive if guarantees else ()
-    hist, sensitive = _counts(table, schema, counted, groups)
+    hist, sensitive = _counts(table, schema, schema.sensitive if guarantees else (), groups)
     # Where rows may be suppressed, what is left need not keep its promise higher up.
     monotone = not (limit and (guarantees or persons))
     units = None if persons is None else persons.by_class(groups)
-    test = accept(sensitive, guarantees)
-    return Lattice(axes, codes, groups.sizes, hist, k, test, limit, monotone, units)
+    return Lattice(axes, codes, groups.sizes, hist, k, accept(sensitive, guarantees), limit, monotone, units)
 
 
 def _natural(table: Table, schema: Schema, column: Column) -> Hierarchy:
@@ -178,10 +175,8 @@ def _counts(table: Table, schema: Schema, names: Sequence[str], groups: Groups) 
                 f"column {name!r} has {d:,} values over {n:,} combinations of quasi-identifiers, too many to count",
                 hint="group its values, for example into bins",
             )
-        cells = groups.labels.astype(np.int64) * d + column.codes
-        parts.append(np.bincount(cells, minlength=n * d).reshape(n, d))
-        whole = SensitiveCounts.from_groups(group([], table.n_rows), column)
-        sensitive.append((whole, slice(start, start + d)))
+        parts.append(np.bincount(groups.labels.astype(np.int64) * d + column.codes, minlength=n * d).reshape(n, d))
+        sensitive.append((SensitiveCounts.from_groups(group([], table.n_rows), column), slice(start, start + d)))
         start += d
     return np.concatenate(parts, axis=1), sensitive
 
@@ -223,8 +218,7 @@ class _FullDomain(Method):
         if guarantees and not schema.sensitive:
             raise ParameterError("l and t are about sensitive columns, and the schema has none")
         lattice = build(table, schema, self.k, guarantees, limit=self._limit(table), persons=persons)
-        best = self._search(lattice)
-        if best is None:
+        if (best := self._search(lattice)) is None:
             raise InfeasibleError(
                 "no full-domain generalisation of this table keeps what was asked, not even the top of every hierarchy",
                 hint="lower k, l or raise t, or allow more suppression",
@@ -313,8 +307,7 @@ class Datafly(_FullDomain):
         while best is None:
             rows = lattice.classes(tuple(node)).row
             distinct = [len(np.unique(column)) for column in lattice.labels(tuple(node), rows)]
-            open_axes = [i for i in range(len(node)) if node[i] + 1 < lattice.heights[i]]
-            if not open_axes:
+            if not (open_axes := [i for i in range(len(node)) if node[i] + 1 < lattice.heights[i]]):
                 break
             # The first column of the table among those with the most values left.
             node[max(open_axes, key=lambda i: (distinct[i], -i))] += 1
@@ -396,13 +389,11 @@ class Incognito(_FullDomain):
     def _guarantees(self) -> list[ColumnGuarantee]:
         guarantees: list[ColumnGuarantee] = []
         if self.l is not None:
-            c = self.c if self.diversity == "recursive" else None
-            guarantees.append(LDiversity(self.l, self.diversity, c))
+            guarantees.append(LDiversity(self.l, self.diversity, self.c if self.diversity == "recursive" else None))
         if self.t is not None:
             guarantees.append(TCloseness(self.t))
         if self.max_disclosure is not None:
-            cap = Disclosure(float(self.max_disclosure))
-            guarantees += [cap] if self.max_disclosure < 1 else []
+            guarantees += [Disclosure(float(self.max_disclosure))] if self.max_disclosure < 1 else []
         return guarantees
 
     def _fit(self, table: Table, schema: Schema) -> Plan:

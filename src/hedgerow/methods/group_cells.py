@@ -70,8 +70,7 @@ class GroupedCodes:
         codes = self.codes
         if self.column.has_missing:
             codes = codes * (codes != self.column.n_values)
-        last = np.maximum.reduceat(codes, self.starts).astype(np.int64)
-        return np.where(self.present > 0, last, -1)
+        return np.where(self.present > 0, np.maximum.reduceat(codes, self.starts).astype(np.int64), -1)
 
     @property
     def counts(self) -> Counts:
@@ -251,8 +250,7 @@ def public_step(column: ValueCounts) -> float:
         return 0.0
     deviation = deviations(column.deviations, column.counts)
     spread = math.sqrt(float(deviation * deviation @ column.counts) / column.known)
-    power = int(np.frexp(np.abs(column.deviations).max())[1])
-    quarter = math.ldexp(spread, power - 2)
+    quarter = math.ldexp(spread, int(np.frexp(np.abs(column.deviations).max())[1]) - 2)
     if not quarter:  # the numbers next to 0
         return 0.0
     for unit in {"day": (1.0,), "us": (DAY, SECOND, 1.0)}.get(column.unit, ()):
@@ -282,8 +280,7 @@ def _categories(column: Column, codes: list[int], text: str) -> Cell:
     present = codes[:-1] if codes[-1] == column.n_values else codes
     if not present:
         return Cell(None, missing=True)
-    names = tuple([column.values[c] for c in present])
-    return Cell(text, categories=names, missing=len(present) < len(codes))
+    return Cell(text, categories=tuple([column.values[c] for c in present]), missing=len(present) < len(codes))
 
 
 def _ancestor(column: Column, hierarchy: Hierarchy) -> Callable[[list[int]], Cell]:
@@ -297,8 +294,7 @@ def _ancestor(column: Column, hierarchy: Hierarchy) -> Callable[[list[int]], Cel
         common = TOP if codes[-1] == missing else hierarchy.common([column.values[c] for c in codes])
         if common == TOP:
             return Cell(TOP, anything=True)
-        below = tuple(v for v, path in hierarchy.paths.items() if common in path)
-        return Cell(common, categories=below)
+        return Cell(common, categories=tuple(v for v, path in hierarchy.paths.items() if common in path))
 
     return label
 

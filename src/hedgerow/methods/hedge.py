@@ -77,8 +77,7 @@ def telling(column: Column, sensitive: Sequence[Column], people: int | None = No
 def _explained(column: Column, levels: Ints, sizes: Ints, sensitive: Sequence[Column]) -> Iterator[float]:
     """Yield, for each sensitive column, the share (eta^2) of its sum of squares that the levels explain."""
     n, n_levels = int(sizes.sum()), len(sizes)
-    crossed = column.crossed(levels, sensitive)
-    for other, (level, code, count) in zip(sensitive, crossed, strict=True):
+    for other, (level, code, count) in zip(sensitive, column.crossed(levels, sensitive), strict=True):
         if other.is_number:
             # Whole numbers of 22 bits, whose sums doubles hold exactly.
             counts = other.value_counts

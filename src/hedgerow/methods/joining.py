@@ -64,8 +64,7 @@ def _scores(column: SensitiveCounts, n: int, cap: float) -> Iterator[_Block]:
             # A group has a sum for every category: very many would not fit into memory together.
             if m > WIDEST:
                 shares, public, loss = _frequent(shares, public, loss)
-            kinds = [SHARES] if ranked is None else [SHARES, RANKED]
-            yield _Block(shares, kinds, cap, public, loss, ranked)
+            yield _Block(shares, [SHARES] if ranked is None else [SHARES, RANKED], cap, public, loss, ranked)
             ranked = None
 
 
@@ -73,8 +72,7 @@ def _cells(counts: Counts, cell: Ints, m: int, n: int) -> Floats:
     """Count the records of each group in each cell, shape (n, m); codes without a cell are left out."""
     inside = counts.values < len(cell)
     key = counts.groups[inside] * m + cell[counts.values[inside]]
-    dense = np.bincount(key, counts.counts[inside].astype(np.float64), n * m)
-    return np.asarray(dense.reshape(n, m), np.float64)
+    return np.asarray(np.bincount(key, counts.counts[inside].astype(np.float64), n * m).reshape(n, m), np.float64)
 
 
 def _frequent(sums: Floats, public: Floats, loss: Floats) -> tuple[Floats, Floats, Floats]:

@@ -88,8 +88,7 @@ class NodeClasses:
         n, at = len(rows), labels[some]
         size, *hist = (np.bincount(at, each[some], n) for each in (self.size, *self.hist.T))
         units = None if self.units is None else self.units.placed(labels, n, chosen)
-        counts = np.array(hist, np.int64).T.reshape(n, -1)
-        return NodeClasses(rows, size.astype(np.int64), counts, units)
+        return NodeClasses(rows, size.astype(np.int64), np.array(hist, np.int64).T.reshape(n, -1), units)
 
 
 @dataclass(frozen=True)
@@ -164,8 +163,7 @@ class Lattice:
         # Beside the snapshots as arrays, so that one comparison finds all finer nodes.
         self._nodes = np.zeros((_SNAPSHOTS, len(self.axes)), dtype=np.int64)
         self._groups = np.zeros(_SNAPSHOTS, dtype=np.int64)
-        base = NodeClasses(np.arange(len(self.size)), self.size, self.hist, self.units)
-        self._store((0,) * len(self.axes), base)
+        self._store((0,) * len(self.axes), NodeClasses(np.arange(len(self.size)), self.size, self.hist, self.units))
 
     # --- classes of a node
 
@@ -225,14 +223,12 @@ class Lattice:
         return (classes.people >= self.k) & self.accept(classes.size, classes.hist)
 
     def _together(self, classes: NodeClasses, out: Bools) -> bool:
-        one = classes.merged(classes.row[:1], np.zeros(len(classes), np.int64), out)
-        return bool(self._good(one)[0])
+        return bool(self._good(classes.merged(classes.row[:1], np.zeros(len(classes), np.int64), out))[0])
 
     def outcome(self, node: Levels) -> Outcome | None:
         """Return the node with its loss, or None if it cannot be released."""
         classes = self.classes(node)
-        out = self.suppressed_classes(classes)
-        if out is None:
+        if (out := self.suppressed_classes(classes)) is None:
             return None
         total = int(classes.size[out].sum())
         return Outcome(node, self._loss(node, classes, ~out, total), total)
@@ -267,8 +263,7 @@ class Lattice:
         ParameterError
             There are too many nodes.
         """
-        nodes = math.prod(self.heights)
-        if nodes > MOST_NODES:
+        if (nodes := math.prod(self.heights)) > MOST_NODES:
             raise ParameterError(
                 f"quasi-identifiers generalise in {nodes:,} ways together, and at most {MOST_NODES:,} are searched",
                 hint="give hierarchies of fewer levels or fewer quasi-identifiers, or Datafly, which walks one way up",

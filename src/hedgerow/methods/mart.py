@@ -113,9 +113,8 @@ class MART(PartitionMethod):
 
     def _check(self, table: Table, schema: Schema) -> Persons | None:
         persons = super()._check(table, schema)
-        alpha = self.alpha
-        if alpha is not None:
-            check("alpha", alpha, Kind("a number between 0 and 1", lambda v: is_number(v) and 0 < v < 1))
+        if self.alpha is not None:
+            check("alpha", self.alpha, Kind("a number between 0 and 1", lambda v: is_number(v) and 0 < v < 1))
         if self.min_leaf is not None:
             check_whole("min_leaf", self.min_leaf, 1, self.k)
         if self.max_depth is not None:
@@ -132,8 +131,7 @@ class MART(PartitionMethod):
         if self._is_pruned:
             tree = tree.error_digression_pruned(int(self.k), self.alpha)
         self.tree_: Tree = self._merged(tree, sensitive, persons)
-        promises = self._promises(schema, sensitive)
-        return self._plan(table, schema, quasi, self.tree_.grown, promises, persons)
+        return self._plan(table, schema, quasi, self.tree_.grown, self._promises(schema, sensitive), persons)
 
     @property
     def _is_pruned(self) -> bool:

@@ -176,8 +176,7 @@ class NumberMasking(Masking):
         check_clip(self.clip)
         before = numeric_matrix(table, schema.quasi, schema.kinds)
         after, facts = self._mask_numbers(table, schema, before)
-        cells = mask_numbers(table, schema.quasi, before, after, clip=self.clip, integers=self.integers)
-        return Masked(cells, facts)
+        return Masked(mask_numbers(table, schema.quasi, before, after, clip=self.clip, integers=self.integers), facts)
 
 
 def mask_numbers(
@@ -326,8 +325,7 @@ def covariance_root(values: Floats) -> Floats:
     """Return the symmetric square root of the covariance matrix of complete rows, shape (a, a)."""
     if len(values) < 2:
         raise ParameterError("fewer than 2 rows are complete, too few for covariances", hint="choose correlated=False")
-    covariance = np.atleast_2d(np.cov(values, rowvar=False))
-    size, axes = np.linalg.eigh(covariance)
+    size, axes = np.linalg.eigh(np.atleast_2d(np.cov(values, rowvar=False)))
     return np.asarray((axes * np.sqrt(np.maximum(size, 0.0))) @ axes.T)
 
 
@@ -521,8 +519,7 @@ def move(codes: NDArray[Any], words: NDArray[np.uint64], matrix: Floats) -> Ints
         mine = np.flatnonzero(codes == i)
         possible = np.flatnonzero(matrix[i] > 0)
         # The last possible category takes what rounding leaves between its bound and 1.
-        place = np.searchsorted(bounds[i, possible][:-1], draws[mine], side="right")
-        moved[mine] = possible[place]
+        moved[mine] = possible[np.searchsorted(bounds[i, possible][:-1], draws[mine], side="right")]
     return moved
 
 

@@ -128,8 +128,7 @@ class Microaggregation(Masking):
             # A category has no mean: the most frequent one stands for its group.
             counts = Counts.from_codes(group([self.groups_]), code, column.n_values + 1)
             best = np.lexsort((counts.values, -counts.counts, counts.groups))  # in a tie the first in the order
-            modes = counts.values[best][counts.starts[:-1]]
-            cells[column.name] = mask_categories(table, column, modes[self.groups_])
+            cells[column.name] = mask_categories(table, column, counts.values[best][counts.starts[:-1]][self.groups_])
         sizes = np.bincount(groups)
         facts: dict[str, object] = {
             "k": self.k,

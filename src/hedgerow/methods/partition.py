@@ -372,14 +372,12 @@ class PartitionMethod(Method):
         if column.is_number and style != "range" and not quasi.cuts[j].public:
             step = public_step(column.value_counts) if self.rounds else 0.0
             grouped = groups.codes(column, True)
-            enough = groups.people_with_value(grouped) >= self.k
-            cells, index = rounded(grouped, style, step, enough)
+            cells, index = rounded(grouped, style, step, groups.people_with_value(grouped) >= self.k)
         elif quasi.cuts[j].public:
             style = "range"
             cells, index = between_points(groups.codes(column, False), *groups.between(j))
         else:
-            above = schema.hierarchies.get(column.name)
-            cells, index = recode(groups.codes(column, style in WHOLE), style, above)
+            cells, index = recode(groups.codes(column, style in WHOLE), style, schema.hierarchies.get(column.name))
         kind, unit = column.kind, column.unit
         return Recoded(column.name, "quasi", kind, unit, style, tuple(cells), step), index
 
@@ -411,8 +409,7 @@ class PartitionMethod(Method):
         pairs = side_by_side(recoded, places, table.n_rows * len(places))
         hidden = [n for n in schema.quasi if n not in {c.name for c in quasi.columns}]
         for c in (table.declared_column(schema, name) for name in hidden):
-            cells = (Cell(TOP, anything=True),)
-            column = Recoded(c.name, "quasi", c.kind, c.unit, "suppress", cells)
+            column = Recoded(c.name, "quasi", c.kind, c.unit, "suppress", (Cell(TOP, anything=True),))
             pairs.append((column, Vector("i", np.zeros(n_leaves, np.int32))))
         columns, leaf_cells = zip(*pairs, strict=True)
         recoding = Partition(
@@ -457,8 +454,7 @@ def limited_classes(criterion: LDiversity, responses: Responses) -> Iterator[int
         The criterion asks for more than the whole table has.
     """
     names = [r.name for r in responses.categorical]
-    unknown = [n for n in criterion.columns or () if n not in names]
-    if unknown or not names:
+    if (unknown := [n for n in criterion.columns or () if n not in names]) or not names:
         where = f"of {reprs(unknown)}" if unknown else "of numeric columns only"
         raise ParameterError(
             f"l-diversity is asked {where}, but is for categorical columns", hint="max_disclosure is for numeric ones"
@@ -466,8 +462,7 @@ def limited_classes(criterion: LDiversity, responses: Responses) -> Iterator[int
     for j, name in enumerate(names):
         if criterion.columns is None or name in criterion.columns:
             whole = Counts.dense(responses.classes[j].counts[None, :])
-            measure = frequency_l if criterion.diversity == "frequency" else entropy_l
-            most = float(measure(whole)[0])
+            most = float((frequency_l if criterion.diversity == "frequency" else entropy_l)(whole)[0])
             if most < criterion.l - SLACK:
                 raise InfeasibleError(
                     f"{criterion.diversity} l-diversity of {criterion.l:g} is asked of {name!r}, but the whole "

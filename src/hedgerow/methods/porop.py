@@ -298,8 +298,7 @@ class _Trial:
     def __init__(self, values: Floats, noise: str, seed: np.random.SeedSequence) -> None:
         self.n_whole = int((~np.isnan(values)).sum())
         if len(values) > MOST_ROWS:
-            chosen = np.random.default_rng(seed).choice(len(values), MOST_ROWS, replace=False)
-            values = values[np.sort(chosen)]
+            values = values[np.sort(np.random.default_rng(seed).choice(len(values), MOST_ROWS, replace=False))]
         self.values, self.there, self.noise, self.seed = values, ~np.isnan(values), noise, seed
         self.rows: dict[tuple[int, tuple[int, ...]], TriedSetting] = {}
         self.n = int(self.there.sum())

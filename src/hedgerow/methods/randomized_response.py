@@ -42,9 +42,6 @@ from .response.contingency import (
 )
 from .response.risk import Bound, Risk, optimize
 
-# bytes that a record takes while rows are sorted by their ids
-_RECORD = 32
-
 
 @dataclass(eq=False, repr=False)
 class RandomizedResponse(Method):
@@ -146,6 +143,8 @@ class RandomizedResponse(Method):
     guardable = False
     pairs = True
     engines = ("memory", "duckdb", "spark")
+    # while rows are sorted by their ids
+    record_bytes = 32
     risk_model = "linkage"
     kinds: ClassVar[Mapping[str, Kind]] = {
         "bins": whole() | NUMBERS | named(whole() | NUMBERS, "a mapping of columns to either"),
@@ -213,17 +212,12 @@ class RandomizedResponse(Method):
         plan = self._planned(table, schema, recoding)
         return replace(plan, columns=tuple(_as_released(c, columns) for c in plan.columns))
 
-    def memory_estimate(self, n_rows: int, n_sensitive: int) -> int:
-        """Return the bytes of memory needed for the ids of the records."""
-        return n_rows * _RECORD
-
     def release_table(self, table: Table) -> Transformed:
         """Randomize the table with this object's key; the same key and table always give the same draws."""
         # `transform` brings the quasi-identifiers alone, so sensitive columns may not be there.
         plan = self._randomize
         columns = tuple(c for c in plan.columns if c.role == "quasi" or c.name in table.names)
-        present = replace(self.plan_, recoding=replace(plan, columns=columns))
-        return transform(present, table, self._own_key)
+        return transform(replace(self.plan_, recoding=replace(plan, columns=columns)), table, self._own_key)
 
     @property
     def _randomize(self) -> Randomize:
@@ -253,8 +247,7 @@ class RandomizedResponse(Method):
 
     def release_files(self, release: Any) -> dict[str, str]:
         """Return the public file ``public.json``: the plan with its distortion parameters."""
-        public = json.dumps(release.plan.public(), ensure_ascii=False, indent=1, allow_nan=False)
-        return {"public.json": public + "\n"}
+        return {"public.json": json.dumps(release.plan.public(), ensure_ascii=False, indent=1, allow_nan=False) + "\n"}
 
     def recipient_notes(self, file: str) -> RecipientNotes:
         """Return notes on how to read the randomized table, including its distortion parameters."""
@@ -389,8 +382,7 @@ def _released(table: Table, column: Randomized) -> tuple[NDArray[np.int64], NDAr
     coded = table.column(column.name, kind="numeric" if numbers else "categorical")
     place = {c: i for i, c in enumerate(column.categories)}
     values = coded.values.tolist() if numbers else coded.values
-    lookup = [place.get(v, column.d) for v in (*values, None)]
-    return np.array(lookup, dtype=np.int64), coded.codes
+    return np.array([place.get(v, column.d) for v in (*values, None)], dtype=np.int64), coded.codes
 
 
 def _notes(recoding: Randomize, parameters: Mapping[str, object]) -> RecipientNotes:

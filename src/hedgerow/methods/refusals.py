@@ -125,6 +125,5 @@ def joined_cells(tree: Tree, joined: Ints, group_of_cell: Ints) -> list[Refused]
         if len(cells) > 1 and (joined[cells] == joined[cells[0]]).all():
             parts: Sequence[Ints] = [_rows(nodes, int(leaves[cell])) for cell in cells]
             rows = np.sort(np.concatenate(parts))
-            sides = np.stack([np.isin(rows, part) for part in parts])
-            refused.append(Refused(rows, sides, is_joined=True))
+            refused.append(Refused(rows, np.stack([np.isin(rows, part) for part in parts]), is_joined=True))
     return refused

@@ -131,8 +131,7 @@ class LocalSuppression(Masking):
                 )
             return [list(each) for each in combinations(schema.quasi, size)] if size < n else []
         sets = [[name for name in schema.quasi if name in each] for each in self.combinations]
-        foreign = {name for each in self.combinations for name in each} - {*schema.quasi}
-        if foreign or not all(sets):
+        if (foreign := {name for each in self.combinations for name in each} - {*schema.quasi}) or not all(sets):
             others = f"combinations name columns that are no quasi-identifiers: {reprs(sorted(foreign))}"
             fault = others if foreign else "a combination is empty"
             raise ParameterError(fault, hint="each is a set of quasi-identifiers, such as age+sex")

@@ -75,8 +75,7 @@ class ColumnMap(PlanColumn):
 
     def check(self) -> None:
         """Raise Contradiction if the fields contradict each other."""
-        slots = len(self.cuts) + 1 if self.is_number else len(self.categories)
-        if len(self.labels) != slots:
+        if len(self.labels) != (len(self.cuts) + 1 if self.is_number else len(self.categories)):
             raise Contradiction("a column map has as many labels as intervals or categories")
         # `not a < b` refuses NaN as well, for which `a >= b` is false.
         if any(not a < b for a, b in zip(self.cuts, self.cuts[1:], strict=False)):
@@ -198,8 +197,7 @@ class Mask(Recoding):
     def refuse(self) -> UnsupportedError:
         """Return the error that `apply` raises, because no masking can be applied to other people's records."""
         return UnsupportedError(
-            f"{self.method} cannot be applied from a plan: each released value depends on the "
-            f"whole table it was made from",
+            f"{self.method} cannot be applied from a plan: each released value depends on the whole table",
             hint="run the method on the new table instead",
         )
 
@@ -242,9 +240,7 @@ class Randomized(PlanColumn):
     @property
     def epsilon(self) -> float:
         """Return the column's local privacy guarantee ln(p (d - 1)/(1 - p)); infinite if every value stays."""
-        if self.p >= 1 or self.d < 2:
-            return math.inf
-        return math.log(self.p * (self.d - 1) / (1 - self.p))
+        return math.inf if self.p >= 1 or self.d < 2 else math.log(self.p * (self.d - 1) / (1 - self.p))
 
     @property
     def is_unchanged(self) -> bool:

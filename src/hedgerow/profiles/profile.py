@@ -193,8 +193,7 @@ class Profile:
             return method.copy()
         if given:
             raise ParameterError(
-                f"{self.name} takes a k of {self.k} at least, and {k} was chosen",
-                hint=f"choose -k {self.k}, or leave it out",
+                f"{self.name} takes a k of at least {self.k}, not {k}", hint=f"choose -k {self.k}, or leave it out"
             )
         return method.copy().set_params(k=self.k)
 
@@ -251,7 +250,7 @@ class Profile:
             profile = cls(**{**_only({"name": name, **data}, cls), "criteria": criteria})
         except (TypeError, AttributeError) as error:
             raise ParameterError(
-                f"{where} is no profile: {error}", hint="see docs/profiles.md for what it holds"
+                f"{where} is no profile: {error}", hint="docs/profiles.md says what it holds"
             ) from None
         names = [criterion.name for criterion in criteria]
         if not names or len(set(names)) < len(names):

@@ -67,8 +67,7 @@ class Applied:
         """
         write = partial(computing(self.source.engine).write, self.output.table, like=self.source)
         if self.parts:
-            fill = partial(write, parts=True)
-            write_folder(Path(file), fill, force=force, marks=PARTS_MARKS)
+            write_folder(Path(file), partial(write, parts=True), force=force, marks=PARTS_MARKS)
         else:
             write(Path(file), escape=escape)
 
@@ -184,8 +183,7 @@ def in_runs(plan: Plan, guard: Guard, table: Table) -> dict[str, ReleasedCodes]:
         How many people share a run was counted in the plan's own table.
     """
     released, withheld = {}, {}
-    records = [record for record in guard.columns if record.name in table.names]
-    for record in records:
+    for record in (each for each in guard.columns if each.name in table.names):
         column = table.like(record)
         codes = run_codes(column, record)
         if not column.is_number:

@@ -66,8 +66,7 @@ def _maps(recoding: Maps) -> str:
         distinct = len(set(column.labels))
         lines.append(_say("column_map", name=column.name, slots=slots, what=what, distinct=distinct))
     if recoding.suppressed:
-        n_groups = len(recoding.suppressed)
-        lines.append(_say("too_small", groups=n_groups, label=recoding.suppress_label))
+        lines.append(_say("too_small", groups=len(recoding.suppressed), label=recoding.suppress_label))
     return "\n".join(lines)
 
 
@@ -94,8 +93,7 @@ def _randomize(recoding: Randomize) -> str:
         guarantee = "none (always kept)" if math.isinf(c.epsilon) else f"{c.epsilon:.3f}"
         lines.append(f"{c.name:<{width}}  {c.d:>10,}  {c.p:<8.4f}  {c.t:<6.4f}  {guarantee}")
     risk, success = figure(recoding.risk), figure(recoding.success)
-    unprotected = percent(recoding.unprotected)
-    lines.append(_say("randomize", risk=risk, success=success, unprotected=unprotected))
+    lines.append(_say("randomize", risk=risk, success=success, unprotected=percent(recoding.unprotected)))
     return "\n".join(lines)
 
 
@@ -136,9 +134,7 @@ def style_in_words(column: Recoded) -> str:
     if column.silent:
         return "`*` in every record"
     words = texts("style").get(column.style, column.style)
-    if not column.step:
-        return words
-    return f"{words}, to the nearest multiple of {duration(column.step, column.unit)}"
+    return words if not column.step else f"{words}, to the nearest multiple of {duration(column.step, column.unit)}"
 
 
 def _branches(tree: Partition, levels: list[int], level: int) -> int:

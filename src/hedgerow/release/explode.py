@@ -131,10 +131,8 @@ def explode(
 def _frame(table: Any) -> Any:
     """Return the table as a narwhals frame; inputs that are not frames are read first."""
     try:
-        if not isinstance(table, (str, Path)):
-            frame = nw.from_native(table, eager_only=True)
-            if frame.columns:
-                return frame
+        if not isinstance(table, (str, Path)) and (frame := nw.from_native(table, eager_only=True)).columns:
+            return frame
     except (TypeError, nw.exceptions.NarwhalsError):
         pass
     return nw.from_native(engine("memory").open(table, OpenOptions(unescape_formulas=True)).arrow, eager_only=True)

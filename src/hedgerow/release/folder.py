@@ -53,8 +53,7 @@ def parts_in(folder: Path) -> list[Path]:
     """
     inside = {path.name for path in folder.iterdir()}
     names = [PART_FILE.format(i) for i in range(len(inside))]
-    unexpected = sorted(inside.symmetric_difference(names))
-    if unexpected or not names:
+    if (unexpected := sorted(inside.symmetric_difference(names))) or not names:
         listed = f"{', '.join(unexpected[:3])} missing or of another origin" if unexpected else "no files"
         raise InputError(
             f"the folder {folder} is not a table in parts ({listed})",
@@ -172,9 +171,7 @@ def write_release(
         check_target(outer, force, PUBLIC_MARKS, inputs)
         here, there = folder.resolve(), outer.resolve()
         if there in (here, *here.parents) or here in there.parents:
-            raise OutputError(
-                f"{outer} and the private folder must not lie inside one another", hint="choose another name"
-            )
+            raise OutputError(f"{outer} and the private folder must not lie in one another", hint="choose another name")
 
     def fill_both(inside: Path) -> None:
         published = fill(inside)
@@ -249,8 +246,7 @@ def check_target(
                 f"{folder} is not a release folder, so it is not replaced",
                 hint="choose another name, or remove it yourself",
             )
-        foreign = sorted(e.name for e in folder.iterdir() if not _ours(e, marks))
-        if foreign:
+        if foreign := sorted(e.name for e in folder.iterdir() if not _ours(e, marks)):
             raise OutputError(
                 f"{folder} holds what no release wrote ({', '.join(foreign[:3])}), so it is not replaced",
                 hint="choose another name, or move it away yourself",

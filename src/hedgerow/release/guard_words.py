@@ -127,8 +127,7 @@ def figures(plan: Plan, schema: Schema, original: Table, released: Table) -> dic
 
     Numbers that attacks take for codes have neither.
     """
-    guard = plan.guard
-    if guard is None:
+    if (guard := plan.guard) is None:
         return None
     persons = Persons.from_table(original, plan.unit, None)
     columns = {}
@@ -280,8 +279,7 @@ def _differ(weights: Iterable[float]) -> bool:
 
 def reading(plan: Plan, counts: Mapping[str, Any] | None = None) -> list[str]:
     """Return the lines of RECIPIENT.md on how to read the guarded columns; `counts`: errors of counts, if measured."""
-    guard = plan.guard
-    if guard is None:
+    if (guard := plan.guard) is None:
         return []
     key = "reading_runs" if guard.form == RUNS else "reading_drawn"
     if guard.rows:

@@ -203,8 +203,7 @@ class PrivateRelease:
             write_table(self.released.arrow, file, escape=escape)
             step("reading back")
             again = read(file, unescape_formulas=escape, schema=self.schema)
-            checks = made_again(self.plan, again, "written rows made again")
-            require(checks, f"the written file {file.name}")
+            require(made_again(self.plan, again, "written rows made again"), f"the written file {file.name}")
             self.plan.save(inside / PLAN)
             write_private(inside / RECIPIENT, self.method.recipient_notes(file.name).about)
             figures = {} if measured is None else measured.to_dict()
@@ -263,8 +262,7 @@ def _typed(table: pa.Table, types: Types) -> pa.Table:
 
 def _like(table: pa.Table, people: Any) -> Any:
     """Return a table in the library of the frame that came in; an Arrow table for anything else."""
-    frame = narwhals.from_native(people, pass_through=True)
-    backend = getattr(frame, "implementation", None)
+    backend = getattr(narwhals.from_native(people, pass_through=True), "implementation", None)
     if backend is None or backend.is_pyarrow() or not (backend.is_pandas() or backend.is_polars()):
         return table
     if backend.is_pandas():  # which has no days, but time stamps

@@ -90,8 +90,7 @@ def recipient(
     if any(promise["kind"] == Disclosure.kind for promise in plan.promises):
         lines += ["", BEYOND]
     if (most := parameters.get("max_inference")) is not None:
-        learners = ", ".join(parameters["max_inference_learners"])
-        lines.append(_say("attacked", learners=learners, most=most))
+        lines.append(_say("attacked", learners=", ".join(parameters["max_inference_learners"]), most=most))
     if profile := parameters.get("profile"):
         lines.append(_say("profile", profile=markdown(profile), date=parameters["profile_date"]))
     # altered cells and unchanged ones make no groups to speak of

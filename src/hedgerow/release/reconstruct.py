@@ -104,8 +104,7 @@ def reconstruct(
     if not columns:
         raise ParameterError("there is no column to reconstruct")
     used = [_column(table, randomized, name) for name in columns]
-    dims = tuple(c.d for c, _ in used)
-    cells = math.prod(dims)
+    cells = math.prod(c.d for c, _ in used)
     if cells > _MOST_CELLS:
         raise ParameterError(f"these have {cells:,} cells, over {_MOST_CELLS:,}", hint="name fewer with columns=[...]")
     codes = np.zeros(table.n_rows, dtype=np.int64)
@@ -236,13 +235,11 @@ class Reconstruction:
     def _marginal(self, names: Sequence[str]) -> Floats:
         others = tuple(i for i, n in enumerate(self.columns) if n not in names)
         remaining = [n for n in self.columns if n in names]
-        summed = self._observed.sum(axis=others)
-        return np.ascontiguousarray(np.transpose(summed, [remaining.index(n) for n in names]))
+        return np.ascontiguousarray(np.transpose(self._observed.sum(axis=others), [remaining.index(n) for n in names]))
 
     def _check(self, columns: Iterable[str]) -> tuple[str, ...]:
         names = (columns,) if isinstance(columns, str) else tuple(columns)
-        unknown = [n for n in names if n not in self.columns]
-        if unknown or len(set(names)) != len(names):
+        if (unknown := [n for n in names if n not in self.columns]) or len(set(names)) != len(names):
             wrong = reprs(unknown or names)
             raise ParameterError(**refusal("unknown_columns", "release", names=wrong, columns=", ".join(self.columns)))
         return names

@@ -238,7 +238,8 @@ class Release:
         self.original.discard_codes()
         if self._arrow is not None:
             self.released = self._read(self.table)
-            self.released.reuse_codes(self.original)
+            if self.original.is_loaded:
+                self.released.reuse_codes(self.original)
         self._summary, self._verified = None, None
         self._verification = verify(
             self.plan, self.original, self.released, pseudonyms=self.pseudonyms, secret=self._secret, key=self._key,
@@ -498,23 +499,35 @@ class Release:
         if measured is not None:
             contents = {"plan": self.plan, "checks": self.checks, "name": self.file_name}
             report = partial(measured.report, audience="recipient", **contents)
-        return write_release(Path(folder), public, fill, force=force, inputs=(self.original.path,), report=report)
+        return write_release(Path(folder), public, fill, force=force, inputs=(self._source.path,), report=report)
 
     def _fill(self, folder: Path, escape: bool, measured: Any, mapping: bool, step: Tell) -> list[str]:
         """Write all files into the folder; return the names of those that may be published."""
         step("writing")
         give_back()
         file = folder / self.file_name
-        self._write_table(file, escape)
+        table, like = self._file_table, self._like
+        engine(table.engine).write(table, file, like=like, escape=escape, parts=self.parts)
         step("reading back")
         second = self._check_written(file, escape, step)
         return self._write_records(file, second, escape=escape, measured=measured, mapping=mapping)
 
-    def _write_table(self, file: Path, escape: bool) -> None:
-        """Write the released table."""
-        like = copy(self.original)
+    @property
+    def _source(self) -> Table:
+        """Return the table as it was read."""
+        return self.original
+
+    @property
+    def _file_table(self) -> Table:
+        """Return the released table as its file has it."""
+        return self.released
+
+    @property
+    def _like(self) -> Table:
+        """Return the table that was read, with the decimals that drawn numbers have."""
+        like = copy(self._source)
         like.layout = with_drawn_places(like.layout, self.plan.guard)
-        engine(self.original.engine).write(self.released, file, like=like, escape=escape, parts=self.parts)
+        return like
 
     def _file_checks(self, file: Path, escape: bool, step: Tell) -> list[Check]:
         """Read the written table back, and check it."""
@@ -562,17 +575,17 @@ class Release:
         notes = recipient(
             plan, reached, file.name, self.method.recipient_notes(file.name), self.pseudonyms,
             any(self.released.has_missing(column.name) for column in plan.recoding.recoded()),
-            one_pseudonym(plan, self.released) if self.pseudonyms else (), format_of(plan, self.original),
+            one_pseudonym(plan, self.released) if self.pseudonyms else (), format_of(plan, self._source),
         )  # fmt: skip
         if escape and file.suffix == ".csv":
-            tables = [self.released] if second is None else [self.released, second]
+            tables = [self._file_table] if second is None else [self._file_table, second]
             notes += apostrophes([column for table in tables for column in columns_to_escape(table)])
         texts: dict[str, str | Iterable[str]] = {
             AUDIT: json.dumps(numbers, indent=2, allow_nan=False) + "\n",
             RECIPIENT: notes,
         }
         if figures is not None and figures.get("profile"):
-            judged = {"released": file, "original": self.original.path}
+            judged = {"released": file, "original": self._source.path}
             texts[EVIDENCE] = evidence(figures, judged)
         if mapping:
             texts[MAPPING] = RowMap(self.rows, fingerprint(self.original, plan)).text()
@@ -584,4 +597,4 @@ class Release:
     @property
     def file_name(self) -> str:
         """Return the name of the table in its folder: a file, or a folder of parts."""
-        return "release" if self.parts else f"release{self.original.suffix}"
+        return "release" if self.parts else f"release{self._source.suffix}"

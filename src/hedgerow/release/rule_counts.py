@@ -69,8 +69,7 @@ def released_rules(table: Table, schema: Schema, plan: Plan, guard: GuardOptions
         return tuple(rules)
     redrawn = {*plan.names("sensitive"), *(plan.names("quasi") if guard.rows else ())}
     for each in rules:
-        exact = {*each.rule.names} & {*plan.names("other")}
-        if exact and not redrawn.isdisjoint(each.rule.names):
+        if (exact := {*each.rule.names} & {*plan.names("other")}) and not redrawn.isdisjoint(each.rule.names):
             raise ParameterError(
                 f"the rule {str(each.rule)!r} is about drawn columns and {', '.join(sorted(exact))}, released as it is",
                 hint="make all of its columns quasi-identifiers or sensitive, or leave the rule out (rules=, --rule)",

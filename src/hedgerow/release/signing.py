@@ -125,8 +125,7 @@ def check_signature(folder: str | Path, signer: str | Path) -> Signature:
     if not signed:
         return Signature(False, f"{by[0].upper()}{by[1:]} did not sign {folder / HASHES} as it is.")
     hashes = {m[2]: m[1] for m in map(_LINE.fullmatch, listed.splitlines()) if m}
-    faults = _faults(folder, hashes)
-    if faults:
+    if faults := _faults(folder, hashes):
         return Signature(False, f"{folder} is not what was signed by {by}: {'; '.join(faults)}.")
     *names, last = hashes
     return Signature(True, f"{', '.join(names)} and {last} are those signed by {by}.", tuple(hashes))
@@ -190,8 +189,7 @@ def _ssh_keygen(*words: str | Path, stdin: bytes = b"") -> subprocess.CompletedP
 
 def _program() -> str:
     """Return the path of ssh-keygen; raise UnsupportedError if it is missing."""
-    path = shutil.which("ssh-keygen")
-    if path is None:
+    if (path := shutil.which("ssh-keygen")) is None:
         hint = "install OpenSSH (on Debian and Ubuntu: apt-get install openssh-client)"
         raise UnsupportedError("signatures need the program ssh-keygen, which is not installed", hint=hint)
     return path

@@ -14,6 +14,7 @@ from ..backends.select import remote_engine
 from ..columns.arrays import decoded, value_class
 from ..columns.table import Table
 from ..columns.units import lengthened, widened, widened_again
+from ..columns.workspace import Workspace, memory_of
 from ..errors import InputError, SchemaError, UnsupportedError
 from ..guard.guarding import FEWEST
 from ..guard.rows import decoded_cells, with_drawn_places
@@ -62,7 +63,7 @@ def of_units(
         raise UnsupportedError(f"{names} does not go with several rows a unit ({word})", hint="leave it out")
     k: int = getattr(method, "k", FEWEST) if guard.people is None else guard.people
     units = widened(read(people, schema=schema), schema, k)
-    kept = [n for n, (of, slot) in units.form.cells.items() if slot >= 0 and units.schema.role(n) == "other"]
+    kept = [n for n, (_, slot) in units.form.cells.items() if slot >= 0 and units.schema.role(n) == "other"]
     if names := ", ".join(map(repr, dict.fromkeys(units.form.cells[n][0] for n in kept))):
         raise SchemaError(
             f"{names}: other columns are released as they are, and the rows that people have are not",
@@ -70,8 +71,11 @@ def of_units(
         )
     for note in units.notes:
         caution(note)
-    # the other engine reads the table of units anew
-    table = units.table if options.engine in ("auto", "memory") else units.table.arrow
+    table: Any = units.table
+    if options.engine == "duckdb":  # which reads files
+        units = replace(units, workspace=Workspace(memory_of(options.memory)))
+        table = units.workspace.folder / "units.parquet"
+        write_table(units.table.arrow, table)
     return table, units.schema, replace(options, units=units)
 
 
@@ -110,26 +114,31 @@ class UnitRelease(Release):
             raise InputError("the table has other columns than were released")
         return Table(widened_again(long, self.units.form, self._types))
 
-    def _write_table(self, file: Path, escape: bool) -> None:
-        """Write the long table."""
-        write_table(self._long, file, like=self._like(), escape=escape)
+    @property
+    def _source(self) -> Table:
+        return self.units.long
 
+    @property
+    def _file_table(self) -> Table:
+        return Table(self._long)
+
+    @property
     def _like(self) -> Table:
-        """Return the original long table, with the decimals that drawn numbers have."""
+        """Return the long table that was read, with the decimals that drawn numbers of any slot have."""
         form, guard = self.units.form, self.plan.guard
         assert guard is not None
         fine = sorted(guard.columns, key=lambda c: decimals_of(c.steps[0]) if len(c.steps) else 0)
         columns = tuple(replace(c, name=form.cells[c.name][0]) for c in fine if c.name in form.cells)
-        like = copy(self.units.long)
+        like = copy(self._source)
         like.layout = with_drawn_places(like.layout, replace(guard, columns=columns))
         return like
 
     def _file_checks(self, file: Path, escape: bool, step: Tell) -> list[Check]:
         """Read the written long table back, and check its units."""
-        expected, long = self._verification.expected, Table(self._long)
+        expected, long = self._verification.expected, self._file_table
         assert expected is not None
         classes = {field.name: value_class(field.type) for field in self._long.schema}
-        layout = layout_like(self._like(), long.types, long.entries)
+        layout = layout_like(self._like, long.types, long.entries)
         written = read_back([file], like=layout, classes=classes, unescape_formulas=escape)
         checks = [same_columns(self._long.column_names, written.names)]
         if not checks[0].holds:

@@ -114,8 +114,7 @@ def verify(
         relations |= dict.fromkeys(guarded.classes, MAPPED)
     # types that files do not tell apart are no change
     before, after = (plain_types(table.types) for table in (original, released))
-    same = {name: before[name] for name in remaining if relations[name] == UNCHANGED}
-    checks.append(_types(same, after))
+    checks.append(_types({name: before[name] for name in remaining if relations[name] == UNCHANGED}, after))
     expected, row_checks = compare(plan.recoding, original, released, relations, rows, progress, keyed)
     checks += row_checks
     if replaced:
@@ -250,8 +249,7 @@ def _short(*values: Any) -> list[str]:
 def require(checks: Iterable[Check], where: str = "the released table") -> list[Check]:
     """Return the checks if all of them hold; raise PromiseError otherwise."""
     listed = list(checks)
-    broken = [check for check in listed if not check.holds]
-    if broken:
+    if broken := [check for check in listed if not check.holds]:
         faults = "; ".join(
             "{}: required {}, reached {}".format(c.name, *_short(c.required, c.reached))
             + (f" ({c.detail})" if c.detail else "")

@@ -92,8 +92,7 @@ def of_release(
         before, after = (int(t.declared_column(schema, one.name).counts()[-1]) for t in tables)
         if after > before + MORE_MISSING * released.n_rows:
             yield _say("more_missing", name=one.name, before=before, after=after)
-    persons = Persons.from_table(original, schema.person, schema.household)
-    if persons is not None:
+    if (persons := Persons.from_table(original, schema.person, schema.household)) is not None:
         yield from _people(persons, plan)
         yield from _homes(persons, plan, original)
     if schema.weight is not None and schema.weight in plan.names("other") and schema.weight not in plan.relations():
@@ -233,8 +232,7 @@ def _reading(column: Column, reads_as: Callable[[pa.Array], pa.Array]) -> tuple[
     """Return the number of records with a text, and of those of whose text `reads_as` is true."""
     counts = column.counts()[:-1]
     texts = pc.utf8_trim_whitespace(pa.array(column.values, pa.string()))
-    reads = reads_as(texts).to_numpy(zero_copy_only=False)
-    return int(counts.sum()), int(counts[reads].sum())
+    return int(counts.sum()), int(counts[reads_as(texts).to_numpy(zero_copy_only=False)].sum())
 
 
 def _written_otherwise(plan: Plan, original: Table, released: Table) -> Iterator[str]:
@@ -307,8 +305,7 @@ def _uniform_groups(name: str, sizes: Ints, column: SensitiveCounts) -> Iterator
     (distinct,) = column.per_class(distinct_values)
     one = several & (distinct == 1)
     if one.any() and np.count_nonzero(column.totals) > 1:
-        records = sizes[one].sum()
-        yield _say("uniform_groups", name=name, one=one.sum(), several=several.sum(), records=records)
+        yield _say("uniform_groups", name=name, one=one.sum(), several=several.sum(), records=sizes[one].sum())
 
 
 def _unmoved(recoding: Mask, original: Table, released: Table, rows: Ints | None) -> int:
@@ -426,8 +423,7 @@ def _leaves(recoding: Recoding, original: Table) -> dict[str, Ints]:
         return {}
 
     def count(part: Table, _: Any) -> Ints:
-        leaf = route(recoding, [part.like(c) for c in recoding.columns])
-        return np.bincount(leaf, minlength=recoding.n_leaves)
+        return np.bincount(route(recoding, [part.like(c) for c in recoding.columns]), minlength=recoding.n_leaves)
 
     names = [c.name for c in recoding.columns]
     # rows are counted where they are, on a cluster by its executors
@@ -438,8 +434,7 @@ def _leaves(recoding: Recoding, original: Table) -> dict[str, Ints]:
 
 def _lost(column: PlanColumn, cells: tuple[Cell, ...], original: Table, released: Table, rows: Ints | None) -> float:
     """Return the mean normalised width of a column's cells over the rows."""
-    coded = original.like(column)
-    if coded.is_number:
+    if (coded := original.like(column)).is_number:
         values = coded.values
         ends = (float(values[0]), float(values[-1])) if len(values) else (0.0, 0.0)
         width = Cover.from_cells(_placed(cells, coded)).widths(ends)

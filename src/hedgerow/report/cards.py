@@ -150,8 +150,7 @@ def _grouped(audit: AuditData, plan: Plan | None) -> Card:
 
 def _learned(risk: Figures, name: str) -> Iterator[tuple[str, str]]:
     """Yield (figure, meaning) pairs on what learners infer about members and strangers, if that was measured."""
-    inferred = at(risk["inference"], "columns", name)
-    if inferred is None:
+    if (inferred := at(risk["inference"], "columns", name)) is None:
         return
     members, strangers = inferred["members"]["explained"], inferred["strangers"]
     if strangers is None:
@@ -171,8 +170,7 @@ def _altered(audit: AuditData, plan: Plan | None) -> Card:
         name = max(guess["columns"], key=lambda n: guess["columns"][n]["worst"])
         if guess["columns"][name]["worst"] > risk["linkage"]["highest"]:
             card = replace(_guessed(guess, name, plan, Markup(card.say).striptags()), facts=card.facts)
-    inferred = at(risk["inference"], "columns")
-    if not inferred:
+    if not (inferred := at(risk["inference"], "columns")):
         return card
     name = max(inferred, key=lambda n: inferred[n]["members"]["explained"])
     # learners before the scores of numbers, for only three figures have space

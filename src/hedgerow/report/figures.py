@@ -99,15 +99,13 @@ def risk_rows(before: Figures | None, after: Figures, *models: str) -> Iterator[
     for model in models or intruders:
         rows += definitions("intruder", model=model, knowledge=intruders[model])
     yield from figure_rows([*rows, *definitions("survey")], before, after)
-    uniqueness = after.get("uniqueness")
-    if not uniqueness:
+    if not (uniqueness := after.get("uniqueness")):
         return
     says = f"of {uniqueness['population']:,.0f} people, a sample of {percent(uniqueness['fraction'])}"
     for name, value in uniqueness["models"].items():
         chosen = ", chosen" if name == uniqueness["chosen"] else ""
         failed = "" if value is not None else "; its equations have no solution here"
-        path = "uniqueness", "models", name
-        row = Definition(f"  by the model {name}{chosen}", path, "people", says + failed)
+        row = Definition(f"  by the model {name}{chosen}", ("uniqueness", "models", name), "people", says + failed)
         yield from figure_rows([row], before, after, keep_missing=True)
 
 
@@ -273,8 +271,7 @@ def estimate_rows(estimates: Estimates | None) -> list[FigureRow]:
     rows = [FigureRow("people (summed weights)", f"{both['original']:,.0f}", f"{both['release']:,.0f}")]
     for name, column in estimates["columns"].items():
         if column["kind"] == "categories":
-            change = percent(column["largest_change"])
-            rows.append(FigureRow(f"{name}, largest change of a share", "-", change))
+            rows.append(FigureRow(f"{name}, largest change of a share", "-", percent(column["largest_change"])))
             continue
         # a total of codes says nothing
         for key in () if column.get("codes") else ("total", "mean"):

@@ -202,8 +202,7 @@ def disclosure_scatter(name: str, points: Scatter, cap: float | None = None) -> 
     with _figure(5.2, 2.8) as (axes, svg):
         n, worst = draw_disclosure(axes, points, cap)
     place = "in the row below " if "size_edges" in points else ""
-    share = percent(worst, 0)
-    return Picture(svg[0], text("pictures", "disclosure", name=name, n=n, place=place, worst=share))
+    return Picture(svg[0], text("pictures", "disclosure", name=name, n=n, place=place, worst=percent(worst, 0)))
 
 
 def draw_attacks(axes: Axes, attacks: Sequence[AttackData]) -> None:
@@ -332,8 +331,7 @@ def frontier_picture(frontier: FrontierData) -> Picture:
     with matplotlib.rc_context({**STYLE, **_DRAWN["sheet"]}):
         figure = Figure(figsize=(_WIDTH, _HEIGHT))
         wide, high = (_WIDTH - 0.85) / _WIDTH, (_HEIGHT - 0.65) / _HEIGHT
-        axes = figure.add_axes((0.7 / _WIDTH, 0.55 / _HEIGHT, wide, high))
-        fallen = draw_frontier(axes, frontier)
+        fallen = draw_frontier(figure.add_axes((0.7 / _WIDTH, 0.55 / _HEIGHT, wide, high)), frontier)
         svg = svg_text(figure)
     best = sum(not p["dominated"] for p in points)
     impossible = len(frontier["infeasible"])
@@ -362,8 +360,7 @@ def draw_frontier(axes: Axes, frontier: FrontierData) -> int:
     def mark(some: Sequence[PointData], **style: Any) -> None:
         axes.scatter([p["disclosure"] for p in some], [p["utility"] for p in some], **style)
 
-    methods = list(dict.fromkeys(p["method"] for p in points))
-    for m, method in enumerate(methods):
+    for m, method in enumerate(dict.fromkeys(p["method"] for p in points)):
         style: Any = {"s": 34, "marker": _MARKS[m % len(_MARKS)], "color": f"C{m % 10}", "linewidths": 0}
         mine = [p for p in points if p["method"] == method]
         mark([p for p in mine if not p["dominated"]], alpha=1.0, label=method, **style)
@@ -474,8 +471,7 @@ def plot_release(release: Any, column: str | None, ax: Axes | None) -> Axes:
         sensitive = {name: c.per_class(disclosure.column_disclosure)[0] for name, c in classes.sensitive.items()}
         if sensitive:
             name = max(sensitive, key=lambda n: float(sensitive[n].max(initial=0.0)))
-            points = scatter(classes.sizes, sensitive[name])
-            return _groups(name, points, cap_of(release.plan.promises, name), ax)
+            return _groups(name, scatter(classes.sizes, sensitive[name]), cap_of(release.plan.promises, name), ax)
     return release.compare(column or release.plan.names("quasi")[0]).plot(ax=ax)
 
 

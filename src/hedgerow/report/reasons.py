@@ -200,8 +200,7 @@ def _breaks_rules(audit: AuditData, plan: Plan | None) -> Iterator[str]:
     """Yield a clause on rules between columns that hold in the original, and that many rows of the release break."""
     rules = () if "epsilon" in audit["table"] else at(audit, "utility", "rules") or ()
     shares = {rule["words"]: (rule["release"] or 0) / rule["rows"] for rule in rules if is_broken(rule)}
-    worst = sorted((words for words in shares if shares[words] > BROKEN), key=lambda words: -shares[words])
-    if worst:
+    if worst := sorted((words for words in shares if shares[words] > BROKEN), key=lambda words: -shares[words]):
         names = "; ".join(f"{words} (broken in {percent(shares[words], 0)} of the rows)" for words in worst[:SAID])
         yield text("verdict", "broken_rules", names=names, more=", and others" * (len(worst) > SAID))
 

@@ -19,8 +19,7 @@ def standard_verdict(profile: ProfileData | None) -> list[str]:
     counts = ", ".join(f"{states.count(state)} {words}" for state, words in texts("states").items() if state in states)
     criteria = f"{len(states)} {'criteria' if len(states) > 1 else 'criterion'}"
     sentence = f"{profile['title']} ({profile['date']}): of {criteria} {counts}."
-    homes = profile.get("households")
-    if not homes:
+    if not (homes := profile.get("households")):
         return [sentence]
     return [f"{sentence} {text('summary', 'households', **homes, finder=texts('finders')[homes['by']])}"]
 

@@ -189,9 +189,7 @@ def choices(points: Sequence[PointData], title: str, chosen: int | None, k: int 
     named = [] if chosen is None else [chosen]
     for i in [*named, *(i for i in strong if i != chosen)]:
         parts += _label(labels, *place(points[i]), _point_label(points[i], i == chosen), i == chosen)
-    choice = "The chosen one is not among them yet"
-    if chosen is not None:
-        choice = f"Chosen: {_named(points[chosen])}"
+    choice = "The chosen one is not among them yet" if chosen is None else f"Chosen: {_named(points[chosen])}"
     return _svg(HEIGHT, parts, f"{len(points)} settings by use and by what they tell. {choice}.", WIDTH)
 
 
@@ -267,8 +265,7 @@ class LabelSpace:
 
 def _label(space: LabelSpace, x: float, y: float, words: str, strong: bool) -> list[str]:
     """Return the SVG of a point's label, in a list; empty if there is no space for it."""
-    place = space.place(x, y, (6.6 * len(words), 11, 3), _PLACES)
-    if place is None:
+    if (place := space.place(x, y, (6.6 * len(words), 11, 3), _PLACES)) is None:
         return []
     dx, dy, anchor = place
     return [_text(x + dx, y + dy, words, anchor, "strong" if strong else "")]

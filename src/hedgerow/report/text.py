@@ -80,8 +80,7 @@ def audit_face(audit: AuditData) -> str:
         tables.append(("", ("risk", "original", "release"), rows))
     elif risk_model == "linkage":
         lines.append("Values were altered: records are judged by how well they are linked again.")
-        head = ("people linked by", "original", "release", "at random")
-        tables.append(("", head, linkage_rows(risk["linkage"])))
+        tables.append(("", ("people linked by", "original", "release", "at random"), linkage_rows(risk["linkage"])))
         tables.append(("", ("score", "release"), score_rows(risk["linkage"]["scores"])))
     else:
         lines.append(text("summary", "unpaired"))
@@ -282,8 +281,7 @@ def _together(composition: Composition | None) -> Iterator[str]:
 
 
 def _attacks(audit: AuditData) -> Iterator[str]:
-    attacks = audit["attacks"]
-    if not attacks:
+    if not (attacks := audit["attacks"]):
         return
     head = f"{'original':>9}{'release':>8}{'control':>8}{'public':>8}  over control"
     yield from ("", text("summary", "attack_heads"), f"{'Attack success':20}{head}")
@@ -324,8 +322,7 @@ def attacks_in_words(attacks: Sequence[AttackData]) -> Iterator[str]:
 def nearest_in_words(nearest: Nearest) -> Iterator[str]:
     """Yield sentences on how near the nearest released record is, and why that says little."""
     if nearest["closer"] is not None:
-        closer = percent(nearest["closer"])
-        yield text("summary", "nearest", closer=closer, interval=interval(nearest["interval"]))
+        yield text("summary", "nearest", closer=percent(nearest["closer"]), interval=interval(nearest["interval"]))
         yield nearest["warning"]
 
 

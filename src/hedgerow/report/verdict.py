@@ -145,8 +145,7 @@ def _method_verdicts(checks: Sequence[CheckData]) -> Iterator[Verdict]:
     for check in checks:
         holds, reached = bool(check["holds"]), check["reached"]
         if check["name"].startswith(OVER):
-            limit = "at most 100% of the cap"
-            yield Verdict("largest risk of a record", limit, percent(round(reached, 3), 0), holds)
+            yield Verdict("largest risk of a record", "at most 100% of the cap", percent(round(reached, 3), 0), holds)
         elif check["name"] in BOUNDED:
             yield Verdict(check["name"], f"at most {_exactly(check['required'])}", figure(reached), holds)
 
@@ -158,8 +157,7 @@ def _measured(
     table = audit["table"]
     if epsilon := table.get("epsilon"):
         yield Verdict("epsilon", f"at most {_exactly(epsilon)}", _exactly(epsilon), True)
-    release = at(audit, "risk", "release")
-    if release is None:
+    if (release := at(audit, "risk", "release")) is None:
         return
     # limits default to the plan's promises, except in an audit without the original; if rows were drawn or
     # altered, they apply to the groups of the plan
@@ -248,8 +246,7 @@ def _of_file(plan: Plan | None, checks: Sequence[CheckData]) -> Iterator[Line]:
     sentences, holding = texts("file") | (texts("replaced") if replaced else {}), []
     sentences |= texts("drawn") if plan and plan.in_rows else {}
     for check in checks:
-        sentence = sentences.get(check["name"])
-        if sentence is None:
+        if (sentence := sentences.get(check["name"])) is None:
             continue
         if not check["holds"]:
             yield f"Does not hold: {sentence} ({check['detail'] or words(check['reached'])})", "broken"

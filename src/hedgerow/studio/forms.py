@@ -81,6 +81,10 @@ def roles(form: Mapping[str, str], before: Choices) -> Choices:
         fitting = ("other", "undeclared") if part == "weight" else ("identifier",)
         if column in roles and roles[column] not in fitting:
             people[part] = ""
+    people["rows"] = form.get("rows", before.rows)
+    whose = people["household" if people["rows"].startswith("member") else "unit"]
+    if whose in ("", "none"):
+        people["rows"] = ""
     grid = {n: points for n, points in before.grid.items() if roles[n] == "quasi"}
     files = {n: file for n, file in before.hierarchies.items() if roles[n] == "quasi"}
     wanted = {n: form.get(f"follows-{i}", before.follows.get(n, "")) for i, n in enumerate(names)}
@@ -183,8 +187,7 @@ def _public(form: Mapping[str, str], proposed: Mapping[str, Proposed]) -> Public
 
 def _number(form: Mapping[str, str], name: str, kind: type, before: Any, fits: Callable[[Any], bool]) -> Any:
     """Return a number of the form: None if its field is empty, `before` if the form has no such field."""
-    text = form.get(name)
-    if text is None:
+    if (text := form.get(name)) is None:
         return before
     with suppress(ValueError):
         value = kind(text) if text.strip() else None
@@ -210,8 +213,7 @@ def secret(form: Mapping[str, str], before: Choices) -> Choices:
     """Return the choices with the named key file, which is created if it does not exist."""
     if form.get("without"):
         return replace(before, key="", pseudonyms=False)
-    text = form.get("key", "").strip()
-    if not text:
+    if not (text := form.get("key", "").strip()):
         raise ParameterError("no key file is named", hint="say where it is, or where to make it")
     file = _file(text, MOST)
     # created where there is none; one that is too short is refused now

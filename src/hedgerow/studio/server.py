@@ -129,9 +129,7 @@ def _reading(app: FastAPI, state: StudioState) -> None:
 
     @app.get("/assets/{name}")
     async def asset(name: str) -> Response:
-        if name not in pages.ASSETS:
-            return Response(status_code=404)
-        return FileResponse(pages.ASSETS[name])
+        return Response(status_code=404) if name not in pages.ASSETS else FileResponse(pages.ASSETS[name])
 
     @app.get("/favicon.ico")
     async def icon() -> Response:
@@ -203,8 +201,7 @@ def _posting(app: FastAPI, state: StudioState) -> None:
             if is_checked and not waits:
                 state.tab = form["tab"]
             try:
-                choices = act(form)
-                if choices is not None:
+                if (choices := act(form)) is not None:
                     state.choose(choices)
             except HedgerowError as error:
                 state.notices[form["tab"]] = in_sentences(error.message, error.hint, state.choices.roles)
@@ -215,8 +212,7 @@ def _posting(app: FastAPI, state: StudioState) -> None:
     def settings(form: dict[str, str]) -> Choices:
         before, methods = state.choices, state.results.get("methods") or {}
         defaults = methods.get(form.get("method", before.method), {}).get("defaults", {})
-        proposed = (state.results.get("proposed") or {"columns": {}})["columns"]
-        choices = forms.settings(form, before, defaults, proposed)
+        choices = forms.settings(form, before, defaults, (state.results.get("proposed") or {"columns": {}})["columns"])
         if choices.profile != before.profile and choices.profile:
             title = Profile.load(choices.profile).title
             k = choices.options.get("k")  # some methods have none
@@ -294,8 +290,7 @@ def _files(app: FastAPI, state: StudioState) -> None:
             shutil.rmtree(folder, ignore_errors=True)
         else:
             state.tab = tab
-            files = {**state.choices.hierarchies, names[int(at)]: str(path)}
-            state.choose(replace(state.choices, hierarchies=files))
+            state.choose(replace(state.choices, hierarchies={**state.choices.hierarchies, names[int(at)]: str(path)}))
         return JSONResponse({"to": "/protect"})
 
     def written(name: str) -> Path | None:
@@ -306,8 +301,7 @@ def _files(app: FastAPI, state: StudioState) -> None:
 
     @app.get("/download/{name}")
     async def download(name: str) -> Response:
-        path = written(name)
-        if path is None:
+        if (path := written(name)) is None:
             return HTMLResponse(pages.refusal("Not yet", WORDS["refused"]["not_checked"]), 409)
         return FileResponse(path, filename=name)
 
@@ -321,8 +315,7 @@ def _files(app: FastAPI, state: StudioState) -> None:
 
     @app.get("/report/open")
     async def report() -> Response:
-        path = written("report.html")
-        if path is None:
+        if (path := written("report.html")) is None:
             return HTMLResponse(pages.refusal("Not yet", WORDS["refused"]["no_report"]), 409)
         # the report's own policy allows its one script by its hash; it cannot reach the studio
         policy = (

@@ -60,6 +60,8 @@ class Choices:
     unit: str = ""
     household: str = ""
     weight: str = ""
+    # what tells the rows of a person or household apart, such as wave=year
+    rows: str = ""
     follows: Mapping[str, str] = field(default_factory=dict)
     rare: Mapping[str, str] = field(default_factory=dict)
     # what the schema's `rules`, `tolerated` and `determines` are, if there are any
@@ -85,7 +87,7 @@ class Choices:
     @property
     def table(self) -> tuple[Any, ...]:
         """Return the choices that the figures for the unprotected table depend on."""
-        people = self.unit, self.household, self.weight
+        people = self.unit, self.household, self.weight, self.rows
         return dict(self.roles), dict(self.kinds), people, dict(self.grid)
 
     @property
@@ -215,8 +217,7 @@ class StudioState:
     def need(self, step: str) -> None:
         """Start the next job whose result a step shows and does not have yet; one job at a time."""
         with self._lock:
-            request = self._next or self._missing(step)
-            if request is None:
+            if (request := self._next or self._missing(step)) is None:
                 return
             if self.job is None:
                 self._next = None
@@ -349,14 +350,11 @@ class StudioState:
     def _points(self) -> FrontierData | None:
         """Return the frontier if it has points of the chosen method; else None."""
         frontier: FrontierData | None = self.results.get("frontier")
-        if frontier is None or frontier["base"].get(self.title) != self.choices.line:
-            return None
-        return frontier
+        return None if frontier is None or frontier["base"].get(self.title) != self.choices.line else frontier
 
     def chosen(self) -> tuple[int | None, str | None]:
         """Return the index of the point for the chosen setting, and the reason if it is infeasible."""
-        frontier = self._points()
-        if frontier is None:
+        if (frontier := self._points()) is None:
             return None, None
         options = self._options
 

@@ -159,6 +159,7 @@ class Worker:
             unit=unit,
             household=ask["household"] or None,
             weight=ask["weight"] or None,
+            **dict([ask["rows"].split("=", 1)] if ask["rows"] else []),
         )
 
     def _choose(self, ask: Ask) -> Session:

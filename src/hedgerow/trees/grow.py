@@ -218,6 +218,5 @@ def grow(
         finally:
             grower.stop.set()  # an interrupt leaves no thread growing
             pool.shutdown(cancel_futures=True)
-    branches = [task.result() for task in tasks]
-    joined = joined_nodes(top, dict(zip(by_size.tolist(), branches, strict=True)))
+    joined = joined_nodes(top, dict(zip(by_size.tolist(), [task.result() for task in tasks], strict=True)))
     return in_preorder(joined, rows, n_multiplied, layout.n_listed)

@@ -52,8 +52,7 @@ class Histograms(NamedTuple):
                 begins.append(c)
                 size = 0
             size += more
-        bundles = np.array([*begins, len(columns)], np.int64)
-        return cls(columns, bundles, int(ends[-1]) if len(ends) else 0)
+        return cls(columns, np.array([*begins, len(columns)], np.int64), int(ends[-1]) if len(ends) else 0)
 
     def rows(self) -> tuple[Ints32, Ints]:
         """Return the histogram rows of all codes, column by column, and where each column's rows begin.

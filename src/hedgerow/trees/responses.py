@@ -207,17 +207,14 @@ class Responses:
                 missing.append(n_categorical + len(indicators) if absent else -1)
                 if absent:
                     is_known = (np.arange(values + 1) < values).astype(np.uint16)
-                    both = np.array([absent, column.known])
-                    indicators.append(ClassColumn(source, is_known, both))
+                    indicators.append(ClassColumn(source, is_known, np.array([absent, column.known])))
             else:
                 n_classes = values + bool(absent)
                 # a record holds a class in 16 bits
                 if n_classes > np.iinfo(np.uint16).max:
                     raise ParameterError(f"{column.name!r} has {n_classes:,} categories", hint="coarsen it to 65,535")
-                codes = np.arange(values + 1, dtype=np.uint16)
-                classes.append(ClassColumn(source, codes, counts[:n_classes]))
-                ordered = scored and column.is_ordered
-                described.append(Response(column.name, "categorical", absent, ordered))
+                classes.append(ClassColumn(source, np.arange(values + 1, dtype=np.uint16), counts[:n_classes]))
+                described.append(Response(column.name, "categorical", absent, scored and column.is_ordered))
         return cls(
             responses=tuple(described),
             n_rows=n,

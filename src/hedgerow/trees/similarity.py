@@ -86,12 +86,10 @@ class Likeness:
                 # A constant has no sum of squares to be scaled by.
                 if column.n_values > 1:
                     units = scale(column.deviations, column.counts)
-                    counts = np.append(column.counts, column.missing)
-                    numbers.append(Quantity(source, units, counts))
+                    numbers.append(Quantity(source, units, np.append(column.counts, column.missing)))
                 if column.missing and column.known and source >= len(sensitive):
                     flag = (np.arange(column.n_values + 1) < column.n_values).astype(np.uint16)
-                    counted = np.array([column.missing, column.known])
-                    flags.append(ClassColumn(source, flag, counted))
+                    flags.append(ClassColumn(source, flag, np.array([column.missing, column.known])))
             elif column.n_values + column.has_missing > 1:
                 classes.append(_frequent(source, column))
         sources = [x.source for x in numbers] + [x.source for x in classes]
@@ -118,8 +116,7 @@ class Likeness:
             of_classes = np.repeat(of_columns[r:], np.diff(layout.starts))
             return np.concatenate([np.zeros(layout.sums), of_columns[:r], of_classes])
 
-        explaining = np.where(foreign, 0.0, share / spread)
-        return cls(responses, layout, by_entry(joining), by_entry(explaining))
+        return cls(responses, layout, by_entry(joining), by_entry(np.where(foreign, 0.0, share / spread)))
 
     def cells(self, rows: NodeRows | DistributedRows, k: int) -> Grown:
         """Return the tree whose only limit is that each cell has at least k people.

@@ -292,8 +292,7 @@ def root_statistics(responses: Responses, layout: StatisticsLayout) -> Ints:
     for j, number in enumerate(responses.numbers):
         stats[layout.sums + j] = number.total()
         if layout.squares >= 0:
-            floor = int(layout.floors[j])
-            stats[layout.squares + j] = number.total(partial(_squares, layout.shift, floor))
+            stats[layout.squares + j] = number.total(partial(_squares, layout.shift, int(layout.floors[j])))
     for j, column in enumerate(responses.classes[layout.n_listed :]):
         stats[layout.starts[j] : layout.starts[j + 1]] = column.counts
     return stats

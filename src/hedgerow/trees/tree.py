@@ -342,8 +342,7 @@ def lifetimes(tree: Grown, order: Ints) -> tuple[Ints, Ints]:
     never = len(order) + 1
     pruned = np.full(tree.n_nodes, never, np.int64)
     pruned[order] = np.arange(1, len(order) + 1)
-    born = np.where(tree.column == LEAF, 0, pruned)
-    return born, _first_ancestor(tree.parent, pruned)
+    return np.where(tree.column == LEAF, 0, pruned), _first_ancestor(tree.parent, pruned)
 
 
 @checked

@@ -107,11 +107,8 @@ def _from_columns(today: Mapping[str, Any]) -> Iterator[Advice]:
     name, shares = top["column"], top["original"]
     if shares["tree"] < CARRIES:
         return
-    sensitive = listed(today["sensitive"])
-    carries = _say("carries", name=name, share=percent(shares["tree"], 0), sensitive=sensitive)
-    without = figure(shares["without"], 2)
-    key = "same" if shares["without"] < GAINS else "less"
-    why = _say(key, carries=carries, without=without)
+    carries = _say("carries", name=name, share=percent(shares["tree"], 0), sensitive=listed(today["sensitive"]))
+    why = _say("same" if shares["without"] < GAINS else "less", carries=carries, without=figure(shares["without"], 2))
     yield Advice(f"Coarsen {name}, or leave it out", why, leave_out=name)
 
 
@@ -130,8 +127,7 @@ def _from_shares(shares: Mapping[str, Any]) -> Iterator[Advice]:
     if coarse := [each for each in columns if (each["coarse_share"] or 0.0) >= TAKES]:
         best = max(coarse, key=lambda each: (each["coarse_share"], each["column"]))
         name, (first, last, step) = best["column"], best["grid"]
-        gain = effect(best["coarse_share"], best["coarse_explained"])
-        why = _say("coarsen", first=first, last=last, effect=gain)
+        why = _say("coarsen", first=first, last=last, effect=effect(best["coarse_share"], best["coarse_explained"]))
         yield Advice(f"Coarsen {name} to steps of {step:g}", why, grid=(name, best["grid"]))
 
 
@@ -145,8 +141,7 @@ def _from_points(frontier: FrontierData, chosen: PointData) -> Iterator[Advice]:
     d, u = chosen["disclosure"], chosen["utility"]
     others = [p for p in frontier["points"] if p["method"] == chosen["method"]]
     if chosen.get("collapsed"):
-        uncapped = figure(chosen["uncapped"], 2)
-        yield Advice("Loosen the cap", _say("collapsed", utility=figure(u, 2), uncapped=uncapped))
+        yield Advice("Loosen the cap", _say("collapsed", utility=figure(u, 2), uncapped=figure(chosen["uncapped"], 2)))
     # a clear gain for next to no loss; what is better by a trace is no advice
     less = [p for p in others if p["disclosure"] <= d - STEP and p["utility"] >= u - LOSS]
     more = [p for p in others if p["disclosure"] <= d + 1e-3 and p["utility"] >= u + LOSS]

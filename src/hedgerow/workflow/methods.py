@@ -44,8 +44,7 @@ def make(name: str, options: Mapping[str, object]) -> facade.Method:
     """
     if name not in METHODS:
         similar = did_you_mean(name, METHODS)
-        listed = ", ".join(METHODS)
-        raise ParameterError(f"unknown method {name!r}{similar}", hint=f"the methods are {listed}")
+        raise ParameterError(f"unknown method {name!r}{similar}", hint=f"the methods are {', '.join(METHODS)}")
     method: facade.Method = resolve_name(METHODS[name])()
     if foreign := [option for option in options if option not in method.get_params()]:
         flags = ["--" + option.replace("_", "-") for option in foreign]

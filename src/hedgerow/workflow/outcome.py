@@ -89,8 +89,7 @@ def _inferred(release: Release | PrivateRelease, measured: Audit | None) -> list
     """Return sentences on what learners infer and on the member advantage, or that these were not measured."""
     if not release.schema.sensitive:
         return []
-    inference = measured.risk.get("inference") if measured else None
-    if inference is None:
+    if (inference := measured.risk.get("inference") if measured else None) is None:
         return [_say("not_inferred")]
     lines = [_say("inferred", name=name, found=in_words(column)) for name, column in inference["columns"].items()]
     return lines + inference["notes"]

@@ -129,10 +129,8 @@ def _report(measured: Mapping[str, object] | None, chosen: str | Path | None) ->
     if measured is None and chosen is None:
         return {"report": False}
     measured = {"attacks": False, "learning": False, **(measured or {})}
-    names = [row.name for row in REPORT if row.step]
-    if more := [name for name in measured if name not in names]:
-        listed = ", ".join(more)
-        raise UnsupportedError(f"protect cannot measure with {listed}", hint="use hedgerow audit, or Python code")
+    if more := ", ".join(name for name in measured if name not in {row.name for row in REPORT if row.step}):
+        raise UnsupportedError(f"protect cannot measure with {more}", hint="use hedgerow audit, or Python code")
     attacks = bool(measured["attacks"])
     values: dict[str, object] = {"attacks": True} if attacks else {}
     # what follows from --attacks needs no flag of its own

@@ -160,5 +160,5 @@ def test_the_size_of_the_population_can_be_said():
     assert (told["population"], told["fraction"], told["sample_uniques"]) == (80.0, 0.1, 3)
     assert found.risk["original"]["uniqueness"] == told
     assert "people unique in the population, estimated" in str(found)
-    with pytest.raises(ParameterError, match="population_size is 7, fewer than the 8"):
+    with pytest.raises(ParameterError, match="population_size is 7, below 8"):
         hr.audit(EIGHT, EIGHT, SURVEY, population_size=7, **QUICK)

@@ -215,8 +215,7 @@ def composition(
     # true values are looked for as the release tells them: by their runs, where it has runs
     for column in by_name(pair.as_shown(pair.members).sensitive):
         having = [t for t in (audited, *others) if column.name in t.sensitive]
-        measured = _column(pair, column, having, k)
-        if measured is not None:
+        if (measured := _column(pair, column, having, k)) is not None:
             columns[column.name], attack = measured
             attacks.append(attack)
     return {"releases": 1 + len(others), "k": k, "columns": columns}, attacks

@@ -113,8 +113,7 @@ class _Intruder:
             *(FinerSteps.from_released(column, FEW) for column in released),
             *(FinerSteps.from_column(column) for column in by_name(pair.released_sensitive)),
         ]
-        chosen = evenly(np.arange(self.classes.n_groups), LEARNT_FROM)
-        rows = np.flatnonzero(np.isin(self.classes.labels, chosen))
+        rows = np.flatnonzero(np.isin(self.classes.labels, evenly(np.arange(self.classes.n_groups), LEARNT_FROM)))
         # sorted by content: the two halves must not depend on the order of rows
         self.rows = rows[np.lexsort([e.codes[rows] for e in self.evidence[::-1]])]
 
@@ -142,8 +141,7 @@ class _Intruder:
         for i, cell in enumerate(cells):
             cell_weights = source.weights[cell]
             if not source.anything[cell] and len(cell_weights) > 1 and np.ptp(cell_weights) > 0:
-                steps = column.step[source.members[cell]]
-                weights[i] = np.bincount(steps, cell_weights, column.n_steps)
+                weights[i] = np.bincount(column.step[source.members[cell]], cell_weights, column.n_steps)
         return np.asarray(weights / np.maximum(weights.sum(axis=1, keepdims=True), 1e-300))
 
     def _attained(self, j: int, labels: Ints, shares: Floats) -> Floats:
@@ -181,8 +179,7 @@ class _Intruder:
         for i, mass in enumerate(self._mass):
             if i != j:
                 share *= np.minimum(mass[self.cells[i, finer]] / mass[self.cells[i, label]], 1.0)
-        excluded = self.columns[j].cover[self.cells[j, finer]].T @ share
-        return np.maximum(1.0 - excluded, ODDS)
+        return np.maximum(1.0 - self.columns[j].cover[self.cells[j, finer]].T @ share, ODDS)
 
     def named(self, j: int, people: Ints, weights: Floats) -> Ints:
         """Return each person's likeliest step, from the `weights` of the person's cell and the other columns."""

@@ -62,8 +62,7 @@ def linking_attacks(
     before = group([e.whole.codes for e in chosen], pair.original.n_rows)
     unprotected = 1.0 / before.sizes[before.labels[pair.rows[picked]]]
     progress("linking attack: distance and probability")
-    known_people = known_rows(chosen, picked)
-    nearest, likeliest, agree = _linked(chosen, known_people, groups.first, groups.sizes, own_class)
+    nearest, likeliest, agree = _linked(chosen, known_rows(chosen, picked), groups.first, groups.sizes, own_class)
     return [
         attack_record(
             "linking",
@@ -262,8 +261,7 @@ def linking(
 
 def _rates(success: Sequence[Floats], original: Floats) -> Rates:
     """Return the success rates on members, on strangers (None without any) and on the original."""
-    control = rate_of(success[1]) if len(success) > 1 else None
-    return Rates(rate_of(success[0]), control, rate_of(original))
+    return Rates(rate_of(success[0]), rate_of(success[1]) if len(success) > 1 else None, rate_of(original))
 
 
 def _nearness(nearest: Sequence[Floats]) -> Nearest:

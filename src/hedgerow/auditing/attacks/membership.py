@@ -305,8 +305,7 @@ class _Release:
             z = scale(scale.cells)[scale.codes]
             present = np.isfinite(z)
             for power in range(3):
-                amounts = np.bincount(self.labels[present], z[present] ** power, len(self.sizes))
-                sums.append(amounts.astype(np.float64))
+                sums.append(np.bincount(self.labels[present], z[present] ** power, len(self.sizes)).astype(np.float64))
         return np.stack(sums, axis=1)
 
     def _agreeing(self, people: Known, person: int, shares: tuple[tuple[int, float], ...]) -> Ints:

@@ -348,8 +348,7 @@ def remaking(remake: str | Callable[[Any, int], Any] | None, what: Subject, rand
         return ByCommand(remake, what.schema)
     if remake is not None:
         return lambda table, run: subject(remake(table.arrow, run), what.schema, None)
-    method = what.method
-    if method is None:
+    if (method := what.method) is None:
         raise ParameterError(
             "how the release was made is not known here, so it cannot be made again without some people",
             hint=(

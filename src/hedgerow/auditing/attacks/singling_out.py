@@ -139,8 +139,7 @@ def predicate_singling_out(
     random = _share(before, before.at_random())
     out = []
     for learner in ("description", "group and value", "group and chance"):
-        predicates = described.by(learner)
-        if not predicates:
+        if not (predicates := described.by(learner)):
             continue
         out.append(
             attack_record(

@@ -150,8 +150,7 @@ def special_uniques(
     """
     m, n = len(codes), len(codes[0]) if codes else 0
     size = min(size, m)
-    sets = sum(comb(m, k) for k in range(1, size + 1))
-    if sets > MOST:
+    if (sets := sum(comb(m, k) for k in range(1, size + 1))) > MOST:
         raise ParameterError(
             f"{m} columns have {sets:,} sets of up to {size}, more than {MOST:,}",
             hint="search smaller sets, or fewer columns",

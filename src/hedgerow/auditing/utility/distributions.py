@@ -50,8 +50,7 @@ def value_shares(column: ReleasedColumn) -> tuple[Floats, Floats, Floats]:
     np.add.at(steps, end[filled], -per_value)
     released = np.maximum(np.cumsum(steps)[:-1], 0.0)
     points = np.concatenate([values, column.middle[empty]])
-    original = column.whole.counts()[:-1].astype(np.float64)
-    before = np.concatenate([original, np.zeros(np.count_nonzero(empty))])
+    before = np.concatenate([column.whole.counts()[:-1].astype(np.float64), np.zeros(np.count_nonzero(empty))])
     after = np.concatenate([released, column.counts[empty]])
     order = np.argsort(points, kind="stable")
     return (points[order], before[order] / max(before.sum(), 1.0), after[order] / max(after.sum(), 1.0))
@@ -94,9 +93,7 @@ def category_shares(column: ReleasedColumn) -> tuple[Floats, Floats]:
 def sensitive_distances(before: Column, after: Column) -> ColumnDistances:
     """Return the distances of one released sensitive column from the original one."""
     values, *shares = sensitive_shares(before, after)
-    if before.is_number:
-        return number_distances(values, *shares)
-    return {"total_variation": _total_variation(*shares)}
+    return number_distances(values, *shares) if before.is_number else {"total_variation": _total_variation(*shares)}
 
 
 def sensitive_shares(before: Column, after: Column) -> tuple[Floats, Floats, Floats]:
@@ -216,9 +213,7 @@ def _uncertainty(a: Variable, b: Variable) -> float | None:
     joint = table / len(a.codes)
     entropies = [float(entr(p).sum()) for p in (joint.sum(axis=1), joint.sum(axis=0), joint)]
     total = entropies[0] + entropies[1]
-    if total <= 1e-12:
-        return None
-    return float(np.clip(2 * (total - entropies[2]) / total, 0.0, 1.0))
+    return None if total <= 1e-12 else float(np.clip(2 * (total - entropies[2]) / total, 0.0, 1.0))
 
 
 def variables(pair: TablePair) -> tuple[list[Variable], list[Variable]]:
@@ -229,8 +224,7 @@ def variables(pair: TablePair) -> tuple[list[Variable], list[Variable]]:
     """
     quasi = pair.released_quasi
     before = map(_variable, (*(column.whole for column in quasi), *pair.unchanged.sensitive))
-    after = (*map(_released, quasi), *map(_variable, pair.released_sensitive))
-    return list(before), list(after)
+    return list(before), [*map(_released, quasi), *map(_variable, pair.released_sensitive)]
 
 
 def _released(column: ReleasedColumn) -> Variable:

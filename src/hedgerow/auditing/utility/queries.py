@@ -137,8 +137,7 @@ def range_queries(pair: TablePair, *, n_queries: int = 100, random_state: int = 
     RangeErrors
     """
     generator = np.random.default_rng(random_state)
-    usable = [j for j, e in enumerate(pair.released_quasi) if e.original.n_values > 1]
-    if not usable:
+    if not (usable := [j for j, e in enumerate(pair.released_quasi) if e.original.n_values > 1]):
         nothing: SurveyErrors = {"median": 0.0, "p90": 0.0}
         return {"mean": 0.0, **nothing, "new_survey": nothing, "queries": 0}
 
@@ -253,8 +252,7 @@ def estimates(pair: Pair, weights: str) -> Estimates | None:
     A released range is read as spread evenly over the original values inside it, a set over its members.
     """
     before = pair.original.column(weights, kind="numeric").numbers
-    after = released_weights(pair, weights)
-    if after is None:
+    if (after := released_weights(pair, weights)) is None:
         return None
     columns: dict[str, ColumnEstimate] = {}
     for original, released in zip(pair.unchanged.sensitive, pair.released_sensitive, strict=True):
@@ -321,8 +319,7 @@ def _numbers(before: tuple[Floats, Floats], after: tuple[Floats, Floats], target
 def _shares(original: Column, before: Floats, mass: npt.NDArray[Any], after: Floats) -> ColumnEstimate:
     """Return the largest change of a category's weighted share; `mass` is the released weight of each category."""
     shares = np.bincount(original.codes, before, original.n_values + 1) / before.sum()
-    changes = np.abs(mass / after.sum() - shares)
-    return {"kind": "categories", "largest_change": float(changes.max(initial=0.0))}
+    return {"kind": "categories", "largest_change": float(np.abs(mass / after.sum() - shares).max(initial=0.0))}
 
 
 FIGURES = (

@@ -191,8 +191,7 @@ class Layout:
             if not each.response.is_logit and np.isfinite(squares):
                 each.add_sums(self.sums[:n, :n], y, squares, self.n_rows)
                 each.step()
-        step = max(1, self.n_rows // FIRST)
-        if step > 1:
+        if (step := max(1, self.n_rows // FIRST)) > 1:
             self._rounds([each for each in regressions if each.response.is_logit], step)
             for each in regressions:
                 each.is_fitted &= not each.response.is_logit
@@ -433,8 +432,7 @@ class Coefficients:
 
     def accuracy(self, which: Bools) -> Accuracy:
         """Return how well some of the estimates hold; their factor leans on that of all if they are few."""
-        some = self.part(which)
-        if some is None:
+        if (some := self.part(which)) is None:
             return cast(Accuracy, {**dict.fromkeys(Accuracy.__annotations__), "estimates": 0})
         n, clear = len(some.kind), np.abs(some.original) > _CLEAR * some.error
         ratio = float(np.median(some.release[clear] / some.original[clear])) if clear.any() else None
@@ -570,8 +568,7 @@ def models(sides: TablePair) -> Models | None:
     -------
     Models, or None if nothing can be explained
     """
-    fitted = coefficients(sides)
-    if fitted is None:
+    if (fitted := coefficients(sides)) is None:
         return None
     # squares of hidden numbers fail more often than all else, and say nothing else of a column
     judged = fitted.kind != "hidden squares"

@@ -35,7 +35,7 @@ from ...columns.numbers import one_zero
 from ...columns.row_hashes import RowHasher
 from ...columns.table import check_names
 from ...columns.workspace import memory_of
-from ...errors import HedgerowError, InputError, UnsupportedError
+from ...errors import HedgerowError, InputError, UnsupportedError, needed
 from ...files import temporary_folder
 from ...key import Key
 
@@ -80,13 +80,10 @@ def session() -> Any:
     UnsupportedError
         Spark or Java is missing, or Spark does not start.
     """
-    try:
-        from pyspark.errors import PySparkException
-        from pyspark.sql import SparkSession
-    except ImportError:
-        raise UnsupportedError(
-            "the engine 'spark' needs the package pyspark, which is not installed", hint="pip install 'hedgerow[spark]'"
-        ) from None
+    needed("pyspark", "spark", "tables on a cluster")
+    from pyspark.errors import PySparkException
+    from pyspark.sql import SparkSession
+
     with suppress(PySparkException):
         running = SparkSession.active()  # of this thread, or of all
         if not has_ended(running):
@@ -323,8 +320,7 @@ def results(frame: Any, work: Callable[[pa.Table], T], *, whole: bool = False, a
 
     def answer(part: pa.Table) -> Iterator[pa.RecordBatch]:
         arrays: list[bytes] = []
-        text = json.dumps(_as_json(work(part), arrays))
-        cells = [pa.array([text]), pa.array([arrays], pa.list_(pa.binary()))]
+        cells = [pa.array([json.dumps(_as_json(work(part), arrays))]), pa.array([arrays], pa.list_(pa.binary()))]
         yield pa.RecordBatch.from_arrays(cells, ["answer", "arrays"])
 
     # its name alone: functools.wraps would send the attributes of `work` to executors as well

@@ -217,8 +217,7 @@ class SparkLeaves:
         with self._lock:
             if key(column) not in self._counted:
                 todo = {key(c): c for c in [column, *columns] if key(c) not in self._counted}
-                counts = self._count(list(todo.values()), whole)
-                self._counted |= dict(zip(todo, counts, strict=True))
+                self._counted |= dict(zip(todo, self._count(list(todo.values()), whole), strict=True))
             return self._counted[key(column)]
 
     def _count(self, counted: Sequence[CountedColumn], whole: bool) -> list[Counts]:
@@ -398,8 +397,7 @@ class _Top:
                     level += self._split(node, first)
                     if parent is not None:
                         self.waiting -= 1
-                        rest = Counted(parent.sums - first.sums, parent.cells - first.cells)
-                        level += self._split(sibling, rest)
+                        level += self._split(sibling, Counted(parent.sums - first.sums, parent.cells - first.cells))
             done(None)
 
     def _split(self, number: int, counted: Counted) -> list[Family]:
@@ -434,8 +432,7 @@ class _Top:
 
     def _check(self, counted: Counted, total: Ints) -> None:
         """Raise InputError if a column's histogram does not add up to the node's statistics."""
-        ends = np.cumsum(self.rows.records.predictors.n_codes + 1)[:-1]
-        for histogram in np.split(counted.sums, ends):
+        for histogram in np.split(counted.sums, np.cumsum(self.rows.records.predictors.n_codes + 1)[:-1]):
             if not np.array_equal(histogram.sum(axis=0), total):
                 raise self.rows.table.changed()
 
@@ -527,10 +524,8 @@ class _Top:
                 if not _sums_to(rows, layout, total):
                     raise changed("the table")
                 branch = grow_below(rows, layout, rules, n, depth, total, max_depth)
-                leaf = branch.nodes[:, COLUMN] == LEAF
-                ends = branch.nodes[leaf].T
-                sums = products(rows, r, ends[START].copy(), ends[END].copy())
-                branches.append((at, tuple(branch), sums))
+                ends = branch.nodes[branch.nodes[:, COLUMN] == LEAF].T
+                branches.append((at, tuple(branch), products(rows, r, ends[START].copy(), ends[END].copy())))
             return branches
 
         # Spark leaves out the rows of other nodes before it moves any
@@ -570,10 +565,8 @@ def _by_label(part: pa.Table, signs: Signposts, n: int, responses: Responses) ->
 def _sums_to(rows: NodeRows, layout: StatisticsLayout, total: Ints) -> bool:
     """Return whether the rows of a node add up to its statistics, checked on the first column."""
     first = Predictors(rows.predictors.n_codes[:1], rows.predictors.ordered[:1])
-    form = rows.format._replace(codes=rows.format.codes[:1])
-    alone = replace(rows, predictors=first, format=form)
-    counted = Counted.from_rows(alone, np.array([0, rows.n], np.int64), layout)
-    return np.array_equal(counted.sums[0].sum(axis=0), total)
+    alone = replace(rows, predictors=first, format=rows.format._replace(codes=rows.format.codes[:1]))
+    return np.array_equal(Counted.from_rows(alone, np.array([0, rows.n], np.int64), layout).sums[0].sum(axis=0), total)
 
 
 def _near(frame: Any, signs: Signposts, sizes: Ints) -> Any:

@@ -69,8 +69,7 @@ class Packing:
     def codes(self, words: Sequence[Ints], name: str) -> NDArray[np.unsignedinteger]:
         """Unpack the codes of a column from the words of the given rows."""
         word, shift, bits = self.places[name]
-        shifted = (words[word] >> shift) & ((1 << bits) - 1)
-        return shifted.astype(smallest(1 << bits))
+        return ((words[word] >> shift) & ((1 << bits) - 1)).astype(smallest(1 << bits))
 
 
 def together(n_rows: int, sizes: Mapping[str, int]) -> int:
@@ -135,8 +134,7 @@ def combined(
     words = packing.names()
 
     def work(part: pa.Table) -> Iterator[pa.RecordBatch]:
-        here = packing.packed(coded(part))
-        counted = pa.table(dict(zip(words, here, strict=True))).group_by(words)
+        counted = pa.table(dict(zip(words, packing.packed(coded(part)), strict=True))).group_by(words)
         grouped = counted.aggregate([([], "count_all")]).select([*words, "count_all"])
         yield from grouped.rename_columns([*words, "n"]).to_batches()
 

@@ -180,19 +180,16 @@ def by_draws(plan: Randomize, table: SparkTable, key: Key | None) -> Transformed
         _check_ids(table, plan.row_id)
         hashed = [plan.row_id]
         hasher = hasher_of(table, hashed, key)
-    draws = release_key(key, fingerprint, bound_to(plan))
-    randomized, outside = drawn_columns(plan, table, draws)
+    randomized, outside = drawn_columns(plan, table, release_key(key, fingerprint, bound_to(plan)))
     names = list(dict.fromkeys([*hashed, *(column.name for column in plan.columns)]))
     maker = ByDraws(names, hashed, hasher, key_words(key, NUMBER), randomized)
-    released = {e.plan.name: SparkColumn(maker, e.values) for e in randomized}
-    return Transformed(released, outside)
+    return Transformed({e.plan.name: SparkColumn(maker, e.values) for e in randomized}, outside)
 
 
 def _hashed(part: pa.Table, names: Sequence[str], hasher: RowHasher) -> tuple[Words, Words, int]:
     """Return a 128-bit hash of each row's named columns, as two words, and the sum of the hashes."""
     first, second = (np.zeros(part.num_rows, np.uint64) for _ in range(2))
-    cells = [part.column(n).combine_chunks() for n in names]
-    return first, second, hasher.hash_into(cells, first, second)
+    return first, second, hasher.hash_into([part.column(n).combine_chunks() for n in names], first, second)
 
 
 def _sum(table: SparkTable, hasher: RowHasher) -> int:

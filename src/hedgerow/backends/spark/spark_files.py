@@ -227,8 +227,7 @@ def release(table: Table, change: Change) -> ReleasedTable:
     if order is not None:
         kinds = {"long": t.LongType(), "string": t.StringType()}
         fields += [t.StructField(k, kinds[kind], True) for k, kind in order.kinds.items()]
-    used = dict.fromkeys([*stays.values(), *(table.place(n) for n in maker.names)])
-    selected = maker.rows(table).select(*used)
+    selected = maker.rows(table).select(*dict.fromkeys([*stays.values(), *(table.place(n) for n in maker.names)]))
     frame = map_parts(selected, work, t.StructType(fields), whole=maker.whole, at_once=table.at_once)
     if order is not None:
         frame = frame.orderBy(*order.kinds).select(*names)

@@ -411,9 +411,7 @@ class SparkTable(StoredTable):
 
 def has_zeros(entries: pa.Array) -> bool:
     """Return whether numbers include zeros, which rows may write as 0.0 or as -0.0."""
-    if not pa.types.is_floating(entries.type):
-        return False
-    return bool(pc.any(pc.equal(one_zero(entries), 0.0)).as_py())
+    return False if not pa.types.is_floating(entries.type) else bool(pc.any(pc.equal(one_zero(entries), 0.0)).as_py())
 
 
 class Gathered(StoredTable):
@@ -445,9 +443,7 @@ class Gathered(StoredTable):
 
     def take(self, name: str, rows: slice | Ints) -> pa.Array:
         """Return the given cells of a column whose codes are on this machine."""
-        if name not in self.codes:
-            return self.arrow
-        return self.entries(name).take(pa.array(self.codes[name][rows]))
+        return self.arrow if name not in self.codes else self.entries(name).take(pa.array(self.codes[name][rows]))
 
     def column(self, name: str, **options: Any) -> Column:
         """Return a column, with its row codes if they were collected on this machine."""

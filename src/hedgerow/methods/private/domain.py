@@ -100,8 +100,7 @@ class PublicColumn:
             # one odd cell makes True and False of a file text
             cells = (v.lower() for v in column.values) if self.kind == "boolean" else column.values
             return np.array([*(_bin_of(cell, place) for cell in cells), len(self.labels)], np.int64)
-        inner = np.asarray(self.edges[1:-1])
-        bins = np.searchsorted(inner, np.asarray(column.values, np.float64), side="right")
+        bins = np.searchsorted(np.asarray(self.edges[1:-1]), np.asarray(column.values, np.float64), side="right")
         return np.append(bins, len(self.edges) - 1).astype(np.int64)
 
     def column_of(self, table: Table) -> Column:
@@ -177,8 +176,7 @@ def _check_size(columns: Sequence[PublicColumn]) -> None:
     bins = {role: [_most_bins(c) for c in columns if c.role == role] for role in ("quasi", "sensitive")}
     widest = max(bins["quasi"], default=1)
     # joint counts of the last level's nodes, and a column's cuts by its bins
-    cells = max(LEAVES * widest * max(bins["sensitive"], default=1), widest * widest)
-    if cells > _MOST_CELLS:
+    if (cells := max(LEAVES * widest * max(bins["sensitive"], default=1), widest * widest)) > _MOST_CELLS:
         wide = sorted(columns, key=_most_bins)[-2:]
         listed = ", ".join(f"{c.name} has {_most_bins(c):,} {'categories' if c.labels else 'bins'}" for c in wide)
         size = cells * 8 / 1e9
@@ -237,8 +235,7 @@ def _even(column: PublicColumn, top: float, n: int, most: int, first: float, las
     """
     if column.whole and last - first <= most:
         return replace(column, edges=tuple(np.arange(first, last + 1).tolist()))
-    origin = 0.0 if first < 0 < last else first
-    wide = replace(column, origin=origin, scale=top / _FINER)
+    wide = replace(column, origin=0.0 if first < 0 < last else first, scale=top / _FINER)
     ends = wide.stretched(np.array([first, last]))
     edges = wide.unstretched(np.linspace(ends[0], ends[1], n + 1))
     edges[0], edges[-1] = first, last
@@ -267,8 +264,7 @@ def by_medians(column: PublicColumn, counts: Ints, buy: Sequence[Purchase]) -> P
             if last - first < 2:
                 continue
             inside = below[first + 1 : last] - below[first]
-            scores = -np.abs(2 * inside - (below[last] - below[first]))
-            chosen.append(first + 1 + purchase.pick(scores))
+            chosen.append(first + 1 + purchase.pick(-np.abs(2 * inside - (below[last] - below[first]))))
         cuts = sorted({*cuts, *chosen})
     return replace(column, edges=tuple(column.edges[i] for i in cuts))
 
@@ -277,8 +273,7 @@ def doublings(column: PublicColumn) -> PublicColumn:
     """Return a column whose bins double from one to the next, on which a top code is chosen; of absolute values."""
     first, last = column.edges[0], column.edges[-1]
     reach = max(abs(first), abs(last)) if first < 0 else last - first
-    ends = [reach * 2.0**-i for i in range(_DOUBLINGS, -1, -1)]
-    return replace(column, edges=(0.0, *ends))
+    return replace(column, edges=(0.0, *(reach * 2.0**-i for i in range(_DOUBLINGS, -1, -1))))
 
 
 def reached(column: PublicColumn, private: Column) -> Ints:
@@ -287,8 +282,7 @@ def reached(column: PublicColumn, private: Column) -> Ints:
     values = np.asarray(private.values, np.float64)
     size = np.abs(values) if first < 0 else values - first
     inner = np.asarray(doublings(column).edges[1:-1])
-    n = len(inner) + 1
-    return np.append(np.searchsorted(inner, size, side="left"), n).astype(np.int64)[private.codes]
+    return np.append(np.searchsorted(inner, size, side="left"), len(inner) + 1).astype(np.int64)[private.codes]
 
 
 def topped(column: PublicColumn, noisy: Ints, deviation: float) -> PublicColumn:

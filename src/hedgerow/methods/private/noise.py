@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ...errors import UnsupportedError
+from ...errors import needed
 from ...kernels import Ints
 
 
@@ -26,12 +26,9 @@ class OpenDP:
     """The mechanisms of OpenDP, whose own randomness cannot be seeded."""
 
     def __init__(self) -> None:
-        try:
-            import opendp.prelude as dp
-        except ImportError:
-            raise UnsupportedError(
-                "PrivateTree draws noise with OpenDP, which is not installed", hint='pip install "hedgerow[private]"'
-            ) from None
+        needed("opendp", "private", "draws of noise")
+        import opendp.prelude as dp
+
         dp.enable_features("contrib")
         domain = dp.vector_domain(dp.atom_domain(T="i64"))
         self._search: Any = dp.binary_search_param

@@ -231,8 +231,7 @@ def _gains(
         if not len(at):
             continue
         differing = sums[j] - counts[j][:, None] * centre
-        first_sides = np.array([is_left(column, node.box[j], int(cut)) for cut in at])
-        first = first_sides.astype(np.int64) @ differing
+        first = np.array([is_left(column, node.box[j], int(cut)) for cut in at]).astype(np.int64) @ differing
         gains.append(np.abs(first).sum(1) + np.abs(differing.sum(0) - first).sum(1))
         cuts += [(j, int(cut)) for cut in at]
     return cuts, np.concatenate(gains) if gains else np.zeros(0, np.int64)

@@ -101,8 +101,7 @@ def halfway(risk: Risk) -> Contingency:
     views = []
     for view, floor, now in zip(risk.contingency.views, risk.floors(), whole, strict=True):
         # The slack keeps rounding from making a cap of exactly the reachable risk infeasible.
-        reachable = (floor + (now - floor) / 2) * _SLACK
-        views.append(replace(view, cap=np.maximum(view.cap, reachable)))
+        views.append(replace(view, cap=np.maximum(view.cap, (floor + (now - floor) / 2) * _SLACK)))
     return replace(risk.contingency, views=tuple(views))
 
 
@@ -155,8 +154,7 @@ def cautions(risk: Risk, quasi: Sequence[Coded], sensitive: Sequence[Coded], t: 
     say = partial(text, "caps")
     # The view of all sensitive columns together comes last, and is none of them.
     for view, column in zip(contingency.views, sensitive, strict=False):
-        largest = float((contingency.mass @ view.share).max())
-        if largest > cap:
+        if (largest := float((contingency.mass @ view.share).max())) > cap:
             warnings.append(say("frequent", cap=cap, name=column.name, largest=largest))
     randomized = ([*quasi] if risk.n_quasi else []) + ([*sensitive] if risk.n_sensitive else [])
     if weak := [c.name for c, x in zip(randomized, t, strict=True) if c.d > 1 and x < 0.1]:

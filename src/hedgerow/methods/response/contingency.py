@@ -190,14 +190,11 @@ class Contingency:
         for part, attribute in zip(parts, view.attributes, strict=True):
             flat |= np.isin(part, self.negations[attribute])
         # An intruder who excludes the true value knows something false, which helps nobody.
-        if not flat.any() or flat[u]:
-            return None
-        return np.broadcast_to(flat, view.share.shape)
+        return None if not flat.any() or flat[u] else np.broadcast_to(flat, view.share.shape)
 
     def sharpened(self, view: SensitiveView, u: int) -> Floats:
         """Return the attacker's proportions (cells x values) after exclusion, if the target's value is u."""
-        out = self.excluded(view, u)
-        if out is None:
+        if (out := self.excluded(view, u)) is None:
             return view.share
         remaining = np.where(out, 0.0, view.share)
         total = remaining.sum(axis=1, keepdims=True)
@@ -207,8 +204,7 @@ class Contingency:
         """Return c' = pi[alpha, u] / (pi[alpha] - pi[alpha, W]) for every cell and value (W: excluded values)."""
         if self.negations == 0:
             return view.share
-        columns = [self.sharpened(view, u)[:, u] for u in range(view.share.shape[1])]
-        return np.stack(columns, axis=1)
+        return np.stack([self.sharpened(view, u)[:, u] for u in range(view.share.shape[1])], axis=1)
 
 
 def check_size(dims: Sequence[int], names: Sequence[str]) -> None:

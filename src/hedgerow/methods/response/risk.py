@@ -68,9 +68,7 @@ class Risk:
 
     def view_channel(self, view: SensitiveView, t: Floats) -> Channel | None:
         """Return the randomization of a view's attributes as a `Channel`; None if they are not randomized."""
-        if not self.n_sensitive:
-            return None
-        return Channel(view.dims, t[self.n_quasi :][list(view.attributes)])
+        return None if not self.n_sensitive else Channel(view.dims, t[self.n_quasi :][list(view.attributes)])
 
     # --- the whole table
 
@@ -82,8 +80,7 @@ class Risk:
         # Guo, Ying & Wu (2010), Result 1: Pr(QI reconstructed) c'(alpha, u) Pr(S reconstructed | QI)
         eta = np.ones((len(contingency.occupied), 1))
         if self.n_quasi:
-            cells = self.quasi_channel(t).reconstruction(contingency.pi)
-            eta = cells[contingency.occupied, None]
+            eta = self.quasi_channel(t).reconstruction(contingency.pi)[contingency.occupied, None]
         out = []
         for view in contingency.views:
             risk = eta * contingency.target_shares(view)
@@ -276,13 +273,11 @@ def optimize(risk: Risk, start: Floats | None = None) -> Optimum | None:
     d = np.asarray(risk.dims, dtype=np.int64)
     free = np.flatnonzero(d > 1)
     unchanged = np.ones(len(d))
-    worst = risk.worst(unchanged)
-    if worst <= 1:
+    if (worst := risk.worst(unchanged)) <= 1:
         return Optimum(unchanged, unchanged.copy(), worst)
     if not len(free):
         return None
-    common = _ray(risk, np.full(len(d), _LARGEST), free)
-    if common is None:
+    if (common := _ray(risk, np.full(len(d), _LARGEST), free)) is None:
         return None
     t = common if start is None else np.clip(start, SMALLEST, _LARGEST)
     cells = risk.largest(risk.ratios(t), WORKING_SET)

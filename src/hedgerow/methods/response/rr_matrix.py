@@ -131,8 +131,7 @@ def projected(estimate: Floats) -> Floats:
     flat = estimate.ravel()
     ordered = np.sort(flat)[::-1]
     excess = np.cumsum(ordered) - 1
-    rank = np.arange(1, len(flat) + 1)
-    last = int(np.flatnonzero(ordered - excess / rank > 0)[-1])
+    last = int(np.flatnonzero(ordered - excess / np.arange(1, len(flat) + 1) > 0)[-1])
     return np.maximum(estimate - excess[last] / (last + 1), 0.0)
 
 

@@ -92,8 +92,7 @@ class BuiltTree:
                 nodes.append(replace(node, left=new[node.left], right=new[node.right]))
             else:
                 nodes.append(leaf_of(node))
-        lookup = np.array([new[at] for at in target], np.int32)
-        return BuiltTree(tuple(nodes), lookup[self.leaf], self.closed_left)
+        return BuiltTree(tuple(nodes), np.array([new[at] for at in target], np.int32)[self.leaf], self.closed_left)
 
 
 def leaf_of(node: Node) -> Node:
@@ -166,8 +165,7 @@ def best_first(
         if column.numeric:
             # By the threshold: idle records may lie between the two values around it.
             values, threshold = column.values, node.threshold
-            cut = np.searchsorted(values, threshold, "right" if closed_left else "left")
-            goes_left = codes < cut
+            goes_left = codes < np.searchsorted(values, threshold, "right" if closed_left else "left")
         else:
             lookup = np.zeros(column.n_values, np.bool_)
             lookup[list(node.left_set)] = True
@@ -376,8 +374,7 @@ class Builder:
 
     def gains(self, hist: Ints, total: Ints, is_running: bool) -> tuple[NDArray[np.float64], Ints]:
         """Return the gain of every split and the records in every row of `hist`; see `split_scores.gains`."""
-        least = self.settings.min_leaf
-        return gains(hist, total, self.table, self.criterion, least, is_running)
+        return gains(hist, total, self.table, self.criterion, self.settings.min_leaf, is_running)
 
     def _histogram(self, column: Predictor, rows: Rows) -> tuple[Ints, Ints]:
         """Return the ranks of a column that are looked at, with those that occur, and their statistics."""
@@ -420,8 +417,7 @@ class Builder:
         else:
             # p categories have 2**(p - 1) subsets; beyond 12, one category stands against the rest.
             if column.wide:
-                alone = np.asarray(column.alone or (True,) * column.n_values)[present]
-                splits = np.flatnonzero(alone)
+                splits = np.flatnonzero(np.asarray(column.alone or (True,) * column.n_values)[present])
                 lefts = hist[splits]
             else:
                 members = _subsets(p)

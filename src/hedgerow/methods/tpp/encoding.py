@@ -113,8 +113,7 @@ class PredictedColumn:
         reach = float(np.abs(y - centre).max()) if len(y) else 0.0
         # frexp: reach < 2**e and len(y) < 2**b, so the image may use 52 - e - b more bits.
         shift = 52 - frexp(reach or 1.0)[1] - len(y).bit_length()
-        image = np.rint(np.ldexp(y - centre, shift)).astype(np.int64)
-        return cls(image, (), y, shift)
+        return cls(np.rint(np.ldexp(y - centre, shift)).astype(np.int64), (), y, shift)
 
 
 def encode_predictor(table: Table, schema: Schema, name: str, single: bool) -> tuple[Column, Predictor]:

@@ -27,9 +27,6 @@ from .model import dumps, model_to_json, recipient_lines, verify_model
 from .sanitize import Sanitizer, column_map, shrunk
 from .targets import PreservedModel, SklearnTree, parse
 
-# bytes per record while a tree is grown (measured on seven predictors)
-_RECORD = 180
-
 
 @dataclass(eq=False, repr=False)
 class TreePatternPreserving(Method):
@@ -115,6 +112,8 @@ class TreePatternPreserving(Method):
     allows_missing = False  # these numbers fall on neither side of a threshold
     supported_fields = ("unit", "household")
     engines = ("memory", "duckdb", "spark")
+    # while a tree is grown, measured on seven predictors
+    record_bytes = 180
     kinds: ClassVar[Mapping[str, Kind]] = {"l": NUMBER, "response": TEXT, "sensitive": TEXT | NAMES}
 
     trees: Any = None
@@ -124,10 +123,6 @@ class TreePatternPreserving(Method):
     sensitive: str | Sequence[str] | None = None
     response: str | None = None
     schema: Schema | None = None
-
-    def memory_estimate(self, n_rows: int, n_sensitive: int) -> int:
-        """Return the estimated memory for growing trees on exact values, in bytes."""
-        return n_rows * _RECORD
 
     def __sklearn_clone__(self) -> TreePatternPreserving:
         """Return an unfitted copy of the method that keeps the user's fitted trees."""
@@ -173,8 +168,7 @@ class TreePatternPreserving(Method):
         if response in schema.quasi:
             raise SchemaError(f"the response {response!r} is a quasi-identifier", hint="it stays: leave it out")
         sensitive = self._named() or tuple(n for n in schema.sensitive if n != response)
-        names = [n for n in schema.quasi if n not in sensitive]
-        if not names:
+        if not (names := [n for n in schema.quasi if n not in sensitive]):
             raise SchemaError("there are no predictors", hint="name the quasi-identifiers")
         classes = _is_class(table, schema, response)
         targets = [_target(tree, classes) for tree in self._models()]
@@ -236,8 +230,7 @@ class TreePatternPreserving(Method):
     def checked_columns(self, schema: Schema) -> tuple[str, ...]:
         """Return the columns needed to rebuild the trees and to measure L again."""
         reached = self.model_["reached"]["sensitive"]
-        names = (*self.plan_.names("quasi"), self.model_["response"]["name"], *reached)
-        return tuple(dict.fromkeys(names))
+        return tuple(dict.fromkeys((*self.plan_.names("quasi"), self.model_["response"]["name"], *reached)))
 
     def release_checks(self, original: Table, released: Table) -> list[Check]:
         """Rebuild the published trees from a released table, measure L again if `l` is set, and return the checks.

@@ -219,8 +219,7 @@ def verify_model(model: str | Path | Mapping[str, object], release: Any, y: Any 
     table = release if isinstance(release, Table) else read(release, unescape_formulas=True)
     try:
         table = _as_spelled(table, data)
-        names = [p["name"] for p in data["predictors"]]
-        if missing := [n for n in names if n not in table.names]:
+        if missing := [p["name"] for p in data["predictors"] if p["name"] not in table.names]:
             raise SchemaError("the release lacks predictors of the model: " + reprs(missing))
         difference, models = _difference(data, table, y), data["models"]
         n_trees, n_splits = sum(len(m["trees"]) for m in models), sum(m["n_splits"] for m in models)
@@ -299,12 +298,10 @@ def _rebuild(
             raise SchemaError(f"the response {name!r} has missing values")
         if not classes:
             return PredictedColumn.from_numbers(column.doubles[column.codes])
-        values = np.asarray(column.values, dtype=str)[column.codes]
-        return PredictedColumn.from_classes(values, labels)
+        return PredictedColumn.from_classes(np.asarray(column.values, dtype=str)[column.codes], labels)
 
     if model["builder"] == "scikit-learn":
-        answers = response(model["kind"] == "decision_tree_classifier")
-        return [rebuild_from(model, columns, answers)]
+        return [rebuild_from(model, columns, response(model["kind"] == "decision_tree_classifier"))]
     if model["builder"] != "hedgerow":
         raise PlanError(f"the model names an unknown builder {model['builder']!r}")
     # n_splits is a parameter of a single tree; for an ensemble it is the number of splits in all trees.

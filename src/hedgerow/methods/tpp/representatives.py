@@ -127,8 +127,7 @@ class _Planner:
         spans: list[tuple[int, int]] = []
         for begin, end in itertools.pairwise(self.cells):
             inside = self.marks[bisect_left(self.marks, begin) : bisect_left(self.marks, end)]
-            cuts = [self._between(a, b) for a, b in itertools.pairwise(inside)]
-            starts += [begin, *cuts]
+            starts += [begin, *(self._between(a, b) for a, b in itertools.pairwise(inside))]
             spans.append((begin, end))
         best = self._solve(starts, fallback=True)
         assert best is not None
@@ -146,8 +145,7 @@ class _Planner:
         return self._planned(starts, best)
 
     def _planned(self, starts: list[int], solved: list[int]) -> ColumnPlan:
-        sizes = np.diff([*starts, self.n])
-        group = np.repeat(np.arange(len(starts), dtype=np.int32), sizes)
+        group = np.repeat(np.arange(len(starts), dtype=np.int32), np.diff([*starts, self.n]))
         return ColumnPlan(group, tuple(_ratio(r, self.shift) for r in solved))
 
     def _solve(self, starts: list[int], fallback: bool = False) -> list[int] | None:
@@ -176,12 +174,10 @@ class _Planner:
         for root in range(len(starts)):
             if solved[root] is not None:
                 continue
-            component = self._propagate(root, links)
-            if component is None:
+            if (component := self._propagate(root, links)) is None:
                 return None
             form, fixed = component
-            rho = self._choose(form, fixed, low, high, mean, weight)
-            if rho is None:
+            if (rho := self._choose(form, fixed, low, high, mean, weight)) is None:
                 if not fallback or root not in marks:
                     return None
                 rho = marks[root]  # root has the form +rho, and its boundary value is feasible

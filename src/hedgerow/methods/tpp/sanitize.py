@@ -213,8 +213,7 @@ def release_column(column: Predictor, plan: ColumnPlan) -> Predictor:
     if column.numeric:
         return replace(column, codes=codes, values=np.asarray(plan.values))
     members = np.bincount(plan.group, minlength=plan.n_groups)
-    labels = group_labels(column, plan)
-    return replace(column, codes=codes, labels=labels, alone=tuple(bool(m == 1) for m in members))
+    return replace(column, codes=codes, labels=group_labels(column, plan), alone=tuple(bool(m == 1) for m in members))
 
 
 def group_labels(column: Predictor, plan: ColumnPlan) -> tuple[str, ...]:

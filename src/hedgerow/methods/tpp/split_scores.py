@@ -144,5 +144,4 @@ def best_of(gains: Floats, lefts: Ints, total: Ints) -> tuple[Ints, Bools, bool]
     least = min(smaller)
     ties = np.array([side == least for side in smaller])
     # Labels change in the release and statistics do not, so these decide what goes left.
-    is_turned = np.array([left > right for left, right in sides])
-    return best[ties], is_turned[ties], (least, least) in sides
+    return best[ties], np.array([left > right for left, right in sides])[ties], (least, least) in sides

@@ -137,8 +137,7 @@ class BoostingSettings(ModelSettings):
             tree = Builder(columns, PredictedColumn.from_numbers(y - score), self.tree).grow()
             if tree.n_splits == 0:
                 break
-            leaf_value = np.array([node.value[0] for node in tree.nodes])
-            score = score + self.learning_rate * leaf_value[tree.leaf]
+            score = score + self.learning_rate * np.array([node.value[0] for node in tree.nodes])[tree.leaf]
             trees.append(tree)
         return tuple(trees)
 
@@ -166,8 +165,7 @@ def parse(text: str) -> list[Settings]:
     >>> [type(s).__name__ for s in parse("tree criterion=gini n_splits=3; forest n_trees=5 seed=1")]
     ['TreeSettings', 'ForestSettings']
     """
-    models = [_parse_one(part.split()) for part in text.split(";") if part.strip()]
-    if not models:
+    if not (models := [_parse_one(part.split()) for part in text.split(";") if part.strip()]):
         raise ParameterError("trees is empty", hint='for example "tree criterion=entropy n_splits=4"')
     return models
 
@@ -344,8 +342,7 @@ class SklearnTree(PreservedModel):
                 f"the estimator was fitted on {estimator.n_features_in_} columns, not on {len(names)} predictors",
                 hint="give the X it was fitted on",
             )
-        fitted = [str(n) for n in getattr(estimator, "feature_names_in_", names)]
-        if fitted != list(names):
+        if (fitted := [str(n) for n in getattr(estimator, "feature_names_in_", names)]) != list(names):
             missing = [n for n in fitted if n not in names]
             new = [n for n in names if n not in fitted]
             what = (
@@ -370,8 +367,7 @@ class SklearnTree(PreservedModel):
         """Fit the same parameters again, limited to `step` splits unless that is the full tree."""
         from sklearn.base import clone
 
-        estimator = clone(self.estimator).set_params(**self._size(step))
-        return (_fit_and_read(estimator, columns, response),)
+        return (_fit_and_read(clone(self.estimator).set_params(**self._size(step)), columns, response),)
 
     def _size(self, step: int) -> dict[str, int]:
         """Return the parameter that limits the tree to `step` splits; empty for the full tree."""
@@ -395,16 +391,14 @@ def _splits(tree: BuiltTree) -> list[Any]:
 
 def _fit_and_read(estimator: Any, columns: Columns, response: PredictedColumn) -> BuiltTree:
     x = np.column_stack([c.values.astype(np.float32)[c.codes] for c in columns])
-    fitted = estimator.fit(x, response.codes if response.classes else response.y)
-    return read_tree(fitted, columns)
+    return read_tree(estimator.fit(x, response.codes if response.classes else response.y), columns)
 
 
 def rebuild_from(data: Mapping[str, Any], columns: Columns, response: PredictedColumn) -> BuiltTree:
     """Fit the estimator that a model file describes on a released table; raise KeyError if its type is unknown."""
     from sklearn import tree
 
-    estimator = getattr(tree, SKLEARN_CLASSES[data["kind"]])(**data["parameters"])
-    return _fit_and_read(estimator, columns, response)
+    return _fit_and_read(getattr(tree, SKLEARN_CLASSES[data["kind"]])(**data["parameters"]), columns, response)
 
 
 def read_tree(estimator: Any, columns: Columns) -> BuiltTree:
@@ -418,8 +412,7 @@ def read_tree(estimator: Any, columns: Columns) -> BuiltTree:
 
     def leaf(path: str, rows: NDArray[np.int32]) -> Node:
         i = number[path]
-        value = tuple(map(float, t.value[i].ravel()))
-        return Node(path, len(path), int(t.n_node_samples[i]), value)
+        return Node(path, len(path), int(t.n_node_samples[i]), tuple(map(float, t.value[i].ravel())))
 
     def best_split(node: Node, rows: NDArray[np.int32]) -> Split:
         i = number[node.path]
@@ -437,5 +430,4 @@ def read_tree(estimator: Any, columns: Columns) -> BuiltTree:
         return float(loss[i] - loss[a] - loss[b]), fields
 
     # scikit-learn numbers nodes by depth or by gain, as it was set; here it is always by gain.
-    n = len(columns[0].codes)
-    return best_first(columns, n, t.node_count, leaf, best_split, closed_left=True)
+    return best_first(columns, len(columns[0].codes), t.node_count, leaf, best_split, closed_left=True)

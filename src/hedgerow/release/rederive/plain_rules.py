@@ -133,8 +133,7 @@ def _like(side: PlainCells, node: Expression, other: PlainCells) -> PlainCells:
 
 def _compared(op: str, a: Any, b: Any, near: Fraction) -> bool:
     if op in ("=", "<>"):
-        is_equal = abs(a - b) <= near if near else a == b
-        return is_equal == (op == "=")
+        return (abs(a - b) <= near if near else a == b) == (op == "=")
     return bool((a < b) * (op[0] == "<") or (a > b) * (op[0] == ">") or (a == b) * op.endswith("="))
 
 

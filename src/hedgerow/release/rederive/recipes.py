@@ -256,8 +256,7 @@ class _Mapped:
         values = self._source.values_in(part)
         if isinstance(self._source, Categories):
             return self._place[values]
-        interval = np.digitize(values, self._cuts)
-        return self._place[np.where(np.isnan(values), len(self._place) - 1, interval)]
+        return self._place[np.where(np.isnan(values), len(self._place) - 1, np.digitize(values, self._cuts))]
 
     def released(self, place: NDArray[np.int64], hidden: NDArray[np.bool_] | None, part: Window) -> pa.Array:
         """Return the released values of the given rows."""
@@ -312,9 +311,7 @@ def untrue(column: Recoded, source: Numbers | Categories, cells: NDArray[Any], g
         The group of every row of the original.
     """
     if isinstance(source, Numbers):
-        if column.style not in ("mean", "median"):
-            return 0
-        return _off_centre(column, source, cells, groups)
+        return 0 if column.style not in ("mean", "median") else _off_centre(column, source, cells, groups)
     return _off_shares(column, source, cells, groups) if column.style == "weighted" else 0
 
 

@@ -132,8 +132,7 @@ def wrong_pieces(column: GuardedColumn, values: Floats, person: Ints, people: in
     if begins[-1] >= len(values):
         return 0, len(begins)
     piece = np.digitize(np.arange(len(values)), begins) - 1
-    pairs = np.unique(np.stack([piece, person]), axis=1)
-    few = np.bincount(pairs[0], minlength=len(begins)) < people
+    few = np.bincount(np.unique(np.stack([piece, person]), axis=1)[0], minlength=len(begins)) < people
     unit = width_of(column.steps[0])
     last = np.append(begins[1:], len(values))
     wrong = (low < np.append(-np.inf, values[begins[1:] - 1]) - unit) | (low > values[last - 1] + unit)
