@@ -208,7 +208,14 @@ class GuardRecipe:
 
     def codes_in_file(self) -> dict[str, Ints]:
         """Return the code of each released cell of the guarded columns, one above that of missing if it has none."""
-        return {name: self._codes_of(decoded_cells(self.in_file.of(name), name), name) for name in self._values}
+        codes = {name: self._codes_of(decoded_cells(self.in_file.of(name), name), name) for name in self._values}
+        for column in self.guard.columns:  # a list that is withheld is read as one of nothing
+            nothing = self.in_file.nothing(column.name)
+            if nothing and nothing not in column.values:
+                cells = decoded_cells(self.in_file.of(column.name), column.name)
+                is_nothing = pc.equal(cells, nothing).fill_null(False).to_numpy(zero_copy_only=False)
+                codes[column.name][is_nothing] = column.n_values
+        return codes
 
     def source(self, column: PlanColumn) -> Table:
         """Return the original with a column as it was drawn."""

@@ -206,6 +206,11 @@ class DrawnAgain:
         """Return the table that has a column as it was drawn."""
         return self._forms if name in self._derived else self._table
 
+    def nothing(self, name: str) -> str:
+        """Return the list of values of a row that has none of them; empty for a column that lists nothing."""
+        members = [each for each in self._derived.values() if each.inside == name]
+        return json.dumps([None] * len(members)) if members else ""
+
     def _as_drawn(self, column: GuardedColumn) -> pa.Array:
         """Return what was drawn of a column that is computed."""
         each, n = self._derived[column.name], self._table.n_rows
