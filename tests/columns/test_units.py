@@ -529,21 +529,26 @@ def test_schema_is_said_of_every_slot() -> None:
 
 
 def test_what_follows_or_is_determined_across() -> None:
-    table = {**PANEL, "dep": ["a", "b", "a", "c", "c", "d"], "age2": PANEL["age"]}
-    schema = Schema(quasi=["sex", "dep", "age", "age2"], sensitive=["pay"], unit="pid", wave="year")
+    table = {**PANEL, "dep": ["a", "b", "a", "c", "c", "d"], "in": [*"xyx", *"zz", "z"], "age2": PANEL["age"]}
+    table["gender"] = table["sex"]
+    schema = Schema(quasi=["sex", "gender", "dep", "in", "age", "age2"], sensitive=["pay"], unit="pid", wave="year")
     years = ("2020", "2021", "2022")
-    wide = units(table, schema.replace(follows={"dep": "sex", "age2": "age"}, determines={"sex": "dep"})).schema
+    said = {"dep": "in", "age2": "age", "gender": "sex"}
+    wide = units(table, schema.replace(follows=said, determines={"sex": "gender", "dep": "in"})).schema
     assert wide.follows == {
-        **{f"dep [{y}]": "sex" for y in years},
+        "gender": "sex",
+        **{f"dep [{y}]": f"in [{y}]" for y in years},
         **{f"age2 {label}": f"age {label}" for label in ("(first)", "(step) [2021]", "(step) [2022]")},
     }
-    assert wide.determines == {"sex": tuple(f"dep [{y}]" for y in years)}
-    assert units(table, schema.replace(determines={"dep": "sex"})).schema.determines["dep [2021]"] == ("sex",)
+    assert wide.determines == {"sex": ("gender",), **{f"dep [{y}]": (f"in [{y}]",) for y in years}}
     for change in (
         {"follows": {"sex": "dep"}},
+        {"follows": {"dep": "sex"}},
         {"follows": {"dep": "age"}},
         {"determines": {"age": "dep"}},
         {"determines": {"dep": "age"}},
+        {"determines": {"dep": "sex"}},
+        {"determines": {"sex": "dep"}},
     ):
         with pytest.raises(SchemaError, match="one record is made of several rows"):
             units(table, schema.replace(**change))

@@ -63,9 +63,13 @@ def shares_drawn(weights: Sequence[Fraction], size: int, uniform: Fraction) -> l
 
 def swapped_towards(
     sizes: Sequence[int], units: Sequence[int], features: Sequence[Sequence[int]],
-    wanted: Mapping[tuple[int, int], tuple[int, int]], turns: int,
+    wanted: Mapping[tuple[int, int], tuple[int, int]], turns: int, moves: Sequence[Sequence[int]],
+    classes: Sequence[Sequence[int]],
 ) -> list[list[int]]:  # fmt: skip
-    """Return each feature in each row after every swap that lowers the loss was made, row by row."""
+    """Return each feature in each row after every swap that lowers the loss was made, row by row.
+
+    A move swaps the values of some units at once, between rows of one class.
+    """
     rows = [list(feature) for feature in features]
 
     def left() -> list[int]:
@@ -81,18 +85,27 @@ def swapped_towards(
         for size in sizes:
             for i in range(size if turn < size else 0):
                 a, b = begin + i, begin + (i + turn) % size
-                for unit in sorted(set(units)):
+                for move in moves:
+                    if not all(may_swap(classes, unit, a, b) for unit in move):
+                        continue
                     before = sum(each**2 for each in left())
-                    swap(unit, a, b)
-                    if sum(each**2 for each in left()) >= before:
+                    for unit in move:
                         swap(unit, a, b)
+                    if sum(each**2 for each in left()) >= before:
+                        for unit in move:
+                            swap(unit, a, b)
             begin += size
     return rows
 
 
+def may_swap(classes: Sequence[Sequence[int]], unit: int, a: int, b: int) -> bool:
+    """Return whether two rows may swap their values of a unit; all may if there are no classes."""
+    return not classes or classes[unit][a] == classes[unit][b] != 255
+
+
 def swapped_impossible(
     sizes: Sequence[int], units: Sequence[int], bins: Sequence[Sequence[int]],
-    impossible: Mapping[tuple[int, int], set[tuple[int, int]]], looked: int,
+    impossible: Mapping[tuple[int, int], set[tuple[int, int]]], looked: int, classes: Sequence[Sequence[int]],
 ) -> list[list[int]]:  # fmt: skip
     """Return the item whose values of each unit stand in each row after swaps that make fewer pairs impossible."""
     place = [list(range(len(bins[0]))) for _ in set(units)]
@@ -117,6 +130,8 @@ def swapped_impossible(
                     skipped = turn * looked if size > looked else 0
                     for step in range(1, min(size, looked) if faults(unit, row) else 0):
                         other = begin + (i + skipped + step) % size
+                        if not may_swap(classes, unit, row, other):
+                            continue
                         before = faults(unit, row, other)
                         swap(unit, row, other)
                         after = faults(unit, row, other)

@@ -30,6 +30,8 @@ from hedgerow.kernels.even_draws import (
     Expected,
     Levels,
     Moments,
+    Moves,
+    Pairs,
     Shares,
     draw_by_moments,
     draw_by_shares,
@@ -145,8 +147,14 @@ def test_swaps_are_those_of_the_definition(sizes: list[int], seed: int, turns: i
     starts = np.searchsorted([f for f, _, _ in either], np.arange(5))
     in_rows, partners = features.T.astype(np.int16).copy(), np.array([each[1:] for each in either], PARTNER)
     place = np.tile(np.arange(n), (3, 1))
-    swap_towards(np.array(sizes), place, Moments(in_rows, np.array([0, 1, 3, 4]), partners, starts, off), turns)
-    swapped = reference.swapped_towards(sizes, units, features.tolist(), wanted, turns)
+    # rows of one class swap their values of a unit, those of class 255 none
+    classes = rng.choice(np.array([0, 1, 255], np.uint8), (3, n)) if seed % 2 else np.zeros((0, 0), np.uint8)
+    moments, nothing = Moments(in_rows, np.array([0, 1, 3, 4]), partners, starts, off), np.zeros(0, np.int64)
+    without = Pairs(nothing, np.zeros((0, 0), np.uint32), np.zeros(0, SIDE), nothing, np.zeros(0, np.bool_), 0)
+    moves = [[0], [1], [2], [0, 2]]
+    of_moves = Moves(np.concatenate(moves), np.append(0, np.cumsum([*map(len, moves)])))
+    swap_towards(np.array(sizes), place, moments, turns, classes, without, of_moves)
+    swapped = reference.swapped_towards(sizes, units, features.tolist(), wanted, turns, moves, classes.tolist())
     assert [features[f][place[u]].tolist() for f, u in enumerate(units)] == in_rows.T.tolist() == swapped
     assert off["excess"].tolist() == [int(np.dot(swapped[f], swapped[g])) - wanted[f, g][0] for f, g in pairs]
 
@@ -168,9 +176,12 @@ def test_impossible_pairs_are_swapped_away_as_defined(sizes: list[int], seed: in
     place, ends = np.tile(np.arange(n), (3, 1)), np.searchsorted([units[side[0]] for side in sides], np.arange(4))
     cells = np.concatenate([table.ravel() for table in tables.values()])
     in_rows = bins.T.astype(np.uint32)
-    swap_impossible(np.array(sizes), place, units, in_rows, np.array(sides, SIDE), ends, cells, looked)
+    classes = rng.choice(np.array([0, 1, 255], np.uint8), (3, n)) if seed % 2 else np.zeros((0, 0), np.uint8)
+    pairs = Pairs(units, in_rows, np.array(sides, SIDE), ends, cells, 0)
+    swap_impossible(np.array(sizes), place, pairs, looked, classes)
     wanted = {pair: {(x, y) for x, y in np.argwhere(table).tolist()} for pair, table in tables.items()}
-    assert place.tolist() == reference.swapped_impossible(sizes, units.tolist(), bins.tolist(), wanted, looked)
+    swapped = reference.swapped_impossible(sizes, units.tolist(), bins.tolist(), wanted, looked, classes.tolist())
+    assert place.tolist() == swapped
     assert in_rows.T.tolist() == [bins[c][place[u]].tolist() for c, u in enumerate(units)]
 
 

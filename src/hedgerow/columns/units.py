@@ -206,6 +206,9 @@ def widened(table: Table, schema: Schema, people: int) -> Units:
         if wide_name in once or name in repeated or (slot == 0 and name in moving)
     }  # fmt: skip
     patterns = Counter(sorted(wide.column(presence).to_pylist()))
+    if household:  # which are counted
+        pairs = {*zip(wide.column(presence).to_pylist(), wide.column(household[0]).to_pylist(), strict=True)}
+        patterns = Counter(sorted(pattern for pattern, _ in pairs))
     wide_schema = _wide_schema(schema, form, table.names, patterns, people)
     return Units(form, table, Table(wide, source, table.layout), wide_schema, list(map(singular, notes)))
 
@@ -563,10 +566,8 @@ def _pairs(form: UnitForm, part: str, one: str, two: str) -> list[tuple[str, str
     moves = {name in form.moving for name in (one, two) if name not in form.once}
     shared = [slot for slot in form.slots_of(one) if slot in form.slots_of(two)]
     pairs = [(form.wide_name(one, slot), form.wide_name(two, slot)) for slot in shared if len(moves) == 1]
-    if two in form.once:
-        pairs = [(form.wide_name(one, slot), two) for slot in (form.slots_of(one) or [-1] * (one in form.once))]
-    elif one in form.once and part == "determines":
-        pairs = [(one, form.wide_name(two, slot)) for slot in form.slots_of(two)]
+    if one in form.once and two in form.once:
+        pairs = [(one, two)]
     if not pairs or (part == "determines" and True in moves):
         raise SchemaError(
             f"{one!r} {part} {two!r}, which cannot be said where one record is made of several rows",

@@ -111,15 +111,16 @@ def coded(
 
 
 def coded_here(
-    table: Table, schema: Schema, name: str, people: int, key: Key | None, here: Bools, original: Table | None = None
-) -> CodedColumn:
+    table: Table, schema: Schema, name: str, people: int, person: Ints | None, key: Key | None, here: Bools,
+    original: Table | None = None,
+) -> CodedColumn:  # fmt: skip
     """Return a column by the values that may be released of it, in the rows that have a cell of it."""
     rows = np.flatnonzero(here)
     some, original = (
         each and Table(pa.table({name: each.take(name, rows)}), layout=each.layout) for each in (table, original)
     )
     assert some is not None
-    column = coded(some, schema, name, people, None, key, original)
+    column = coded(some, schema, name, people, None if person is None else person[rows], key, original)
     codes = np.full(len(here), -1)
     codes[rows] = column.codes
     return replace(column, codes=codes, here=here)

@@ -134,7 +134,7 @@ def within_rules(
         fewer = (after.sum(axis=0) - is_broken[:, here].sum(axis=0)).reshape(-1, len(bad)).sum(axis=0) < 0
         if not is_swap or plan.units:  # a missing value breaks no rule, and is no way to keep one
             lacks = [(moved[name] >= n_values[name]) for name in names]
-            fewer &= np.all([missing[here] == missing[there] for missing in lacks], axis=0)
+            fewer &= np.all([missing[bad] == missing[other] for missing in lacks], axis=0)
         fewer = np.tile(fewer, len(here) // len(bad))
         is_broken[:, here[fewer]] = after[:, fewer]
         for name in names:

@@ -41,8 +41,12 @@ class Slots:
 
     def may_move_with(self, one: str, other: str) -> bool:
         """Return whether two columns have their cells in the same rows."""
-        slot, in_slot = (self.cells.get(name, ("", -1))[1] for name in (one, other))
-        return slot == in_slot and self.presence not in (one, other)
+        if self.form is None:
+            return True
+        cells = [self.cells.get(name, ("", -1)) for name in (one, other)]
+        # the first row of a unit has no step
+        kinds = {(slot, column in self.form.moving) for column, slot in cells}
+        return len(kinds) == 1 and self.presence not in (one, other)
 
     def rows_with(self, name: str, patterns: Sequence[object], codes: Ints) -> Bools:
         """Return which rows have a cell of a column, given the code of each one's pattern of slots."""

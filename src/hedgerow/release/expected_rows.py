@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ..backends import engine
-from ..columns.arrays import WINDOW, storage, value_class
+from ..columns.arrays import WINDOW, decoded, storage, value_class
 from ..columns.numbers import one_zero
 from ..columns.row_hashes import RowHasher, RowSums
 from ..columns.table import Table, Window
@@ -322,7 +322,8 @@ def same_rows(a: pa.Table, b: pa.Table) -> bool:
     """Return whether two tables hold the same values in the same places; NaN counts as missing."""
 
     def plain(table: pa.Table) -> pa.Table:
-        cells = (pc.if_else(pc.is_nan(c), None, c) if pa.types.is_floating(c.type) else c for c in table.columns)
+        columns = map(decoded, table.columns)
+        cells = (pc.if_else(pc.is_nan(c), None, c) if pa.types.is_floating(c.type) else c for c in columns)
         return pa.table(list(cells), table.column_names)
 
     return a.equals(b) or plain(a).equals(plain(b))

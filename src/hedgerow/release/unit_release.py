@@ -15,7 +15,7 @@ from ..columns.arrays import decoded, value_class
 from ..columns.table import Table
 from ..columns.units import lengthened, widened, widened_again
 from ..columns.workspace import Workspace, memory_of
-from ..errors import InputError, UnsupportedError
+from ..errors import InputError, SchemaError, UnsupportedError
 from ..guard.guarding import FEWEST
 from ..guard.rows import decoded_cells, with_drawn_places
 from ..io.frames import source_of
@@ -42,6 +42,8 @@ def of_units(
     ------
     UnsupportedError
         The method draws no whole rows, or the engine or an option does not go with units.
+    SchemaError
+        A column of each row is released as it is.
     """
     guard, word = options.guard, "wave" if schema.wave else "member" if schema.member else "time"
     if remote_engine(people, options.engine) is not None:
@@ -61,6 +63,12 @@ def of_units(
         raise UnsupportedError(f"{names} does not go with several rows a unit ({word})", hint="leave it out")
     k: int = getattr(method, "k", FEWEST) if guard.people is None else guard.people
     units = widened(read(people, schema=schema), schema, k)
+    kept = [n for n, (_, slot) in units.form.cells.items() if slot >= 0 and units.schema.role(n) == "other"]
+    if names := ", ".join(map(repr, dict.fromkeys(units.form.cells[n][0] for n in kept))):
+        raise SchemaError(
+            f"{names}: other columns are released as they are, and the rows that people have are not",
+            hint="declare columns that differ between the rows of a unit quasi-identifiers or sensitive",
+        )
     for note in units.notes:
         caution(note)
     table: Any = units.table

@@ -55,7 +55,7 @@ class GuardRecipe:
         self.guard, self._original, self._plan = plan.guard, original, plan
         self._drawn, self.in_file = DrawnAgain(plan, original), DrawnAgain(plan, released)
         self._codes = {c.name: _codes(c, self._drawn.of(c.name)) for c in plan.guard.columns}
-        self._here = _cells_here(plan, original)
+        self._here = self._drawn.here
         for column in (c for c in plan.guard.columns if plan.units and c.name == plan.units.presence):
             codes, commonest = self._codes[column.name], max(range(len(column.people)), key=column.people.__getitem__)
             self._codes[column.name] = np.where(codes < 0, commonest, codes)
@@ -208,7 +208,14 @@ class GuardRecipe:
 
     def codes_in_file(self) -> dict[str, Ints]:
         """Return the code of each released cell of the guarded columns, one above that of missing if it has none."""
-        return {name: self._codes_of(decoded_cells(self.in_file.of(name), name), name) for name in self._values}
+        codes = {name: self._codes_of(decoded_cells(self.in_file.of(name), name), name) for name in self._values}
+        for column in self.guard.columns:  # a list that is withheld is read as one of nothing
+            nothing = self.in_file.nothing(column.name)
+            if nothing and nothing not in column.values:
+                cells = decoded_cells(self.in_file.of(column.name), column.name)
+                is_nothing = pc.equal(cells, nothing).fill_null(False).to_numpy(zero_copy_only=False)
+                codes[column.name][is_nothing] = column.n_values
+        return codes
 
     def source(self, column: PlanColumn) -> Table:
         """Return the original with a column as it was drawn."""
@@ -256,7 +263,7 @@ class GuardRecipe:
 
     def _misplaced(self) -> int:
         """Count the released values in slots in which the unit has no row."""
-        here = _cells_here(self._plan, self.in_file.of(""))
+        here = self.in_file.here
         return sum(
             int(np.count_nonzero(~is_here & decoded_cells(self.in_file.of(""), name).is_valid().to_numpy(False)))
             for name, is_here in here.items()
@@ -615,20 +622,6 @@ def _bins(column: GuardedColumn) -> Ints:
         bins.append(bins[-1] + (is_heap or part > last) if bins else 0)
         last, before = part, before + n
     return np.array([*bins, bins[-1] + 1])
-
-
-def _cells_here(plan: Plan, table: Table) -> dict[str, NDArray[np.bool_]]:
-    """Return, for each guarded column of one slot of units, which rows of a table have a cell of it."""
-    if plan.units is None:
-        return {}
-    assert plan.guard is not None
-    patterns = table.take(plan.units.presence, slice(0, table.n_rows)).to_pylist()
-    here: dict[str, NDArray[np.bool_]] = {}
-    for column in plan.guard.columns:
-        has = {pattern: plan.units.has_cell(column.name, str(pattern)) for pattern in {*patterns}}
-        if not all(has.values()):
-            here[column.name] = np.array([has[pattern] for pattern in patterns])
-    return here
 
 
 def _codes(column: GuardedColumn, original: Table) -> Ints:

@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from ...columns.table import Table
 from ...errors import SchemaError
@@ -157,6 +159,20 @@ def count_plainly(rule: ColumnRule, plan: Plan, table: Table, original: Table) -
     return len(pairs) - sum(max(of_a.values()) for of_a in counts.values())
 
 
+def cells_here(plan: Plan, table: Table) -> dict[str, NDArray[np.bool_]]:
+    """Return, for each guarded column of one slot of units, which rows of a table have a cell of it."""
+    if plan.units is None:
+        return {}
+    assert plan.guard is not None
+    patterns = table.take(plan.units.presence, slice(0, table.n_rows)).to_pylist()
+    here: dict[str, NDArray[np.bool_]] = {}
+    for column in plan.guard.columns:
+        has = {pattern: plan.units.has_cell(column.name, str(pattern)) for pattern in {*patterns}}
+        if not all(has.values()):
+            here[column.name] = np.array([has[pattern] for pattern in patterns])
+    return here
+
+
 class DrawnAgain:
     """A table of a plan whose guard computes columns, with these columns as they were drawn.
 
@@ -170,22 +186,30 @@ class DrawnAgain:
     ----------
     hidden : dict of str to int
         Rows in which a missing value hides what was drawn of a column.
+    here : dict of str to bool array of shape (n_rows,)
+        For each column of one slot of units, which rows have a cell of it.
     """
 
     def __init__(self, plan: Plan, table: Table) -> None:
         assert plan.guard is not None
-        self._table, self.hidden = table, dict[str, int]()
+        self._table, self.hidden, self.here = table, dict[str, int](), cells_here(plan, table)
         self._derived = {each.name: each for each in plan.guard.derived}
         names = {*self._derived, *(name for each in plan.guard.derived for name in each.reads)}
         self._columns = {column.name: column for column in plan.columns if column.name in names}
         self._cells = {name: read_plain(column, table) for name, column in self._columns.items()}
         record_of = {column.name: column for column in plan.guard.columns}
         arrays = {name: self._as_drawn(record_of[name]) for name in self._derived}
+        arrays |= {name: pc.if_else(here, arrays[name], None) for name, here in self.here.items() if name in arrays}
         self._forms = Table(pa.table(arrays)) if arrays else table
 
     def of(self, name: str) -> Table:
         """Return the table that has a column as it was drawn."""
         return self._forms if name in self._derived else self._table
+
+    def nothing(self, name: str) -> str:
+        """Return the list of values of a row that has none of them; empty for a column that lists nothing."""
+        members = [each for each in self._derived.values() if each.inside == name]
+        return json.dumps([None] * len(members)) if members else ""
 
     def _as_drawn(self, column: GuardedColumn) -> pa.Array:
         """Return what was drawn of a column that is computed."""
@@ -199,7 +223,7 @@ class DrawnAgain:
         expression = parse(each.sql).parts[1]
         cells_of_row = self._cells[each.name].values
         unbound = [None in row for row in zip(*(self._cells[name].values for name in each.reads), strict=True)]
-        self.hidden[each.name] = sum(unbound)
+        self.hidden[each.name] = int(np.count_nonzero(unbound & self.here.get(each.name, np.True_)))
         if each.name not in expression.names:
             lacks = [a is None and not b for a, b in zip(cells_of_row, unbound, strict=True)]
             return pa.array([None if lack and column.has_missing else "known" for lack in lacks], pa.string())

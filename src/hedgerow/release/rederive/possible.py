@@ -308,13 +308,25 @@ def _followed(recipe: GuardRecipe, column: GuardedColumn, cells: Mapping[str, Po
     else:
         rows = np.bincount(cells[leader.name].first, minlength=leader.n_values + 1).astype(float)
         leaders = Bounds(rows, rows, rows, np.zeros(len(rows)))
+    # where there is no cell, both are missing
+    n_without = float((recipe.units(column)[1] - recipe.n_cells(column)).sum())
+    leaders = _with_missing(leaders, -n_without)
     present = np.flatnonzero(leaders.most)
     second, begin, end = recipe.donors(column, present)
     width = column.n_values + 1
     chances = np.array([np.bincount(second[a:b], minlength=width) / (b - a) for a, b in zip(begin, end, strict=True)])
+    chances = chances.reshape(len(present), width)  # also of nobody
     mean, each = leaders.mean[present] @ chances, leaders.mean[present] @ (chances * (1 - chances))
     spread = np.sqrt(leaders.variance[present]) @ chances
-    return Bounds(np.zeros(width), leaders.most[present] @ (chances > 0).astype(float), mean, each + spread**2)
+    most = leaders.most[present] @ (chances > 0).astype(float)
+    return _with_missing(Bounds(np.zeros(width), most, mean, each + spread**2), n_without)
+
+
+def _with_missing(bounds: Bounds, more: float) -> Bounds:
+    """Return bounds with so many more records for certain that are missing, the last class."""
+    several = np.append(np.zeros(len(bounds.mean) - 1), more)
+    counts = (np.maximum(each + several, 0) for each in (bounds.least, bounds.most, bounds.mean))
+    return Bounds(*counts, bounds.variance)
 
 
 def _values(recipe: GuardRecipe, column: GuardedColumn, cells: Mapping[str, PossibleClasses]) -> Bounds:
