@@ -25,8 +25,8 @@ def par(rows: pd.DataFrame, about: dict[str, Any], metadata: Metadata, seed: int
     metadata.set_sequence_index(about["by"])
     torch.manual_seed(seed)
     model = PARSynthesizer(metadata, context_columns=about["once"], epochs=about["epochs"])
-    model.fit(rows)
-    return model.sample(num_sequences=rows[about["unit"]].nunique())
+    model.fit({"rows": rows})
+    return model.sample_sequences(num_sequences=rows[about["unit"]].nunique())["rows"]
 
 
 def hma(rows: pd.DataFrame, about: dict[str, Any], seed: int) -> pd.DataFrame:
@@ -46,10 +46,10 @@ def hma(rows: pd.DataFrame, about: dict[str, Any], seed: int) -> pd.DataFrame:
     metadata.add_relationship(
         parent_table_name="homes", child_table_name="people", parent_primary_key=unit, child_foreign_key=unit
     )
-    model = HMASynthesizer(metadata)
+    model = HMASynthesizer(metadata, verbose=False)
     model.fit({"homes": homes, "people": people})
     model.reset_sampling()
-    made = model.sample(scale=1)
+    made = model.sample_scale(1.0)
     return made["people"].merge(made["homes"], on=unit).drop(columns="row")
 
 
