@@ -137,11 +137,15 @@ def sdv(tables: list[UnitTable], keys: int, kept: Path, python: str, epochs: int
 # who is found
 
 
-def encoded(people: pd.DataFrame, known: pd.DataFrame) -> tuple[Array, Array]:
-    """Return units as points, and their features in standard deviations of the units who are known."""
-    points, features = list[Array](), list[Array]()
+def encoded(people: pd.DataFrame, known: pd.DataFrame) -> tuple[Array, Array, list[tuple[str, str, str]]]:
+    """Return units as points, their features in standard deviations of the units who are known, and what these are.
+
+    That is the column, its slot ("" for what a unit has once), and the number, its square or a value.
+    """
+    points, features, about = list[Array](), list[Array](), list[tuple[str, str, str]]()
     for name in known:
         ours, every = people[name], known[name]
+        of, _, slot = name.removesuffix("]").partition(" [")
         if pd.api.types.is_numeric_dtype(every):
             values, given = ours.to_numpy(float, na_value=np.nan), np.sort(every.dropna().to_numpy(float))
             lacks = np.isnan(values)
@@ -150,21 +154,65 @@ def encoded(people: pd.DataFrame, known: pd.DataFrame) -> tuple[Array, Array]:
             z = np.where(lacks, 0, np.clip((values - given.mean()) / (given.std() + 1e-9), -3, 3))
             points.append(np.where(lacks, 0.5, rank) * 3)
             features += [z, np.where(lacks, 0, z**2 - 1)]
+            about += [(of, slot, "number"), (of, slot, "square")]
             if every.isna().any():
                 points.append(lacks.astype(float))
         else:
             for value in every.value_counts().index[:8]:
                 flag, share = (ours.astype(object) == value).to_numpy(float), (every == value).mean()
                 points.append(flag / 1.4)
-                features.append((flag - share) / np.sqrt(share * (1 - share) + 1e-9))
-    return np.stack(points, 1).astype(np.float32), np.stack(features, 1)
+                features.append((flag - share) / np.sqrt(share * (1 - share) + 1e-9) * ours.notna())
+                about.append((of, slot, str(value)))
+    return np.stack(points, 1).astype(np.float32), np.stack(features, 1), about
 
 
-def members(case: UnitTable, units: int, releases: int) -> None:
+def pooled(about: list[tuple[str, str, str]], slots: list[str], one: Array, two: Array) -> Array:
+    """Return the number of the sum of each pair of features: one for the same two as many slots apart."""
+    place, number = {slot: at for at, slot in enumerate(slots)}, dict[object, int]()
+    found = []
+    for i, j in zip(one.tolist(), two.tolist(), strict=True):
+        (a, at, x), (b, other, y) = about[i], about[j]
+        apart = place[other] - place[at] if at and other else 0
+        first, second = ((a, x, bool(at)), (b, y, bool(other)))[:: -1 if apart < 0 else 1]
+        key = (first, second, abs(apart)) if apart else (*sorted([first, second]), 0)
+        found.append(number.setdefault(key, len(number)))
+    return np.array(found)
+
+
+class _Moments:
+    """Products of two features, and the score of units by those that a release shows."""
+
+    def __init__(self, features: Array, one: Array, two: Array, number: Array) -> None:
+        self._one, self._two = one, two
+        order = np.argsort(number, kind="stable")
+        self._order, self._starts = order, np.flatnonzero(np.diff(number[order], prepend=-1))
+        own = self._of(features)
+        self._mean, self._spread = own.mean(axis=0), own.std(axis=0) + 1e-9
+        self._own = (own - self._mean) / self._spread
+        self._gram, self.shown = self._own @ self._own.T / len(own), list[Array]()
+
+    def _of(self, features: Array) -> Array:
+        products = features[:, self._one[self._order]] * features[:, self._two[self._order]]
+        return np.add.reduceat(products, self._starts, axis=1)
+
+    def show(self, features: Array) -> None:
+        """Add a release."""
+        self.shown.append((self._of(features).mean(axis=0) - self._mean) / self._spread)
+
+    def scores(self, r: int) -> Array:
+        """Return the units times what a release shows more than others, whitened."""
+        difference = self.shown[r] - np.delete(self.shown, r, axis=0).mean(axis=0)
+        # the inverse of covariance and ridge, by the kernel of as many units
+        x = self._own @ difference / len(self._own)
+        inner = np.linalg.solve(_RIDGE * np.eye(len(self._own)) + self._gram, x)
+        return self._own @ (difference - self._own.T @ inner) / _RIDGE
+
+
+def members(case: UnitTable, units: int, releases: int, way: str) -> None:
     """Print how well units are told from others, by whoever knows all their rows, and who is in the other releases.
 
     Likelihood ratios over releases of random halves (the nearest unit, units near by), and the release's product
-    moments less those of other releases, whitened, times the unit's own.
+    moments less those of other releases, whitened, times the unit's own: of all cells, or summed over slots.
     """
     everybody = case.original(99, 2 * units)
     ids = np.sort(everybody[case.unit].unique())
@@ -173,45 +221,41 @@ def members(case: UnitTable, units: int, releases: int) -> None:
     known = known.drop(columns=[name for name in known if known[name].isna().all()])
     has_rows = known["rows"].notna()
     known, ids = known[has_rows], ids[has_rows]
-    points, features = encoded(known, known)
+    points, features, about = encoded(known, known)
     one, two = np.triu_indices(features.shape[1], 1)
-    own = features[:, one] * features[:, two]
-    spread = own.std(axis=0) + 1e-9
-    own = (own - own.mean(axis=0)) / spread
-    gram = own @ own.T / len(own)
+    moments = {
+        "moments": _Moments(features, one, two, np.arange(len(one))),
+        "moments, pooled": _Moments(features, one, two, pooled(about, list(map(str, slots)), one, two)),
+    }
     is_member = np.array([np.random.default_rng(r).permutation(len(ids)) < len(ids) // 2 for r in range(releases)])
-    scores = {way: np.zeros(is_member.shape) for way in ("nearest", "near by", "moments")}
-    shown = []
+    scores = {score: np.zeros(is_member.shape) for score in ("nearest", "near by", *moments)}
     for r, inside in enumerate(is_member):
         half = everybody[everybody[case.unit].isin(ids[inside])].reset_index(drop=True)
-        made = beside(case, hedged(case, half, r + 1), slots).reindex(columns=known.columns)
-        made = made.astype(
-            {name: known[name].dtype for name in known if known[name].dtype.kind in "iuf"}, errors="ignore"
-        )
-        theirs, shape = encoded(made, known)
+        made = beside(case, MADE[way](case, half, r + 1), slots).reindex(columns=known.columns)
+        numbers = [name for name in known if known[name].dtype.kind in "iuf"]
+        made[numbers] = made[numbers].astype(float)
+        theirs, shape, _ = encoded(made, known)
         apart = np.concatenate([np.abs(points[i : i + 100, None] - theirs).sum(2) for i in range(0, len(points), 100)])
         scores["nearest"][r] = -apart.min(axis=1)
         width = np.median(np.partition(apart, 5, axis=1)[:, 5])
         scores["near by"][r] = np.log(np.exp(-((apart / width) ** 2)).sum(axis=1) + 1e-9)
-        shown.append((shape[:, one] * shape[:, two]).mean(axis=0) / spread)
-    for r in range(releases):
-        # own @ inverse of (covariance + ridge) @ difference, by the kernel of as many units
-        difference = shown[r] - np.delete(shown, r, axis=0).mean(axis=0)
-        x = own @ difference / len(own)
-        inner = np.linalg.solve(_RIDGE * np.eye(len(own)) + gram, x)
-        scores["moments"][r] = own @ (difference - own.T @ inner) / _RIDGE
-    for way, score in scores.items():
+        for each in moments.values():
+            each.show(shape)
+    for name, each in moments.items():
+        scores[name] = np.array([each.scores(r) for r in range(releases)])
+    for name, score in scores.items():
         area, found, null = [], [], []
         for r, inside in enumerate(is_member):
-            values = score[r] if way == "moments" else _ratio(score, is_member, r)
+            values = score[r] if name in moments else _ratio(score, is_member, r)
             area.append(roc_auc_score(inside, values))
             alarms, caught, _ = roc_curve(inside, values)
             found.append(np.interp(0.01, alarms, caught))
             null.append(roc_auc_score(np.random.default_rng(99 + r).permutation(inside), values))
         error = 1.96 * np.std(area, ddof=1) / releases**0.5
-        spread_of = f"{np.mean(area):.3f} +- {error:.3f} ({min(area):.3f} to {max(area):.3f})"
-        print(f"| {case.name}, {len(ids) // 2:,} | {way} | {spread_of} | {np.mean(found):.3f} | {np.mean(null):.3f} |")
-    sys.stdout.flush()
+        cells = [f"{case.name}, {len(ids) // 2:,}", way, name]
+        cells.append(f"{np.mean(area):.3f} +- {error:.3f} ({min(area):.3f} to {max(area):.3f})")
+        cells += [f"{np.mean(found):.3f}", f"{np.mean(null):.3f}"]
+        print("| " + " | ".join(cells) + " |", flush=True)
 
 
 _RIDGE, _COMMON = 0.3, 10
@@ -261,6 +305,7 @@ if __name__ == "__main__":
     options.add_argument("--kept", type=Path, default=HERE.parent / "build" / "units", help="where releases are kept")
     options.add_argument("--units", type=int, default=1_000, help="members of a release, as many as others")
     options.add_argument("--releases", type=int, default=8, help="releases of halves")
+    options.add_argument("--ways", default=f"{OURS},{CART}", help="whose releases are attacked, joined by commas")
     options.add_argument("--python", default="build/rivals/sdv/bin/python", help="that has SDV")
     options.add_argument("--epochs", type=int, default=EPOCHS, help="of PAR")
     options.add_argument("--large", default="", help=argparse.SUPPRESS)
@@ -277,4 +322,5 @@ if __name__ == "__main__":
         alone(given.large)
     else:
         for each in chosen:
-            members(each, given.units, given.releases)
+            for way in given.ways.split(","):
+                members(each, given.units, given.releases, way)
