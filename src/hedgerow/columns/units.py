@@ -518,7 +518,7 @@ def _wide_schema(schema: Schema, form: UnitForm, names: Sequence[str], patterns:
         for part in (*TABLES, "hierarchies") if part not in ("follows", "determines")
     }  # fmt: skip
     tables["kinds"] |= {**dict.fromkeys(steps, "numeric"), form.presence: "categorical"}
-    tables["hierarchies"][form.presence] = _hierarchy(patterns, people)
+    tables["hierarchies"][form.presence] = _hierarchy(patterns, people, form.labelled * (form.order == MEMBER))
     tables["rare"][form.presence] = patterns.most_common(1)[0][0]
     pairs = [pair for name, leader in schema.follows.items() for pair in _pairs(form, "follows", name, leader)]
     determines: dict[str, list[str]] = {}
@@ -540,25 +540,38 @@ def _wide_schema(schema: Schema, form: UnitForm, names: Sequence[str], patterns:
     )
 
 
-def _hierarchy(patterns: Counter[str], people: int) -> Hierarchy:
-    """Return the paths of patterns of rows that fewer than so many units have to a like one that enough have.
+def _hierarchy(patterns: Counter[str], people: int, labelled: int) -> Hierarchy:
+    """Return the paths of patterns of rows that fewer than so many units have to like ones.
 
-    It has as many rows, or nearly, in most of the same slots.
+    Those with nearly as many rows, in nearly the same of the labelled slots, are released as the one in their middle.
 
     Examples
     --------
-    >>> _hierarchy(Counter({"110": 20, "100": 10, "011": 1}), 10).paths
-    {'011': ('011', '110', '*'), '100': ('100', '100', '*'), '110': ('110', '110', '*')}
+    >>> _hierarchy(Counter({"100": 20, "110": 6, "111": 4}), 10, 0).paths
+    {'100': ('100', '100', '*'), '110': ('110', '110', '*'), '111': ('111', '110', '*')}
     """
-    frequent = [pattern for pattern, n in patterns.most_common() if n >= people]
+    parent = {pattern: pattern for pattern, n in patterns.items() if n >= people}
+    pools: list[list[str]] = [[]]
+    for pattern in sorted(patterns.keys() - parent, key=lambda each: (each[:labelled], each.count("1"), each)):
+        if sum(map(patterns.__getitem__, pools[-1])) >= people:
+            pools.append([])
+        pools[-1].append(pattern)
+    if len(pools) > 1 and sum(map(patterns.__getitem__, pools[-1])) < people:
+        pools[-2] += pools.pop()
+    for pool in filter(None, pools):
+        units = [pattern for pattern in pool for _ in range(patterns[pattern])]
+        if len(units) >= people:
+            parent |= dict.fromkeys(pool, units[len(units) // 2])
+        else:  # of few units, those of the likest pattern of all
+            for pattern in pool:
+                likest = partial(_difference, pattern)
+                parent[pattern] = min(parent.keys() - pool, key=lambda each: (likest(each), each), default=pattern)
+    return Hierarchy({pattern: (pattern, parent[pattern], TOP) for pattern in sorted(patterns)})
 
-    def distance(one: str, two: str) -> tuple[int, int]:
-        return abs(one.count("1") - two.count("1")), sum(a != b for a, b in zip(one, two, strict=True))
 
-    near = {
-        each: min([each] * (each in frequent) or frequent or [each], key=partial(distance, each)) for each in patterns
-    }
-    return Hierarchy({each: (each, near[each], TOP) for each in sorted(patterns)})
+def _difference(one: str, two: str) -> tuple[int, int]:
+    """Return by how many rows two patterns differ, and in how many slots."""
+    return abs(one.count("1") - two.count("1")), sum(a != b for a, b in zip(one, two, strict=True))
 
 
 def _pairs(form: UnitForm, part: str, one: str, two: str) -> list[tuple[str, str]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -46,9 +46,10 @@ def with_categories(
     counted = dict(zip(names, count(np.arange(len(names))).tolist(), strict=True))
     frequent = [name for name, n in counted.items() if n >= least]
     rare = {name: parents.get(name, ()) for name, n in counted.items() if n < least}
-    shared = _shared_parents(names, rare, count, least)
+    shared = _shared_parents(names, {*frequent}, rare, count, least)
     if not record.by_prefix:
-        near = {name: next((each for each in chain if each in shared or each in frequent), "") for name, chain in rare.items()}
+        releasable = shared.union(frequent)
+        near = {name: next((each for each in chain if each in releasable), "") for name, chain in rare.items()}
         children = tuple(name for name in near if near[name])
         record = replace(record, children=children, parents=tuple(near[name] for name in children))
     record = replace(record, values=(*frequent, *sorted(shared)), by_prefix=record.by_prefix and bool(shared))
@@ -62,16 +63,17 @@ def with_categories(
 
 
 def _shared_parents(
-    names: Sequence[str], rare: Mapping[str, Sequence[str]], count: CountPeople, least: int
+    names: Sequence[str], frequent: Collection[str], rare: Mapping[str, Sequence[str]], count: CountPeople, least: int
 ) -> set[str]:
     """Return the parents that enough people share whose categories have no nearer such parent."""
     shared, place = set[str](), {name: at for at, name in enumerate(names)}
     for level in range(max(map(len, rare.values()), default=0)):
-        alone = {name: chain[level] for name, chain in rare.items() if chain and shared.isdisjoint(chain)}
-        group, labels = np.full(len(names), -1), sorted({*alone.values()} - place.keys())
+        near = shared.union(frequent)
+        alone = {name: chain[level] for name, chain in rare.items() if chain and near.isdisjoint(chain)}
+        group, labels = np.full(len(names), -1), sorted({*alone.values()})
         number = {label: at for at, label in enumerate(labels)}
         for name, label in alone.items():
-            group[place[name]] = number.get(label, -1)
+            group[place[name]] = number[label]
         people = count(group) if labels else ()
         shared |= {label for label, n in zip(labels, people, strict=True) if n >= least}
     return shared
