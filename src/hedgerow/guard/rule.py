@@ -194,9 +194,9 @@ def _all_released(column: CodedColumn, people: int) -> CodedColumn:
             f"in {column.record.name!r}, which says where a unit has rows, hardly anything is shared by {people:,}",
             hint="take a smaller k (--k) or guard_people (--guard-people), or fewer waves, members or times",
         )
-    people = np.asarray(column.record.people, np.int64)
-    codes = np.where(column.codes < 0, int(people.argmax()), column.codes)
-    record = replace(column.record, people=as_vector(np.bincount(codes, minlength=len(people))), withheld=0)
+    n_of = np.asarray(column.record.people, np.int64)
+    codes = np.where(column.codes < 0, int(n_of.argmax()), column.codes)
+    record = replace(column.record, people=as_vector(np.bincount(codes, minlength=len(n_of))), withheld=0)
     return replace(column, record=record, codes=codes)
 
 

@@ -14,6 +14,7 @@ from ..kernels import Bools
 from ..kernels.even_draws import FIXED
 from ..measures import Ints
 from ..plan import Guard, UnitForm
+from ..plan.records import MEMBER
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,12 @@ class Slots:
     def presence(self) -> str:
         """Return the column that says in which slots a unit has a row."""
         return "" if self.form is None else self.form.presence
+
+    def kind_of(self, slot: int) -> int:
+        """Return a number that slots of one kind share: all waves or times, all numbered members; -1 for no slot."""
+        form = self.form
+        is_alone = form is not None and form.order == MEMBER and slot < form.labelled
+        return slot if slot < 0 or is_alone else len(form.slots) if form else -1
 
     def may_move_with(self, one: str, other: str) -> bool:
         """Return whether two columns have their cells in the same rows."""

@@ -192,7 +192,7 @@ def wanted_moments(guard: Guard, key: Key, slots: Slots) -> WantedMoments:
     is_quasi = ~np.isin(of, unit[[c.role == "sensitive" for c in guard.columns]])
     pairs = np.stack(np.triu_indices(len(features), 1), axis=1)
     one, two = pairs[of[pairs[:, 0]] != of[pairs[:, 1]]].T
-    rank = place[one] + place[two] + BEHIND * (is_quasi[one] & is_quasi[two])
+    rank = place[one] + place[two] + BEHIND * (is_quasi[one] & is_quasi[two]) * (slots.form is None)
     moment, distance = _pooled(guard, features, one, two, slots)
     rank -= SAME * (distance > 0) + NEXT * (distance == 1)
     order, most = np.argsort(rank, kind="stable"), min(max(n // PER_MOMENT, min(n // PER_FIRST, FIRST)), MOST)
@@ -209,14 +209,15 @@ def _pooled(guard: Guard, features: Sequence[Feature], one: Ints, two: Ints, slo
     """Return the moment of each pair of features, and how many slots one column is from itself in it; 0 for two."""
     if slots.form is None:
         return np.arange(len(one)), np.zeros(len(one), np.int64)
-    of = [(*slots.cells.get(guard.columns[f.column].name, (guard.columns[f.column].name, -1)), f.of) for f in features]
-    number, moments, distances = dict[object, int](), [], []
+    names, number, moments, distances = [guard.columns[f.column].name for f in features], dict[object, int](), [], []
+    of = [(slots.cells.get(name, (name, -1)), feature.of) for name, feature in zip(names, features, strict=True)]
     for i, j in zip(one.tolist(), two.tolist(), strict=True):
-        (a, at, x), (b, other, y) = of[i], of[j]
-        if at < 0 or other < 0 or at == other:
-            key: object = (*sorted([(a, x, at >= 0), (b, y, other >= 0)]), 0)
+        ((a, at), x), ((b, other), y) = of[i], of[j]
+        sides = sorted([(at, (a, x, slots.kind_of(at))), (other, (b, y, slots.kind_of(other)))])
+        if at == other or min(at, other) < 0 or sides[0][1][2] != sides[1][1][2]:
+            key: object = (*sorted(side for _, side in sides), 0)
         else:
-            key = ((a, x), (b, y), other - at) if at < other else ((b, y), (a, x), at - other)
+            key = (*(side for _, side in sides), abs(at - other))
         moments.append(number.setdefault(key, len(number)))
         distances.append((a == b) * abs(at - other))
     return np.array(moments, np.int64), np.array(distances, np.int64)
