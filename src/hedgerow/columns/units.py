@@ -549,6 +549,8 @@ def _hierarchy(patterns: Counter[str], people: int, labelled: int) -> Hierarchy:
     --------
     >>> _hierarchy(Counter({"100": 20, "110": 6, "111": 4}), 10, 0).paths
     {'100': ('100', '100', '*'), '110': ('110', '110', '*'), '111': ('111', '110', '*')}
+    >>> _hierarchy(Counter({"100": 6, "110": 5, "111": 4}), 10, 0).paths['111']
+    ('111', '110', '*')
     """
     parent = {pattern: pattern for pattern, n in patterns.items() if n >= people}
     pools: list[list[str]] = [[]]
@@ -557,7 +559,8 @@ def _hierarchy(patterns: Counter[str], people: int, labelled: int) -> Hierarchy:
             pools.append([])
         pools[-1].append(pattern)
     if len(pools) > 1 and sum(map(patterns.__getitem__, pools[-1])) < people:
-        pools[-2] += pools.pop()
+        last = pools.pop()
+        pools[-1] += last
     for pool in filter(None, pools):
         units = [pattern for pattern in pool for _ in range(patterns[pattern])]
         if len(units) >= people:

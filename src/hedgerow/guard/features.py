@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -47,7 +47,7 @@ class Feature:
     of: str = ""
 
 
-def features_of(columns: Sequence[GuardedColumn], people: int) -> list[Feature]:
+def features_of(columns: Sequence[GuardedColumn], people: int, whole: Collection[str] = ()) -> list[Feature]:
     """Return the features of columns, the most useful first, from how many people have each value.
 
     Parameters
@@ -55,12 +55,14 @@ def features_of(columns: Sequence[GuardedColumn], people: int) -> list[Feature]:
     columns : sequence of GuardedColumn
     people : int
         Fewest people who share a released value; a value needs more of them to have a feature.
+    whole : collection of str
+        Columns of which the commonest categories do not say the rest, since not every row has a cell.
     """
-    features = [feature for i, column in enumerate(columns) for feature in _features(i, column, people)]
+    features = [f for i, c in enumerate(columns) for f in _features(i, c, people, c.name in whole)]
     return sorted((f for f in features if f.of_code.any()), key=lambda f: -f.people)
 
 
-def _features(place: int, column: GuardedColumn, people: int) -> Iterator[Feature]:
+def _features(place: int, column: GuardedColumn, people: int, is_whole: bool = False) -> Iterator[Feature]:
     """Yield the features of the column in a place of the guard, or of what its categories list."""
     for i, (member, code_of) in enumerate(column.members()):
         for feature in _features(place, member, people):
@@ -83,9 +85,11 @@ def _features(place: int, column: GuardedColumn, people: int) -> Iterator[Featur
         order = [*np.argsort(-counts[:n], kind="stable")[:HEAPS], *range(n, len(counts))]
     else:
         order = np.argsort(-counts, kind="stable")[: np.count_nonzero(counts)].tolist()
-        if len(order) == 2:
+        if len(order) == 2 and not is_whole:
             order = order[1:]
-        elif order and weight[order[-1]] == 1:  # moments of the others say it, and of few people they must not
+        elif (
+            order and not is_whole and weight[order[-1]] == 1
+        ):  # moments of the others say it, and of few people they must not
             order = order[:-1]
         order = order[:CATEGORIES]
     for code in order:

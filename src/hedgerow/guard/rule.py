@@ -129,7 +129,8 @@ def fit_guard(
     columns = [_all_released(c, people) if c.record.name == slots.presence else c for c in columns]
     n_members = Counter(each.inside for each in forms.derived if each.inside)
     if slots.form is not None:
-        n_members[slots.presence] = len(slots.form.slots)
+        # whether there is a row in each slot with a name, and how many there are in the others
+        n_members[slots.presence] = min(slots.form.labelled + 1, len(slots.form.slots))
     columns = [replace(c, record=replace(c.record, n_members=n_members[c.record.name])) for c in columns]
     groups_of = {"sensitive": groups}
     if in_rows:

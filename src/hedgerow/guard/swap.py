@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import log10
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +14,7 @@ from ..backends.randomize import normal, uniforms, words_of
 from ..columns.arrays import slices
 from ..kernels.even_draws import MOMENT, PARTNER, SIDE, Moments, Moves, RareBins, swap_impossible, swap_towards
 from ..key import Key
-from ..measures import Ints
+from ..measures import Floats, Ints
 from ..plan import Guard, GuardedColumn
 from .features import Feature, features_of
 from .moments import SCALE
@@ -27,8 +28,9 @@ PER_MOMENT, PER_FIRST, FIRST = 20, 5, 75
 MOST, FEATURES = 5_000, 400
 # by how many places moments of quasi-identifiers alone stand behind those with a sensitive column
 BEHIND = 3
-# by how many places moments of one column at two times stand before others, and further at two times in a row
-SAME, NEXT = 0.5, 0.5
+# by how many places moments of one column in two slots stand before others, twice in two in a row, and by how many
+# moments ten slots apart stand behind
+SAME, STAYS, LATER = 0.5, 2.0, 1.5
 # standard errors within which a moment stays as it was drawn, and people whose products what is wanted is moved by
 SLACK, NOISE = 0.1, 8
 # what a rare pair costs where these and moments are looked at together, in squares of the slack: first, and at last
@@ -182,9 +184,10 @@ def wanted_moments(guard: Guard, key: Key, slots: Slots) -> WantedMoments:
     whether one person more has a value.
     """
     unit, n = _bundles(guard), int(np.asarray(guard.sizes).sum())
-    features = features_of(guard.columns, guard.people)
+    features = features_of(guard.columns, guard.people, slots.cells)
     # of hundreds of columns not all, sensitive ones and numbers first
-    features.sort(key=lambda f: guard.columns[f.column].role == "quasi")
+    if slots.form is None:
+        features.sort(key=lambda f: guard.columns[f.column].role == "quasi")
     features = sorted(features[:FEATURES], key=lambda f: int(unit[f.column]))
     uniform = uniforms(words_of(np.arange(len(features), dtype=np.uint64), key, "guard features"))
     place = np.log10(np.maximum(1, n / (np.array([f.people for f in features]) * (1 + uniform))))
@@ -193,8 +196,8 @@ def wanted_moments(guard: Guard, key: Key, slots: Slots) -> WantedMoments:
     pairs = np.stack(np.triu_indices(len(features), 1), axis=1)
     one, two = pairs[of[pairs[:, 0]] != of[pairs[:, 1]]].T
     rank = place[one] + place[two] + BEHIND * (is_quasi[one] & is_quasi[two]) * (slots.form is None)
-    moment, distance = _pooled(guard, features, one, two, slots)
-    rank -= SAME * (distance > 0) + NEXT * (distance == 1)
+    moment, later = _pooled(guard, features, one, two, slots)
+    rank += later
     order, most = np.argsort(rank, kind="stable"), min(max(n // PER_MOMENT, min(n // PER_FIRST, FIRST)), MOST)
     # moments in the order of their most useful pairs
     _, first, number = np.unique(moment[order], return_index=True, return_inverse=True)
@@ -205,11 +208,16 @@ def wanted_moments(guard: Guard, key: Key, slots: Slots) -> WantedMoments:
     return WantedMoments([features[i] for i in used], np.searchsorted(used, pairs), number[number < most])
 
 
-def _pooled(guard: Guard, features: Sequence[Feature], one: Ints, two: Ints, slots: Slots) -> tuple[Ints, Ints]:
-    """Return the moment of each pair of features, and how many slots one column is from itself in it; 0 for two."""
+def _pooled(guard: Guard, features: Sequence[Feature], one: Ints, two: Ints, slots: Slots) -> tuple[Ints, Floats]:
+    """Return the moment of each pair of features, and by how many places it stands behind for the slots in between."""
     if slots.form is None:
-        return np.arange(len(one)), np.zeros(len(one), np.int64)
-    names, number, moments, distances = [guard.columns[f.column].name for f in features], dict[object, int](), [], []
+        return np.arange(len(one)), np.zeros(len(one))
+    names, number, moments, later = (
+        [guard.columns[f.column].name for f in features],
+        dict[object, int](),
+        [],
+        list[float](),
+    )
     of = [(slots.cells.get(name, (name, -1)), feature.of) for name, feature in zip(names, features, strict=True)]
     for i, j in zip(one.tolist(), two.tolist(), strict=True):
         ((a, at), x), ((b, other), y) = of[i], of[j]
@@ -219,8 +227,11 @@ def _pooled(guard: Guard, features: Sequence[Feature], one: Ints, two: Ints, slo
         else:
             key = (*(side for _, side in sides), abs(at - other))
         moments.append(number.setdefault(key, len(number)))
-        distances.append((a == b) * abs(at - other))
-    return np.array(moments, np.int64), np.array(distances, np.int64)
+        distance = abs(at - other) if min(at, other) >= 0 else 0
+        # what stays the same from a slot to the next comes first, also of what few have
+        likeness = (a == b) * (SAME + (distance == 1) * (STAYS if x == y else SAME))
+        later.append(LATER * log10(distance) - likeness if distance else 0.0)
+    return np.array(moments, np.int64), np.array(later)
 
 
 def near_table(

@@ -381,11 +381,7 @@ class GuardedColumn(PlanColumn):
     def members(self) -> list[tuple[GuardedColumn, list[int]]]:
         """Return the columns whose values the categories list, each with its code of each category."""
         texts = self.values if self.n_members else ()
-        # digits are a list as well: those of the slots in which a unit has rows
-        lists = [
-            [None] * self.n_members if text is None else [*map(int, str(text))] if str(text).isdigit()
-            else json.loads(str(text)) for text in texts
-        ]  # fmt: skip
+        lists = [[None] * self.n_members if text is None else self._listed(str(text)) for text in texts]
         members = []
         for entries in zip(*lists, strict=True):
             some = sorted({entry for entry in entries if entry is not None})
@@ -397,6 +393,13 @@ class GuardedColumn(PlanColumn):
             member = GuardedColumn(self.name, self.role, kind, values=values, people=Vector("i", people))
             members.append((member, [values.index(entry) for entry in entries]))
         return members
+
+    def _listed(self, text: str) -> list[Any]:
+        """Return the values that a category lists: JSON, or digits of slots, the last ones added up."""
+        if not text.isdigit():
+            return list(json.loads(text))
+        digits, n = [*map(int, text)], self.n_members - 1
+        return [*digits[:n], sum(digits[n:])]
 
     @property
     def by_moments(self) -> bool:
