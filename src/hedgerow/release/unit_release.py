@@ -15,7 +15,7 @@ from ..columns.arrays import decoded, value_class
 from ..columns.table import Table
 from ..columns.units import lengthened, widened, widened_again
 from ..columns.workspace import Workspace, memory_of
-from ..errors import InputError, SchemaError, UnsupportedError
+from ..errors import InputError, PromiseError, SchemaError, UnsupportedError
 from ..guard.guarding import FEWEST
 from ..guard.rows import decoded_cells, with_drawn_places
 from ..io.frames import source_of
@@ -112,7 +112,14 @@ class UnitRelease(Release):
         long = read(table).arrow
         if long.column_names != self._long.column_names:
             raise InputError("the table has other columns than were released")
-        return Table(widened_again(long, self.units.form, self._types))
+        form = self.units.form
+        ids, used = (each.arrow.column(form.unit).to_pylist() for each in (Table(long), self.units.long))
+        if n := len({*map(str, ids)} & {*map(str, used)}):
+            raise PromiseError(f"the released table has {n:,} ids of the original in {form.unit!r}")
+        try:
+            return Table(widened_again(long, form, self._types))
+        except InputError as error:
+            raise PromiseError(f"the released table is not what its plan makes: {error.message}") from error
 
     @property
     def _source(self) -> Table:

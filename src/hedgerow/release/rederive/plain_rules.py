@@ -223,7 +223,7 @@ class DrawnAgain:
         expression = parse(each.sql).parts[1]
         cells_of_row = self._cells[each.name].values
         unbound = [None in row for row in zip(*(self._cells[name].values for name in each.reads), strict=True)]
-        self.hidden[each.name] = int(np.count_nonzero(unbound & self.here.get(each.name, np.True_)))
+        self.hidden[each.name] = int(np.count_nonzero(np.array(unbound) & self.here.get(each.name, np.True_)))
         if each.name not in expression.names:
             lacks = [a is None and not b for a, b in zip(cells_of_row, unbound, strict=True)]
             return pa.array([None if lack and column.has_missing else "known" for lack in lacks], pa.string())

@@ -325,8 +325,8 @@ def _followed(recipe: GuardRecipe, column: GuardedColumn, cells: Mapping[str, Po
 def _with_missing(bounds: Bounds, more: float) -> Bounds:
     """Return bounds with so many more records for certain that are missing, the last class."""
     several = np.append(np.zeros(len(bounds.mean) - 1), more)
-    counts = (np.maximum(each + several, 0) for each in (bounds.least, bounds.most, bounds.mean))
-    return Bounds(*counts, bounds.variance)
+    least, most, mean = (np.maximum(each + several, 0) for each in (bounds.least, bounds.most, bounds.mean))
+    return Bounds(least, most, mean, bounds.variance)
 
 
 def _values(recipe: GuardRecipe, column: GuardedColumn, cells: Mapping[str, PossibleClasses]) -> Bounds:
