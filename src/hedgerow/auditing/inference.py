@@ -36,6 +36,7 @@ from .figure import Figure
 from .learners import LEARNERS, MOST_CLASSES, TrainingSet, attackers, nearest_of
 from .non_members import Outside, Refit, left_out, read_control, refitting
 from .pairing import pair_up
+from .side_by_side import by_units
 from .subject import of_release
 from .table_pair import Asked, Pair, TablePair, evenly, spread
 
@@ -542,7 +543,9 @@ class InferenceBound:
         """Measure what the learners infer, once per released table."""
         # parameters and check are asked of the same table: its learners are trained once
         if self._measured is None or self._measured[0] is not release.released:
-            self._measured = release.released, infer(pair_up(release.original, of_release(release)), progress=progress)
+            what = of_release(release)
+            what, _ = by_units(what, None, what.schema)
+            self._measured = release.released, infer(pair_up(release.original, what), progress=progress)
         return self._measured[1]
 
     def __call__(self, release: Release, progress: Progress | None = None) -> Check:

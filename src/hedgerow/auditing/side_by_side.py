@@ -13,7 +13,7 @@ from ..guard.guarding import FEWEST
 from ..plan import UnitForm
 from ..plan.records import TIME
 from ..schema import Schema
-from ..texts import refusal
+from ..texts import refusal, text
 from .subject import Subject, roles
 
 
@@ -42,8 +42,12 @@ def by_units(what: Subject, original: Table | None, schema: Schema) -> tuple[Sub
             "which rows of units belong to which slot is not known of a released table alone",
             hint="give the original, or the release folder with its plan",
         )
-    of_units = roles(what.plan) if what.plan else schema
+    of_units, notes = roles(what.plan) if what.plan else schema, what.notes
     if original is not None:
+        unit = schema.unit_column or ""
+        ids, used = (each.arrow.column(unit).unique().to_pylist() for each in (what.table, original))
+        if not {*map(str, ids)}.isdisjoint(map(str, used)):
+            notes = (*notes, text("note", "identifiers", names=unit))
         units = widened(original, schema, FEWEST if form is None else form.people)
         if form is not None and units.form != form:
             raise InputError(**refusal("other_table"))
@@ -52,8 +56,14 @@ def by_units(what: Subject, original: Table | None, schema: Schema) -> tuple[Sub
     long = what.table.arrow
     if form.order == TIME and what.plan is None:  # other tools leave rows in any order
         long = long.sort_by([(form.unit, "ascending"), (form.by, "ascending")])
-    table = Table(widened_again(long, form, _types(form, long)), layout=what.table.layout)
-    return replace(what, table=table, schema=of_units, units=form), original
+    try:
+        wide = widened_again(long, form, _types(form, long))
+    except InputError as error:
+        if what.plan is None:
+            raise
+        raise InputError(f"the file is not what its plan makes: {error.message}", hint=error.hint) from error
+    table = Table(wide, layout=what.table.layout)
+    return replace(what, table=table, schema=of_units, units=form, notes=notes), original
 
 
 def refuse_units(**values: object) -> None:

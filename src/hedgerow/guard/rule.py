@@ -182,7 +182,7 @@ def fit_guard(
     return FittedGuard(guard, donors, codes, shares, released, slots)
 
 
-def _all_released(column: CodedColumn, people: int) -> CodedColumn:
+def _all_released(column: CodedColumn, fewest: int) -> CodedColumn:
     """Return a column whose withheld categories are released as the commonest one, since every unit has some rows.
 
     Raises
@@ -192,7 +192,7 @@ def _all_released(column: CodedColumn, people: int) -> CodedColumn:
     """
     if not all("1" in str(value) for value in column.record.values):
         raise InfeasibleError(
-            f"in {column.record.name!r}, which says where a unit has rows, hardly anything is shared by {people:,}",
+            f"in {column.record.name!r}, which says where a unit has rows, hardly anything is shared by {fewest:,}",
             hint="take a smaller k (--k) or guard_people (--guard-people), or fewer waves, members or times",
         )
     n_of = np.asarray(column.record.people, np.int64)

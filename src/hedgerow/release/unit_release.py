@@ -11,17 +11,18 @@ import numpy as np
 import pyarrow as pa
 
 from ..backends.select import remote_engine
-from ..columns.arrays import decoded, value_class
+from ..columns.arrays import decoded, one_piece, value_class
 from ..columns.table import Table
 from ..columns.units import lengthened, widened, widened_again
 from ..columns.workspace import Workspace, memory_of
-from ..errors import InputError, SchemaError, UnsupportedError
+from ..errors import InputError, PromiseError, SchemaError, UnsupportedError
 from ..guard.guarding import FEWEST
 from ..guard.rows import decoded_cells, with_drawn_places
 from ..io.frames import source_of
 from ..io.read import read
 from ..io.verify_read import read_back
 from ..io.write import layout_like, write_table
+from ..measures import Ints
 from ..measures.guarantees import Check
 from ..methods.base import Method
 from ..notation import decimals_of
@@ -95,7 +96,7 @@ class UnitRelease(Release):
         self._long = lengthened(wide, units.form, units.long.types, used)
         # a frame of the kind that came in, of so many rows, all of whose cells are replaced
         dropped = set(units.long.names) - {*self._long.column_names}
-        rows = np.zeros(self._long.num_rows, np.int64)
+        rows = _rows_of_all_categories(units.long, self._long.num_rows)
         frame = units.long.restore({}, drop=dropped, rows=rows)
         cells = {name: self._long.column(name).combine_chunks() for name in self._long.column_names}
         self.table = source_of(frame).restore(cells, set(), np.arange(len(rows)))
@@ -112,7 +113,14 @@ class UnitRelease(Release):
         long = read(table).arrow
         if long.column_names != self._long.column_names:
             raise InputError("the table has other columns than were released")
-        return Table(widened_again(long, self.units.form, self._types))
+        form = self.units.form
+        ids, used = (each.arrow.column(form.unit).to_pylist() for each in (Table(long), self.units.long))
+        if n := len({*map(str, ids)} & {*map(str, used)}):
+            raise PromiseError(f"the released table has {n:,} ids of the original in {form.unit!r}")
+        try:
+            return Table(widened_again(long, form, self._types))
+        except InputError as error:
+            raise PromiseError(f"the released table is not what its plan makes: {error.message}") from error
 
     @property
     def _source(self) -> Table:
@@ -152,3 +160,11 @@ class UnitRelease(Release):
         units = Table(widened_again(cells, self.units.form, self._types))
         ids = len(cells.column(self.units.form.unit).unique())
         return [*checks, Check("units", n, ids, ids == n), *expected.checks(summed(expected, units))]
+
+
+def _rows_of_all_categories(table: Table, n: int) -> Ints:
+    """Return n rows of a table in which all categories occur: frames forget those that do not."""
+    coded = [table.arrow.column(field.name) for field in table.types if pa.types.is_dictionary(field.type)]
+    codes = [one_piece(decoded(column)).dictionary_encode().indices.fill_null(-1) for column in coded]
+    first = np.unique(np.concatenate([[0], *(np.unique(each, return_index=True)[1] for each in codes)]))
+    return np.resize(first[:n], n).astype(np.int64)

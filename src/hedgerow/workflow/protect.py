@@ -173,7 +173,7 @@ def protect(
             "cap_on": cap_on != GROUPS,
             "key": key is not None, "random_state": random_state is not None, "keep_order": keep_order,
             "pseudonym_key": pseudonym_key is not None, "max_inference": max_inference is not None,
-            "profile": profile is not None, "parts": parts,
+            "profile": profile is not None, "parts": parts, "wave, member or time": schema.is_long,
         }  # fmt: skip
         if names := ", ".join(name for name, is_given in refused.items() if is_given):
             raise UnsupportedError(text("private", "refused", names=names), hint="leave it out")

@@ -1,0 +1,150 @@
+"""Rows of several slots: who has a cell, what moves together, and that draws keep to it."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+import hedgerow as hr
+from hedgerow.columns.table import Table
+from hedgerow.columns.units import widened
+from hedgerow.errors import PromiseError
+from hedgerow.guard.slots import Slots
+from hedgerow.io.read import read
+from hedgerow.kernels.even_draws import FIXED
+from hedgerow.plan import UnitForm
+from hedgerow.release.rederive.possible import faults
+
+from ..release.long_tables import panel, random_table
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+NAMES = ("id", "wave", "sex", "age", "pay", "tax")
+FORM = UnitForm(
+    "id", "wave", "wave", ("1", "2"), ("sex",), ("pay", "tax"), ("age",), "wave (rows)", NAMES, 2, (0,), (0,)
+)
+WIDE = {"wave (rows)": ["11", "01", "10", None], "sex": list("fmfm"), "age (first)": [1, 2, 3, 4]} | {
+    name: [5, None, 7, None] for name in ("age (step) [2]", "pay [1]", "pay [2]", "tax [1]", "tax [2]")
+}
+SCHEMA = hr.Schema(quasi=["sex", "age"], sensitive=["job", "pay"], unit="person", wave="year")
+
+
+def test_which_rows_have_a_cell() -> None:
+    slots = Slots(FORM)
+    here = slots.in_table(Table(pa.table(WIDE)))
+    assert {name: rows.tolist() for name, rows in here.items()} == {
+        "age (step) [2]": [True, False, False, False],  # whose first row it is has no step
+        "pay [1]": [True, False, True, False], "tax [1]": [True, False, True, False],
+        "pay [2]": [True, True, False, False], "tax [2]": [True, True, False, False],
+    }  # fmt: skip
+    assert Slots().in_table(Table(pa.table(WIDE))) == {}
+    assert (Slots().presence, slots.presence) == ("", "wave (rows)")
+
+
+def test_what_may_move_together_has_its_cells_in_the_same_rows() -> None:
+    slots, names = Slots(FORM), [*WIDE]
+    together = {(a, b) for a in names for b in names if a < b and slots.may_move_with(a, b)}
+    assert together == {("age (first)", "sex"), ("pay [1]", "tax [1]"), ("pay [2]", "tax [2]")}
+    assert Slots().may_move_with("anything", "else")
+
+
+def released(seed: int = 2, **more: object) -> tuple[pd.DataFrame, hr.Release]:
+    people = panel(90, seed=seed)
+    return people, hr.protect(people, SCHEMA.replace(**more), hr.Hedge(k=5), random_state=1)
+
+
+def test_rows_of_different_slots_swap_nothing() -> None:
+    _, release = released()
+    guard, slots = release.plan.guard, Slots(release.plan.units)
+    assert guard is not None
+    patterns = next(column for column in guard.columns if column.name == slots.presence)
+    codes = {column.name: np.zeros(4, np.int64) for column in guard.columns}
+    codes[slots.presence] = np.arange(4) % len(patterns.values)
+    units = np.arange(len(guard.columns))
+    classes = slots.exchangeable(guard, codes, units)
+    for column, of_rows in zip(guard.columns, classes, strict=True):
+        shown = [patterns.values[code] for code in codes[slots.presence]]
+        assert release.plan.units is not None
+        wanted = [FIXED if column.name == slots.presence else int(release.plan.units.has_cell(column.name, each))
+                  for each in shown] if column.name in {*slots.cells, slots.presence} else [0] * 4  # fmt: skip
+        assert of_rows.tolist() == wanted
+    assert Slots().exchangeable(guard, codes, units).shape == (0, 0)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_draws_keep_the_share_of_rows_in_each_slot(seed: int) -> None:
+    people, release = released(seed)
+    before, after = (Counter(t["year"]) for t in (people, release.table))
+    assert all(abs(before[year] - after[year]) <= 6 for year in before)
+    assert release.table[["job", "pay"]].notna().all(axis=None)
+    # relations of two columns in one row, and of one column in two rows, stay
+    for table in (people, release.table):
+        wide = table.pivot(index="person", columns="year", values="pay").corr().to_numpy()
+        assert wide[np.triu_indices(3, 1)].min() > 0.3
+
+
+def test_a_value_without_a_row_is_found() -> None:
+    people, release = released()
+    form, guard = release.plan.units, release.plan.guard
+    assert form is not None
+    assert guard is not None
+    original = widened(read(people), SCHEMA, form.people).table
+    assert faults(release.plan, original, release.released, None) == []
+    wide = release.released.arrow.to_pandas()
+    absent = wide["year (rows)"].str[1] == "0"
+    wide.loc[absent, "pay [2021]"] = wide.loc[~absent, "pay [2021]"].iloc[0]
+    wrong = faults(release.plan, original, Table(pa.Table.from_pandas(wide, release.released.types)), None)
+    assert any("values in slots in which their unit has no row" in each for each in wrong)
+
+
+def test_numbers_that_grow_by_what_another_column_says_do_not_move_with_it() -> None:
+    """Steps and values of one slot have their cells in different rows, however related they are."""
+    draw = np.random.default_rng(4)
+    rows = [(i, w) for i in range(120) for w in range(3) if draw.random() < 0.8]
+    people = pd.DataFrame(rows, columns=["person", "year"])
+    people["grown"] = draw.integers(0, 9, len(people))
+    people["total"] = (people["person"] % 50) * 100 + people.groupby("person")["grown"].cumsum()
+    schema = hr.Schema(quasi=["total", "grown"], unit="person", wave="year")
+    release = hr.protect(people, schema, hr.Hedge(k=5, max_disclosure=None), random_state=1)
+    assert release.plan.units is not None
+    assert release.plan.units.moving == ("total",)
+    assert release.table.notna().all(axis=None)
+    assert release.plan.guard is not None
+    leaders = {c.name: c.follows for c in release.plan.guard.columns if c.follows}
+    slots = Slots(release.plan.units)
+    assert all(slots.may_move_with(*pair) for pair in leaders.items())
+
+
+def test_swaps_for_rules_keep_to_the_rows_that_have_a_cell() -> None:
+    people = panel(90)
+    people["limit"] = people["pay"] + 1 + people.index % 3
+    people["job"] = people["job"].mask(people["pay"] <= 15, "none")
+    schema = SCHEMA.replace(sensitive=["pay", "limit", "job"], rules=["pay <= limit", "pay > 15 OR job = 'none'"])
+    table = hr.protect(people, schema, hr.Hedge(k=5), random_state=1).table
+    assert (table["pay"] <= table["limit"]).all()
+    assert ((table["pay"] > 15) | (table["job"] == "none")).all()
+    assert table[["pay", "limit", "job"]].notna().all(axis=None)
+
+
+def test_groups_are_drawn_again_in_their_slots() -> None:
+    for seed in (25, 38):
+        table, fields, settings = random_table(seed)
+        method = hr.Hedge(k=settings["k"], max_disclosure=settings["cap"])
+        release = hr.protect(table, hr.Schema(**fields), method, random_state=seed)
+        assert release.plan.guard is not None
+        assert sum(release.plan.guard.again) > 0
+        release.verify()
+
+
+def test_another_key_is_another_release() -> None:
+    people, release = released()
+    other = hr.protect(people, SCHEMA, hr.Hedge(k=5), random_state=2)
+    assert not other.table.equals(release.table)
+    forged = object.__new__(type(release))
+    forged.__dict__.update(release.__dict__)
+    forged.table = other.table
+    with pytest.raises(PromiseError):
+        forged.verify()
