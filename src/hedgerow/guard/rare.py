@@ -48,7 +48,8 @@ def with_categories(
     rare = {name: parents.get(name, ()) for name, n in counted.items() if n < least}
     shared = _shared_parents(names, rare, count, least)
     if not record.by_prefix:
-        near = {name: next((each for each in chain if each in shared or each in frequent), "") for name, chain in rare.items()}
+        may = shared.union(frequent)
+        near = {name: next((each for each in chain if each in may), "") for name, chain in rare.items()}
         children = tuple(name for name in near if near[name])
         record = replace(record, children=children, parents=tuple(near[name] for name in children))
     record = replace(record, values=(*frequent, *sorted(shared)), by_prefix=record.by_prefix and bool(shared))
