@@ -85,11 +85,15 @@ def keeps(tables: list[UnitTable], keys: int, kept: Path) -> None:
             original = case.original(seed)
             found["original"].append(figures(case, original, original))
             for way in ways:
-                made = released(kept, case, way, seed)
+                try:
+                    made = released(kept, case, way, seed)
+                except hr.HedgerowError as error:
+                    print(f"{case.name}, {way}, {seed}: {error}", flush=True)
+                    continue
                 if made is not None:
                     found[way].append(figures(case, original, made[0]) | {"seconds": made[1]})
         print(f"\n| {case.name} | " + " | ".join(found) + " |\n|---|" + "---:|" * len(found), flush=True)
-        for what in found[OURS][0]:
+        for what in [*found["original"][0], "seconds"]:
             cells = [_cell([each.get(what, np.nan) for each in rows]) for rows in found.values()]
             print(f"| {what} | " + " | ".join(cells) + " |", flush=True)
 
@@ -323,4 +327,7 @@ if __name__ == "__main__":
     else:
         for each in chosen:
             for way in given.ways.split(","):
-                members(each, given.units, given.releases, way)
+                try:
+                    members(each, given.units, given.releases, way)
+                except hr.HedgerowError as error:
+                    print(f"{each.name}, {way}: {error}", flush=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -342,6 +342,14 @@ def panel(seed: int, n: int) -> pd.DataFrame:
     return _shuffled(pd.concat(parts), "person", draws, n)
 
 
+def refreshed(seed: int, n: int) -> pd.DataFrame:
+    """Make the panel with a third of the people who enter in the second or third year."""
+    rows = panel(seed, n)
+    people = np.sort(rows["person"].unique())
+    entry = pd.Series(np.random.default_rng(seed).choice([2001, 2002, 2003], len(people), p=[0.7, 0.15, 0.15]), people)
+    return rows[rows["year"] >= rows["person"].map(entry)].reset_index(drop=True)
+
+
 def rotating(seed: int, n: int) -> pd.DataFrame:
     """Make households that are asked in 4 of 8 quarters, those that enter late first in later ones; some miss one."""
     draws = np.random.default_rng(seed)
@@ -434,14 +442,16 @@ def testdata(seed: int, n: int) -> pd.DataFrame:
     return people[people["ori_hid"].isin(homes)].reset_index(drop=True)
 
 
+PANEL = UnitTable(
+    "panel", panel,
+    hr.Schema(unit="person", wave="year", quasi=["sex", "born", "age", "school", "region"],
+              sensitive=["employed", "wage", "health"]),
+    3_000, ("sex", "born", "school"), ("wage",), ("employed", "health", "region"),
+    ("wage ~ school + born + year", "wage ~ school + born + C(sex) + C(health) + C(employed)"),
+)  # fmt: skip
 TABLES = (
-    UnitTable(
-        "panel", panel,
-        hr.Schema(unit="person", wave="year", quasi=["sex", "born", "age", "school", "region"],
-                  sensitive=["employed", "wage", "health"]),
-        3_000, ("sex", "born", "school"), ("wage",), ("employed", "health", "region"),
-        ("wage ~ school + born + year", "wage ~ school + born + C(sex) + C(health) + C(employed)"),
-    ),
+    PANEL,
+    replace(PANEL, name="panel with late entries", rows=refreshed),
     UnitTable(
         "rotating survey", rotating,
         hr.Schema(unit="household", wave="quarter", quasi=["region", "tenure", "size", "rooms"],
