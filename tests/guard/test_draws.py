@@ -31,7 +31,7 @@ from hedgerow.kernels.even_draws import (
     Levels,
     Moments,
     Moves,
-    Pairs,
+    RareBins,
     Shares,
     draw_by_moments,
     draw_by_shares,
@@ -150,7 +150,7 @@ def test_swaps_are_those_of_the_definition(sizes: list[int], seed: int, turns: i
     # rows of one class swap their values of a unit, those of class 255 none
     classes = rng.choice(np.array([0, 1, 255], np.uint8), (3, n)) if seed % 2 else np.zeros((0, 0), np.uint8)
     moments, nothing = Moments(in_rows, np.array([0, 1, 3, 4]), partners, starts, off), np.zeros(0, np.int64)
-    without = Pairs(nothing, np.zeros((0, 0), np.uint32), np.zeros(0, SIDE), nothing, np.zeros(0, np.bool_), 0)
+    without = RareBins(nothing, np.zeros((0, 0), np.uint32), np.zeros(0, SIDE), nothing, np.zeros(0, np.bool_), 0)
     moves = [[0], [1], [2], [0, 2]]
     of_moves = Moves(np.concatenate(moves), np.append(0, np.cumsum([*map(len, moves)])))
     swap_towards(np.array(sizes), place, moments, turns, classes, without, of_moves)
@@ -177,7 +177,7 @@ def test_impossible_pairs_are_swapped_away_as_defined(sizes: list[int], seed: in
     cells = np.concatenate([table.ravel() for table in tables.values()])
     in_rows = bins.T.astype(np.uint32)
     classes = rng.choice(np.array([0, 1, 255], np.uint8), (3, n)) if seed % 2 else np.zeros((0, 0), np.uint8)
-    pairs = Pairs(units, in_rows, np.array(sides, SIDE), ends, cells, 0)
+    pairs = RareBins(units, in_rows, np.array(sides, SIDE), ends, cells, 0)
     swap_impossible(np.array(sizes), place, pairs, looked, classes)
     wanted = {pair: {(x, y) for x, y in np.argwhere(table).tolist()} for pair, table in tables.items()}
     swapped = reference.swapped_impossible(sizes, units.tolist(), bins.tolist(), wanted, looked, classes.tolist())

@@ -40,7 +40,7 @@ def test_a_table_of_eight_by_hand() -> None:
 
 
 def test_the_size_of_cells_by_hand() -> None:
-    """Pairs tell half of Y: a a and b b all, a b nothing. Halves tell nothing."""
+    """RareBins tell half of Y: a a and b b all, a b nothing. Halves tell nothing."""
 
     def beyond(y: str) -> list[Fraction]:
         like = Likeness([X], [Column("category", list(y))])

@@ -57,7 +57,7 @@ def test_recipients_read_of_the_long_table(made: tuple[str, hr.Release, Path]) -
     promised = words.partition("## What was promised")[2].partition("##")[0]
     assert "[" not in promised
     assert "(step)" not in promised
-    assert f"{form.left_out:,} rows" not in words
+    assert not form.left_out or f"{form.left_out:,} rows" not in words
     for moving in form.moving:
         assert f"Never falling from row to row: {moving}." in words
         assert "a first value and steps" in cells(words)[moving][1]

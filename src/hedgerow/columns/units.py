@@ -543,14 +543,13 @@ def _wide_schema(schema: Schema, form: UnitForm, names: Sequence[str], patterns:
 def _hierarchy(patterns: Counter[str], people: int, labelled: int) -> Hierarchy:
     """Return the paths of patterns of rows that fewer than so many units have to like ones.
 
-    Those with nearly as many rows, in nearly the same of the labelled slots, are released as the one in their middle.
+    Those with nearly as many rows, in nearly the same of the labelled slots, are released as rows in the slots that
+    most of these units have, which need be no unit's.
 
     Examples
     --------
     >>> _hierarchy(Counter({"100": 20, "110": 6, "111": 4}), 10, 0).paths
     {'100': ('100', '100', '*'), '110': ('110', '110', '*'), '111': ('111', '110', '*')}
-    >>> _hierarchy(Counter({"100": 6, "110": 5, "111": 4}), 10, 0).paths['111']
-    ('111', '110', '*')
     """
     parent = {pattern: pattern for pattern, n in patterns.items() if n >= people}
     pools: list[list[str]] = [[]]
@@ -562,9 +561,11 @@ def _hierarchy(patterns: Counter[str], people: int, labelled: int) -> Hierarchy:
         last = pools.pop()
         pools[-1] += last
     for pool in filter(None, pools):
-        units = [pattern for pattern in pool for _ in range(patterns[pattern])]
-        if len(units) >= people:
-            parent |= dict.fromkeys(pool, units[len(units) // 2])
+        marks = np.array([list(map(int, pattern)) for pattern in pool])
+        weights = np.array([patterns[pattern] for pattern in pool])
+        usual = "".join(map(str, (2 * (weights @ marks) >= weights.sum()).astype(int)))
+        if weights.sum() >= people and "1" in usual:
+            parent |= dict.fromkeys(pool, usual)
         else:  # of few units, those of the likest pattern of all
             for pattern in pool:
                 likest = partial(_difference, pattern)

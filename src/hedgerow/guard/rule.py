@@ -15,7 +15,6 @@ from ..backends.randomize import uniforms, words_of
 from ..columns.column import Column
 from ..columns.roles import check_weights
 from ..columns.table import Table
-from ..errors import InfeasibleError
 from ..kernels.even_draws import Expected, Levels, Shares, draw_by_moments, draw_by_shares, order_within
 from ..kernels.threads import side_by_side
 from ..key import Key
@@ -126,7 +125,7 @@ def fit_guard(
             for name in names
         ]
     )
-    columns = [_all_released(c, people) if c.record.name == slots.presence else c for c in columns]
+    columns = [_all_released(c) if c.record.name == slots.presence else c for c in columns]
     n_members = Counter(each.inside for each in forms.derived if each.inside)
     if slots.form is not None:
         # whether there is a row in each slot with a name, and how many there are in the others
@@ -182,22 +181,11 @@ def fit_guard(
     return FittedGuard(guard, donors, codes, shares, released, slots)
 
 
-def _all_released(column: CodedColumn, fewest: int) -> CodedColumn:
-    """Return a column whose withheld categories are released as the commonest one, since every unit has some rows.
-
-    Raises
-    ------
-    InfeasibleError
-        No category can be released.
-    """
-    if not all("1" in str(value) for value in column.record.values):
-        raise InfeasibleError(
-            f"in {column.record.name!r}, which says where a unit has rows, hardly anything is shared by {fewest:,}",
-            hint="take a smaller k (--k) or guard_people (--guard-people), or fewer waves, members or times",
-        )
-    n_of = np.asarray(column.record.people, np.int64)
-    codes = np.where(column.codes < 0, int(n_of.argmax()), column.codes)
-    record = replace(column.record, people=as_vector(np.bincount(codes, minlength=len(n_of))), withheld=0)
+def _all_released(column: CodedColumn) -> CodedColumn:
+    """Return a column whose withheld categories are released as the commonest one, since every unit has some rows."""
+    people = np.asarray(column.record.people, np.int64)
+    codes = np.where(column.codes < 0, int(people.argmax()), column.codes)
+    record = replace(column.record, people=as_vector(np.bincount(codes, minlength=len(people))), withheld=0)
     return replace(column, record=record, codes=codes)
 
 
