@@ -21,7 +21,8 @@ def test_every_text_is_named_by_the_code() -> None:
     words = {word for pair in words for word in pair}
     # put together where they are used
     words |= {"shared by", "disclosure (originals)", "disclosure (file)", "inference (measured)"}
-    words |= {"paired_by_columns", "paired_by_order"}
+    words |= {"paired_by_columns", "paired_by_order", "correlation_member", "same_member"}
+    words |= {f"{part}_{order}" for part in ("left", "by") for order in ("wave", "member", "time")}
     assert [(group, key) for group, keys in GROUPS for key in keys if key not in words] == []
 
 

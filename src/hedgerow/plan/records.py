@@ -910,10 +910,12 @@ class Plan:
         """Return the names of the columns that are not released: identifiers and undeclared columns."""
         return [c.name for c in self.columns if c.role in ("identifier", "undeclared")]
 
-    def released_as(self, names: Iterable[str]) -> list[str]:
-        """Return the columns of the released table that have the cells of the given ones, each once."""
-        cells = self.units.cells if self.units else {}
-        return list(dict.fromkeys(cells[name][0] if name in cells else name for name in names))
+    def released_as(self, names: Iterable[str]) -> dict[str, list[str]]:
+        """Return the columns of the released table that have the cells of the given ones, each with these."""
+        cells, parts = self.units.cells if self.units else {}, dict[str, list[str]]()
+        for name in names:
+            parts.setdefault(cells[name][0] if name in cells else name, []).append(name)
+        return parts
 
     @property
     def unit(self) -> str | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -188,7 +187,7 @@ def shifts_in_words(numbers: Mapping[str, Any], plan: Plan | None = None) -> lis
     if totals := numbers.get("weights"):
         lines.append(_say("shift_weights", before=figure(totals["before"]), after=figure(totals["after"])))
     columns = {name: column for name, column in numbers["columns"].items() if column["before"] and column["after"]}
-    parts = _by_released(plan, columns)
+    parts = plan.released_as(columns) if plan else {name: [name] for name in columns}
     slots = {max(wide, key=lambda name: abs(_spread_change(columns[name]))): len(wide) for wide in parts.values()}
     columns = {name: column for name, column in columns.items() if name in slots}
     # those that changed most, for of fifty columns most say the same
@@ -230,26 +229,22 @@ def warnings(plan: Plan, numbers: Mapping[str, Any] | None, pseudonyms: Sequence
     if guard.impossible > IMPOSSIBLE * rows:
         yield _say("impossible", share=percent(guard.impossible / rows))
     columns, who = numbers["columns"], plan.counted(guard.people)
-    for released, wide in _by_released(plan, columns).items():
+    for released, wide in plan.released_as(columns).items():
         # of a long column the slot that lost most
-        withheld, joined, largest = (
-            max(wide, key=lambda name: columns[name][part] or 0) for part in ("withheld", "joined", "largest")
-        )
+        worst = {p: max(wide, key=lambda name: columns[name][p] or 0) for p in ("withheld", "joined", "largest")}
         moved = max(wide, key=lambda name: abs(_spread_change(columns[name])))
         if empty := [name for name in wide if name in left_empty(guard)]:
             yield _say("empty", name=", ".join(empty), people=who)
-        elif n := columns[withheld]["withheld"]:
-            yield _say("hidden", name=withheld, records=n, people=who)
-        if (n := columns[joined]["joined"]) > 0:
+        elif n := columns[worst["withheld"]]["withheld"]:
+            yield _say("hidden", name=worst["withheld"], records=n, people=who)
+        if (n := columns[joined := worst["joined"]]["joined"]) > 0:
             record = next(c for c in guard.columns if c.name == joined)
             share, value = percent(n / rows), value_of_rare(record)
             key = "rare_rows" if plan.units and joined == plan.units.presence else "rare"
-            yield _say(
-                key, name=joined, column=released, records=n, share=share, people=who, value=value, who=plan.counts
-            )
-        if (share_of_one := columns[largest]["largest"] or 0.0) > LARGE:
+            yield _say(key, name=joined, column=released, records=n, share=share, people=who, value=value)
+        if (part := columns[worst["largest"]]["largest"] or 0.0) > LARGE:
             one = {"people": "person", "households": "household"}.get(plan.counts, "record")
-            yield _say("dominant", name=largest, share=percent(share_of_one), one=one)
+            yield _say("dominant", name=worst["largest"], share=percent(part), one=one)
         if abs(change := _spread_change(columns[moved])) > MOVED:
             direction = "larger" if change > 0 else "smaller"
             yield _say("moved", name=moved, share=percent(abs(change), 0), direction=direction)
@@ -265,55 +260,35 @@ def contents(plan: Plan) -> dict[str, str]:
     """Return what each guarded column holds, as RECIPIENT.md says it."""
     if plan.guard is None:
         return {}
-    key, guarded = "cell_run" if plan.guard.form == RUNS else "cell_drawn", _released_columns(plan, plan.guard)
+    key = "cell_run" if plan.guard.form == RUNS else "cell_drawn"
+    rare = "cell_rare_slot" if plan.units else "cell_rare"
 
     def spelled(name: str) -> str:
-        return markdown(plan.released_as([name])[0])
+        return markdown(*plan.released_as([name]))
 
     cells = {
         c.name: _say("cell_follows" if c.follows else key, kind=texts("kind")[c.kind], follows=spelled(c.follows))
         + (
-            _say(
-                "cell_rare", records=c.joined, people=plan.counted(plan.guard.people), value=value_of_rare(c, markdown)
-            )
+            _say(rare, records=c.joined, people=plan.counted(plan.guard.people), value=value_of_rare(c, markdown))
             if c.joined
             else ""
         )
-        for c in guarded
+        for c in plan.guard.columns
     }
     kinds = {c.name: texts("kind")[c.kind] for c in plan.guard.columns}
+    cells |= {name: f"{kinds[name]}, {words}" for name, words in _computed(plan.guard, spelled).items()}
     cells |= {
-        plan.released_as([name])[0]: f"{kinds[name]}, {words}" for name, words in _computed(plan.guard, spelled).items()
+        c.name: _say("cell_empty", people=plan.counted(plan.guard.people)) for c in plan.guard.columns if not c.n_values
     }
-    cells |= {c.name: _say("cell_empty", people=plan.counted(plan.guard.people)) for c in guarded if not c.n_values}
     weight = _say("cell_weight" if _differ(plan.guard.weights) else "cell_same_weight")
     return cells | ({plan.weight: weight} if plan.has_mean_weights else {})
-
-
-def _released_columns(plan: Plan, guard: Guard) -> list[GuardedColumn]:
-    """Return the guarded columns of the released table: of a long one that of the slot with most rare values."""
-    columns = {column.name: column for column in guard.columns}
-    parts = {name: [columns[each] for each in wide] for name, wide in _by_released(plan, columns).items()}
-    return [
-        replace(max(each, key=lambda c: (c.n_values > 0, c.joined)), name=name, joined=sum(c.joined for c in each))
-        for name, each in parts.items()
-    ]
 
 
 def dominated(numbers: Mapping[str, Any] | None, plan: Plan) -> list[str]:
     """Return the released columns of which one person has much of the variance, in most slots of a long one."""
     columns = numbers["columns"] if numbers else {}
-    shares = {name: [columns[n]["largest"] or 0.0 for n in wide] for name, wide in _by_released(plan, columns).items()}
-    return [name for name, each in shares.items() if np.median(each) > LARGE]
-
-
-def _by_released(plan: Plan | None, columns: Iterable[str]) -> dict[str, list[str]]:
-    """Return the guarded columns by the released column that they are part of; who has which rows, by its own."""
-    by_name: dict[str, list[str]] = {}
-    for name in columns:
-        is_alone = plan is None or (plan.units is not None and name == plan.units.presence)
-        by_name.setdefault(name if is_alone or plan is None else plan.released_as([name])[0], []).append(name)
-    return by_name
+    parts = plan.released_as(columns).items()
+    return [name for name, wide in parts if np.median([columns[each]["largest"] or 0.0 for each in wide]) > LARGE]
 
 
 def _differ(weights: Iterable[float]) -> bool:

@@ -53,7 +53,7 @@ def recipient(
     layout : FileFormat
         Format of the table's file.
     """
-    removed = [n for n in (*plan.left_out, *unit_words.left_out(plan.units)) if n not in pseudonyms]
+    removed = [n for n in plan.left_out if n not in pseudonyms]
     released = [c for c in plan.columns if c.name not in removed]
     sizes, disclosure = numbers["groups"], numbers["disclosure"]
     recoding, parameters, form = plan.recoding, plan.parameters, plan.units

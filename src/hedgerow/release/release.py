@@ -573,8 +573,7 @@ class Release:
         reached = {**self.summary(), "found": shares_alone(plan, self.released), "counts": counts, "models": models}
         reached["rules"] = rules
         units = figures["utility"].get("units") if figures else None
-        form = plan.units
-        reached["units"] = units or facade.units_kept(self.original, self.released, self.schema, form)
+        reached["units"] = units or facade.units_kept(self.original, self.released, self.schema, plan.units)
         notes = recipient(
             plan, reached, file.name, self.method.recipient_notes(file.name), self.pseudonyms,
             any(self.released.has_missing(column.name) for column in plan.recoding.recoded()),

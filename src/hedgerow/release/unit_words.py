@@ -8,18 +8,15 @@ from typing import Any
 
 from ..notation import figure, markdown, percent
 from ..plan import Plan, UnitForm
-from ..schema import Schema
 from ..texts import text, texts
 from . import guard_words
 
 # how many rows apart, and how many pairs of members of a household, recipients read of
 _APART, _PAIRS = 2, 3
-_WRITTEN: Mapping[str, Callable[[float], str]] = {
-    **dict.fromkeys(("correlation", "steps"), "{:.2f}".format),
-    "same": partial(percent, digits=0),
-    "followers": lambda share: f"{100 * share:.0f} points",
-    **dict.fromkeys(("change", "step", "days"), figure),
-}
+_WRITTEN: dict[str, Callable[[float], str]] = {
+    "correlation": "{:.2f}".format, "steps": "{:.2f}".format, "same": partial(percent, digits=0),
+    "followers": lambda share: f"{100 * share:.0f}",
+}  # fmt: skip
 _say = partial(text, "units")
 
 
@@ -28,16 +25,13 @@ def nouns(order: str) -> dict[str, str]:
     return dict(zip(("one", "who", "row", "title"), texts("order")[order], strict=True))
 
 
-def relation_in_words(
-    relation: Mapping[str, Any], order: str, spelled: Callable[[str], str] = str
-) -> tuple[str, str, str]:
+def relation_in_words(each: Mapping[str, Any], order: str, spelled: Callable[[str], str] = str) -> tuple[str, ...]:
     """Return what a relation between rows of a unit is called, with its numbers of the original and the release."""
-    row, apart = nouns(order)["row"], relation["apart"]
-    where = " and ".join(map(spelled, relation["members"])) or _say("next" if apart == 1 else "apart", row=row, n=apart)
-    name = _say(relation["measure"] + "_member" * bool(relation["members"]), where=where, row=row)
-    write = _WRITTEN[relation["measure"]]
-    original, release = ("-" if each is None else write(each) for each in (relation["original"], relation["release"]))
-    return name, original, release
+    row, n, members = nouns(order)["row"], each["apart"], " and ".join(map(spelled, each["members"]))
+    where = members or _say("next" if n == 1 else "farther", row=row, n=n)
+    name = _say(each["measure"] + "_member" * bool(members), where=where, row=row)
+    write: Callable[[float], str] = _WRITTEN.get(each["measure"], figure)
+    return name, *("-" if each[side] is None else write(each[side]) for side in ("original", "release"))
 
 
 def about_relations(units: Mapping[str, Any] | None, dominated: Collection[str]) -> Iterator[str]:
@@ -52,55 +46,39 @@ def about_relations(units: Mapping[str, Any] | None, dominated: Collection[str])
     """
     if units is None:
         return
-    order, by_column = units["order"], dict[str, list[str]]()
-    means = {side: f"{units[side]['mean']:.1f}" for side in ("original", "release")}
-    yield _say("relations", **nouns(order), **means)
+    by_column, (before, after) = dict[str, list[str]](), (units[side]["mean"] for side in ("original", "release"))
+    yield _say("relations", **nouns(units["order"]), original=f"{before:.1f}", release=f"{after:.1f}")
     for each in units["relations"]:
         phrases = by_column.setdefault(each["column"], [])
-        if each["apart"] > _APART or (each["members"] and len(phrases) == _PAIRS):
-            continue
-        name, original, release = relation_in_words(each, order, markdown)
-        key = "alone" if each["original"] is None else "here" if each["column"] in dominated else "both"
-        if key == "both" and each["measure"] in ("change", "step", "days"):
+        if each["apart"] <= _APART and not (each["members"] and len(phrases) == _PAIRS):
+            name, original, release = relation_in_words(each, units["order"], markdown)
+            is_hidden = each["column"] in dominated or not each["original"]
             # sizes of the original are not named, but how they compare
-            original = f"{each['release'] / each['original']:.2f}" if each["original"] else ""
-            key = "times" if original else "here"
-        phrases.append(_say(key, name=name, original=original, release=release))
-    for column, phrases in by_column.items():
-        yield f"- {markdown(column)}: {'; '.join(phrases)}."
+            key = "here" if is_hidden else "times" if each["measure"] in ("change", "step", "days") else "both"
+            key = "alone" if each["original"] is None else key
+            ratio = each["release"] / (each["original"] or 1.0)
+            phrases.append(_say(key, name=name, original=original, release=release, ratio=ratio))
+    yield from (f"- {markdown(column)}: {'; '.join(phrases)}." for column, phrases in by_column.items())
 
 
 def about(plan: Plan, form: UnitForm, file: str, rows: Mapping[str, Any]) -> list[str]:
     """Return the first lines of RECIPIENT.md: what the table is about, and whose rows belong together."""
-    words = {**nouns(form.order), "people": f"{form.people:,}"}
-    slot = next(((name, form.slots_of(name)[-1]) for name in (*form.repeated, *form.moving)), None)
-    counts = {"file": file, "rows": rows["rows"], "units": rows["units"]}
-    together = [
-        _say("together", unit=markdown(form.unit), **words),
-        _say(f"left_{form.order}", n=len(form.slots), **words),
-        _say("once", names=", ".join(map(markdown, form.once)), **words) if form.once else "",
-        _say("moving", names=", ".join(map(markdown, form.moving)), **words) if form.moving else "",
-        _say("brackets", example=markdown(form.wide_name(*slot)), **words) if slot else "",
-    ]
-    about_rows = guard_words.about_rows(plan, ("about_units", "about_units_beside"), markdown, **counts, **words)
-    return [about_rows, _say("sorted", **words), "".join(together)]
+    counts = {"file": file, "rows": rows["rows"], "units": rows["units"], "n": len(form.slots), "people": form.people}
+    lists = {key: ", ".join(map(markdown, getattr(form, key))) for key in ("once", "moving")}
+    example = max(form.cells, key=lambda name: form.cells[name][1])  # in the last slot
+    words = {**nouns(form.order), **counts, **lists, "unit": markdown(form.unit), "example": markdown(example)}
+    keys = ["together", f"left_{form.order}", *(key for key, names in lists.items() if names), "brackets"]
+    about_rows = guard_words.about_rows(plan, ("about_units", "about_units_beside"), markdown, **words)
+    return [about_rows, _say("sorted", **words), "".join(_say(key, **words) for key in keys)]
 
 
 def columns_of_units(plan: Plan, form: UnitForm, contents: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
     """Yield each column of the released long table with its role and what it holds."""
-    roles, words = {c.name: c.role for c in plan.columns}, nouns(form.order)
+    roles = {form.cells[c.name][0]: c.role for c in plan.columns if c.name in form.cells} | {form.unit: "identifier"}
     for name in form.names:
-        wide = next((each for each, (column, _) in form.cells.items() if column == name), "")
-        kept = next((key for key in ("once", "moving") if name in getattr(form, key)), "")
-        if name == form.unit:
-            yield name, "identifier", _say("id", **words)
-        elif name == form.by and not kept:
-            yield name, roles[wide], _say(f"by_{form.order}", **words)
-        else:
-            yield name, roles[wide], contents.get(name, _say("exact")) + (_say(f"cell_{kept}", **words) if kept else "")
-
-
-def left_out(form: UnitForm | None) -> list[str]:
-    """Return the identifiers of a long table that are not released."""
-    identifiers = Schema.from_toml(form.schema).identifiers if form else ()
-    return [name for name in identifiers if form and name not in (*form.names, form.unit)]
+        key = "cell_once" if name in form.once else "cell_moving" if name in form.moving else "cell"
+        key = "id" if name == form.unit else f"by_{form.order}" if name == form.by and key == "cell" else key
+        wide = [contents.get(each, "") for each, cell in form.cells.items() if cell[0] == name != each != form.presence]
+        # of several slots one that says what rare values became
+        content = max([contents.get(name, ""), *wide], key=lambda words: (words.count(";"), words > ""))
+        yield name, roles[name], _say(key, content=content or text("recipient", "unchanged"), **nouns(form.order))

@@ -18,7 +18,7 @@ from ..auditing.inference import InferredColumn
 from ..auditing.success import AttackData
 from ..auditing.utility.models import Learning
 from ..auditing.utility.queries import Estimates
-from ..auditing.utility.units_kept import MOST_ROWS, UnitsKept
+from ..auditing.utility.units_kept import UnitsKept
 from ..errors import singular
 from ..json_types import Figures
 from ..measures.masking_scores import ScoresData
@@ -26,8 +26,9 @@ from ..notation import figure, percent
 from ..release.recipient import columns_in_words as columns_in_words
 from ..release.recipient import kinds_in_words as kinds_in_words
 from ..release.recipient import rule_in_words as rule_in_words
-from ..release.unit_words import nouns, relation_in_words
-from ..texts import read_toml, text, texts
+from ..release.unit_words import nouns as nouns
+from ..release.unit_words import relation_in_words
+from ..texts import read_toml, texts
 
 # the function that writes a figure of each unit; people may be a mean, an estimate has five digits
 UNITS: Mapping[str, Callable[[Any], str]] = {
@@ -284,26 +285,15 @@ def estimate_rows(estimates: Estimates | None) -> list[FigureRow]:
     return rows
 
 
-def unit_rows(units: UnitsKept | None, first: bool = False) -> list[FigureRow]:
-    """Return the rows of a unit in both tables and the relations between them; `first`: of the nearest rows only."""
+def unit_rows(units: UnitsKept | None, most: int = 4) -> list[FigureRow]:
+    """Return the rows of a unit in both tables, and the relations between those that are at most so many apart."""
     if units is None:
         return []
-    words, sides = nouns(units["order"]), (units["original"], units["release"])
-    rows = list(figure_rows(definitions("units", **words), *sides))
-    for n in range(0 if first else max(len(side["shares"]) for side in sides)):
-        shares = (percent((*side["shares"], *[0.0] * n)[n]) for side in sides)
-        many = f"{n + 1} or more" if n + 1 == MOST_ROWS else n + 1
-        rows.append(FigureRow(text("units", "share", n=many, **words), *shares))
+    rows = list(figure_rows(definitions("units", **nouns(units["order"])), units["original"], units["release"]))
     for each in units["relations"]:
-        if not first or each["apart"] < 2:
-            name, original, release = relation_in_words(each, units["order"])
-            rows.append(FigureRow(f"{each['column']}: {name}", original, release))
+        name, *sides = relation_in_words(each, units["order"])
+        rows += [FigureRow(f"{each['column']}: {name}", *sides)] * (each["apart"] <= most)
     return rows
-
-
-def unit_title(units: UnitsKept) -> str:
-    """Return a title for the relations between the rows of a unit."""
-    return nouns(units["order"])["title"]
 
 
 def learning_rows(learning: Sequence[Learning]) -> list[tuple[str, ...]]:

@@ -12,7 +12,6 @@ from ..auditing.attacks.special_uniques import SpecialUniquesData
 from ..auditing.audit_data import AuditData, TableData
 from ..auditing.success import AttackData
 from ..auditing.utility.queries import Estimates
-from ..auditing.utility.units_kept import UnitsKept
 from ..display import Rows, aligned, fitted, notebook_html
 from ..errors import singular
 from ..json_types import Figures
@@ -35,6 +34,7 @@ from .figures import (
     interval,
     is_larger,
     linkage_rows,
+    nouns,
     risk_rows,
     score_rows,
     special_rows,
@@ -42,7 +42,6 @@ from .figures import (
     three_numbers,
     together_rows,
     unit_rows,
-    unit_title,
 )
 from .standards import standard_lines
 
@@ -63,7 +62,8 @@ def summary(audit: AuditData) -> str:
     lines += [*_special(risk.get("special_uniques")), *_disclosed(audit), *_together(risk.get("composition"))]
     lines += [*_attacks(audit), *_utility(audit["utility"], table["planned_groups"] is not None)]
     lines += _estimates(audit["utility"].get("estimates"))
-    lines += _rows_of_units(audit["utility"].get("units"))
+    if units := audit["utility"].get("units"):
+        lines += ["", *_aligned_figures(unit_rows(units, most=1), nouns(units["order"])["title"])]
     if further := list(further_rows(audit)):
         lines += ["", *_aligned_figures(further, "Further figures")]
     lines += ["", *notes]
@@ -351,9 +351,3 @@ def _estimates(estimates: Estimates | None) -> Iterator[str]:
         yield ""
         head = f"Estimates weighted by {estimates['weight']}"
         yield from _aligned_figures(estimate_rows(estimates), head, name=WIDE - 20, each=22)
-
-
-def _rows_of_units(units: UnitsKept | None) -> Iterator[str]:
-    """Yield lines on the rows of a unit: how many, and what they have to do with the nearest ones."""
-    if units:
-        yield from ("", *_aligned_figures(unit_rows(units, first=True), unit_title(units)))
