@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
@@ -344,6 +345,16 @@ def test_a_forged_file_is_found_without_the_key(
     told = "".join(capsys.readouterr())
     assert ("not what its plan makes" in told or "direct identifiers" in told) == (change is not None)
     assert words in told
+
+
+def test_a_changed_file_is_not_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _, release = made()
+    long = release._file_table.arrow
+    pay = pc.add(long["pay"].combine_chunks(), pa.array([1.0] + [0.0] * (len(long) - 1)))
+    monkeypatch.setattr(release, "_long", long.set_column(long.column_names.index("pay"), "pay", pay))
+    with pytest.raises(PromiseError, match="release.parquet"):
+        release.write(tmp_path / "release")
+    assert not (tmp_path / "release").exists()
 
 
 def test_the_commands_take_waves(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -64,8 +64,8 @@ def of_units(
         raise UnsupportedError(f"{names} does not go with several rows a unit ({word})", hint="leave it out")
     k: int = getattr(method, "k", FEWEST) if guard.people is None else guard.people
     units = widened(read(people, schema=schema), schema, k)
-    kept = [n for n, (_, slot) in units.form.cells.items() if slot >= 0 and units.schema.role(n) == "other"]
-    if names := ", ".join(map(repr, dict.fromkeys(units.form.cells[n][0] for n in kept))):
+    exact = [n for n, (_, slot) in units.form.cells.items() if slot >= 0 and units.schema.role(n) == "other"]
+    if names := ", ".join(map(repr, dict.fromkeys(units.form.cells[n][0] for n in exact))):
         raise SchemaError(
             f"{names}: other columns are released as they are, and the rows that people have are not",
             hint="declare columns that differ between the rows of a unit quasi-identifiers or sensitive",
