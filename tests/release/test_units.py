@@ -352,7 +352,7 @@ def test_a_changed_file_is_not_written(tmp_path: Path, monkeypatch: pytest.Monke
     long = release._file_table.arrow
     pay = pc.add(long["pay"].combine_chunks(), pa.array([1.0] + [0.0] * (len(long) - 1)))
     monkeypatch.setattr(release, "_long", long.set_column(long.column_names.index("pay"), "pay", pay))
-    with pytest.raises(PromiseError, match="release.parquet"):
+    with pytest.raises(PromiseError, match=r"release\.parquet"):
         release.write(tmp_path / "release")
     assert not (tmp_path / "release").exists()
 
