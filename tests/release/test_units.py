@@ -238,7 +238,11 @@ def test_columns_that_follow_others(tmp_path: Path) -> None:
     release = protected(people, schema)
     assert release.table["tax"].corr(release.table["pay"]) > 0.9
     # where there is no row both are missing, which is no draw
-    assert made_notes(people, release, tmp_path) == []
+    people = panel(300, present=0.3)
+    people["few"] = people.index % 4
+    people["pay"] = people["few"] % 2
+    schema = SCHEMA.replace(sensitive=["few", "pay"], follows={"pay": "few"})
+    assert made_notes(people, protected(people, schema), tmp_path) == []
     with pytest.raises(SchemaError, match="'pay' follows 'height'"):
         protected(
             people.assign(height=people["person"] % 30),
@@ -270,6 +274,16 @@ def test_households_of_people_are_counted(kind: str) -> None:
     of_one = people.assign(**{kind: people[kind].mask(people["home"].isin([*range(334, 337)]), "odd")})
     table = protected(of_one, SCHEMA.replace(household="home")).table
     assert "odd" not in {*table[kind]}
+
+
+def test_rows_that_two_households_share_are_joined_to_others() -> None:
+    people = panel(168, waves=4, present=1.0)
+    people["home"] = (people["person"] - 1000) // 6
+    # 14 homes are there in all waves, 12 in the first, and 2 of twelve people in the first two
+    last = np.select([people["home"] < 14, people["home"] < 26], [2023, 2020], 2021)
+    people = people[people["year"] <= last]
+    assert {*protected(people, SCHEMA.replace(household="home")).table.groupby("person").size()} == {1, 4}
+    assert {*protected(people).table.groupby("person").size()} == {1, 2, 4}
 
 
 def test_groups_that_are_drawn_again_are_no_false_alarm(tmp_path: Path) -> None:
