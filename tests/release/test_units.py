@@ -400,7 +400,7 @@ def test_plans_are_read_back_told_and_not_applied(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("method", "options", "words"),
     [
-        (hr.MART(K), {}, "MART with these cells draws no whole rows"),
+        (hr.MART(K), {}, "MART draws no whole rows here"),
         (hr.Mondrian(K), {}, "Mondrian"),
         (hr.Hedge(K, cells="means"), {}, "draws no whole rows"),
         (hr.Hedge(K), {"guard": "runs"}, "draws no whole rows"),

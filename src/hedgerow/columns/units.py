@@ -418,9 +418,15 @@ def _movement(table: Table, schema: Schema, name: str, rows: _PlacedRows, people
         return movement
     if rows.units_with(lacking) >= people or rows.units_with(later[steps < 0]) >= people or not len(steps):
         return None
-    if not steps.std() <= _STEADY * numbers[~lacking].astype(np.float64).std():
+    if not _spread(steps, people) <= _STEADY * _spread(numbers[~lacking], people):
         return None
     return movement
+
+
+def _spread(numbers: Ints, people: int) -> float:
+    """Return the standard deviation without the numbers at either end that fewer people may have mistyped."""
+    few = min(people - 1, len(numbers) // 4)
+    return float(np.sort(numbers)[few : len(numbers) - few].astype(np.float64).std())
 
 
 def _differences(numbers: Ints, rows: _PlacedRows) -> tuple[Ints, Ints]:

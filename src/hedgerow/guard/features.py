@@ -85,7 +85,7 @@ def _features(place: int, column: GuardedColumn, people: int, is_whole: bool = F
         order = [*np.argsort(-counts[:n], kind="stable")[:HEAPS], *range(n, len(counts))]
     else:
         order = np.argsort(-counts, kind="stable")[: np.count_nonzero(counts)].tolist()
-        if len(order) == 2 and not is_whole:
+        if len(order) == 2:
             order = order[1:]
         elif (
             order and not is_whole and weight[order[-1]] == 1

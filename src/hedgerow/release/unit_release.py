@@ -53,7 +53,7 @@ def of_units(
         )
     if guard is None or not guard.rows:
         raise UnsupportedError(
-            f"{type(method).__name__} with these cells draws no whole rows, and the rows of a unit are drawn together",
+            f"{type(method).__name__} draws no whole rows here, and the rows of a unit are drawn together",
             hint=f'use Hedge with cells="rows", which is the default (--method hedge), or leave out {word} (--{word})',
         )
     refused = {
