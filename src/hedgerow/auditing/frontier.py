@@ -19,10 +19,11 @@ from .. import facade
 from ..columns.order import content_order
 from ..columns.roles import refuse_repeated
 from ..columns.table import Table
+from ..columns.units import widened
 from ..display import aligned, notebook_html
 from ..errors import Cancelled, HedgerowError, InfeasibleError, ParameterError, UnsupportedError, did_you_mean
 from ..files import write_private
-from ..guard.guarding import GuardOptions
+from ..guard.guarding import FEWEST, GuardOptions
 from ..io.read import read
 from ..json_types import Figures
 from ..key import Key
@@ -675,13 +676,16 @@ class Prepared:
     @classmethod
     def from_people(cls, people: Any, schema: Schema) -> Prepared:
         """Read a table and check that it fits the schema."""
-        table = read(people, schema=schema)
+        table, roles = read(people, schema=schema), schema
+        if schema.is_long:  # units are compared, with all of their rows side by side
+            units = widened(table, schema, FEWEST)
+            table, roles = units.table, units.schema
         # reading the original as its own release checks the schema and encodes every column once
-        align(table, table, schema)
-        refuse_repeated(table, schema)
+        align(table, table, roles)
+        refuse_repeated(table, roles)
         declared = {n: table.declared(n) for n in table.names if table.declared(n)}
         rows = table.arrow.take(content_order(table.arrow))
-        return cls(table, schema, Table(rows), schema.replace(categories=declared | dict(schema.categories)))
+        return cls(table, schema, Table(rows), roles.replace(categories=declared | dict(roles.categories)))
 
     def trial(self, utility: str, disclosure: str, max_inference: float | None, random_state: int) -> Trial:
         """Return the `Trial` for these axes; its cache is shared by all searches."""

@@ -254,8 +254,12 @@ def inference(
     if release is None:
         assert method is not None
         release = make_release(table, schema, method, progress=progress)
-    pair = pair_up(table, of_release(release, schema))
-    refit = refitting(release.method if method is None else method, schema, release.plan.guard, random_state)
+    what, original = by_units(of_release(release, schema), table, schema)
+    assert original is not None
+    table, schema, pair = original, what.schema, pair_up(original, what)
+    refit = refitting(
+        release.method if method is None else method, schema, release.plan.guard, random_state, what.units
+    )
     notes: tuple[str, ...] = ()
     if control is not None:
         strangers, notes = read_control(control, table, schema)

@@ -263,7 +263,8 @@ class Task(Generic[S]):
         what, plan = self.what, self.what.plan
         if what.method is None or not self.has_pairs:
             return None
-        return refitting(what.method, what.schema, None if plan is None else plan.guard, self.options["random_state"])
+        guard = None if plan is None else plan.guard
+        return refitting(what.method, what.schema, guard, self.options["random_state"], what.units)
 
     @cached_property
     def non_members(self) -> list[Outside]:

@@ -16,7 +16,7 @@ from ..io.read import read
 from ..key import Key
 from ..measures import Ints
 from ..methods.base import Method
-from ..plan import Guard
+from ..plan import Guard, UnitForm
 from ..plan.records import RUNS
 from ..progress import Tell
 from ..schema import Schema
@@ -55,12 +55,16 @@ class Outside:
     places: Ints
 
 
-def refitting(method: Method, schema: Schema, guard: Guard | None = None, random_state: int = 0) -> Refit:
+def refitting(
+    method: Method, schema: Schema, guard: Guard | None = None, random_state: int = 0, units: UnitForm | None = None
+) -> Refit:
     """Return a function that refits a method, with its guard, on part of the people and pairs the result."""
-    return lambda part: pair_up(part, fitted_again(method, part, schema, guard, random_state))
+    return lambda part: pair_up(part, fitted_again(method, part, schema, guard, random_state, units))
 
 
-def fitted_again(method: Method, part: Table, schema: Schema, guard: Guard | None, random_state: int) -> Subject:
+def fitted_again(
+    method: Method, part: Table, schema: Schema, guard: Guard | None, random_state: int, units: UnitForm | None = None
+) -> Subject:
     """Fit a method to part of the people, and return its release, guarded as the whole one is."""
     fitting, roles, options = part, schema, None
     if guard is not None:
@@ -69,7 +73,7 @@ def fitted_again(method: Method, part: Table, schema: Schema, guard: Guard | Non
         if guard.form == RUNS:
             fitting, roles = with_runs(part, schema, guard.people)
     fitted = method.copy().fit_table(fitting, roles, in_rows=guard is not None and guard.rows)
-    return of_fitted(fitted, part, schema, options)
+    return of_fitted(fitted, part, schema, options, units)
 
 
 def read_control(control: Any, original: Table, schema: Schema) -> tuple[Table, tuple[str, ...]]:

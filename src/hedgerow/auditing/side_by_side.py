@@ -51,7 +51,7 @@ def by_units(what: Subject, original: Table | None, schema: Schema) -> tuple[Sub
         units = widened(original, schema, FEWEST if form is None else form.people)
         if form is not None and units.form != form:
             raise InputError(**refusal("other_table"))
-        form, original, of_units = units.form, units.table, of_units if what.plan else units.schema
+        form, original, of_units = units.form, units.table, units.schema
     assert form is not None
     long = what.table.arrow
     if form.order == TIME and what.plan is None:  # other tools leave rows in any order

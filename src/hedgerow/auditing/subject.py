@@ -442,10 +442,13 @@ def of_private(plan: PrivatePlan, table: Table, schema: Schema) -> Subject:
     return Subject(table.replaced(replaced), schema, is_private=True, epsilon=plan.parameters["epsilon"])
 
 
-def of_fitted(method: Method, table: Table, schema: Schema, guard: GuardOptions | None = None) -> Subject:
+def of_fitted(
+    method: Method, table: Table, schema: Schema, guard: GuardOptions | None = None, units: UnitForm | None = None
+) -> Subject:
     """Build the subject for a fitted method's release, before it is verified or written."""
     # a method fitted with guard="runs" has extra columns of ranges in its plan
-    plan = replace(method.plan_, columns=tuple(c for c in method.plan_.columns if c.name in table.names))
+    columns_here = tuple(c for c in method.plan_.columns if c.name in table.names)
+    plan = replace(method.plan_, columns=columns_here, units=units)
     columns = dict(method.release_table(table).columns)
     if guard is not None:
         plan, redrawn = guarded(guard, table, schema, plan, columns, ())

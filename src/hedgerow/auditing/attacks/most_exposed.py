@@ -362,7 +362,7 @@ def remaking(remake: str | Callable[[Any, int], Any] | None, what: Subject, rand
         seed = random_state + run
         # draws of their own in each release, or they would be the same in all of them
         seeds = {name: value for name, value in (("key", None), ("random_state", seed)) if name in parameters}
-        return fitted_again(method.copy().set_params(**seeds), table, what.schema, what.guard, seed)
+        return fitted_again(method.copy().set_params(**seeds), table, what.schema, what.guard, seed, what.units)
 
     return again
 
