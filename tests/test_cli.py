@@ -633,7 +633,7 @@ def options_in_messages() -> list[tuple[str, str, str]]:
         texts = tomllib.loads((package / file).read_text(encoding="utf-8"))
         for group, key, row in [(group, key, row) for group, table in texts.items() for key, row in table.items()]:
             # an error has a message and a hint
-            for text in row.values() if isinstance(row, dict) else (row,):
+            for text in row.values() if isinstance(row, dict) else row if isinstance(row, list) else (row,):
                 for match in re.finditer(r"--[a-z][a-z-]*[a-z]", text):
                     found.append((f"{file}/{group}/{key}", match[0], text[: match.start()]))
     groups = tomllib.loads((package / "workflow/options.toml").read_text(encoding="utf-8"))

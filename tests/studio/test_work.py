@@ -34,8 +34,9 @@ ROLES = {"age": "quasi", "education": "quasi", "income": "sensitive", "person_id
 
 def ask(path: Path, **more: Any) -> dict[str, Any]:
     return {"path": str(path), "missing": [], "roles": ROLES, "kinds": {}, "unit": "", "household": "",
-            "weight": "", "follows": {}, "rare": {}, "rules": {}, "public": {}, "confirmed": False, "grid": {},
-            "hierarchies": {}, "method": "mart", "utility": "certainty", "guard": "auto", "guard_people": None,
+            "weight": "", "rows": "", "follows": {}, "rare": {}, "rules": {}, "public": {}, "confirmed": False,
+            "grid": {}, "hierarchies": {}, "method": "mart", "utility": "certainty", "guard": "auto",
+            "guard_people": None,
             "cap_on": "groups", "max_inference": None, "profile": "", "key": "", "pseudonyms": False,
             "options": {"k": 10, "max_disclosure": 0.5}, **more}  # fmt: skip
 

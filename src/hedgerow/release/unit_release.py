@@ -54,7 +54,10 @@ def of_units(
     if guard is None or not guard.rows:
         raise UnsupportedError(
             f"{type(method).__name__} draws no whole rows here, and the rows of a unit are drawn together",
-            hint=f'use Hedge with cells="rows", which is the default (--method hedge), or leave out {word} (--{word})',
+            hint=(
+                'use Hedge with cells="rows", which is the default (--method hedge), or let each row be drawn '
+                "by itself (without --wave, --time and --member)"
+            ),
         )
     refused = {
         "pseudonym_key": options.secret is not None, "parts": options.parts, "keep_order": options.keep_order,
