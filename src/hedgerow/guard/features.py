@@ -87,10 +87,8 @@ def _features(place: int, column: GuardedColumn, people: int, is_whole: bool = F
         order = np.argsort(-counts, kind="stable")[: np.count_nonzero(counts)].tolist()
         if len(order) == 2:
             order = order[1:]
-        elif (
-            order and not is_whole and weight[order[-1]] == 1
-        ):  # moments of the others say it, and of few people they must not
-            order = order[:-1]
+        elif order and weight[order[-1]] == 1 and not is_whole:
+            order = order[:-1]  # moments of the others say it, and of few people they must not
         order = order[:CATEGORIES]
     for code in order:
         of_code = np.rint(weight[code] * _standardised(np.arange(len(counts)) == code, counts)).astype(np.int64)

@@ -325,7 +325,7 @@ def without_impossible(
     return swapped, count_impossible(swapped, rare)
 
 
-def _pairs(guard: Guard, items: Mapping[str, Ints], rare: RarePairs, unit: Ints, weight: int = 0) -> RareBins:
+def _pairs(guard: Guard, items: Mapping[str, Ints], rare: RarePairs, unit: Ints, price: int = 0) -> RareBins:
     """Return the rare pairs as the loops take them."""
     names, bins = [c.name for c in guard.columns], rare.bins
     if not rare.rarity:
@@ -339,7 +339,7 @@ def _pairs(guard: Guard, items: Mapping[str, Ints], rare: RarePairs, unit: Ints,
     coarse = np.stack([bins[name].astype(np.uint32)[items[name]] for name in names], axis=1)
     impossible = np.concatenate([few.ravel() for few in rare.rarity.values()]) > 0
     ends = np.searchsorted([u for u, _ in sides], np.arange(int(unit.max()) + 2))
-    return RareBins(unit, coarse, np.array([side for _, side in sides], SIDE), ends, impossible, weight)
+    return RareBins(unit, coarse, np.array([side for _, side in sides], SIDE), ends, impossible, price)
 
 
 def count_impossible(items: Mapping[str, Ints], rare: RarePairs) -> int:

@@ -218,7 +218,7 @@ def order_within(sizes: Ints, scores: NDArray[Any], out: NDArray[Any]) -> None:
 
 
 class RareBins(NamedTuple):
-    """RareBins of bins of two columns that hardly anybody has.
+    """Pairs of bins of two columns that hardly anybody has, and what each costs where moments are looked at as well.
 
     `unit`, of shape (n_columns,), has the unit of each column: columns of one unit move together. `bins`, of shape
     (n_rows, n_columns), are those of the values in each row, and change with them. `sides` are SIDE records of shape
