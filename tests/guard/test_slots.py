@@ -33,14 +33,17 @@ SCHEMA = hr.Schema(quasi=["sex", "age"], sensitive=["job", "pay"], unit="person"
 
 
 def test_which_rows_have_a_cell() -> None:
-    slots = Slots(FORM)
-    here = slots.in_table(Table(pa.table(WIDE)))
+    slots, table = Slots(FORM), Table(pa.table(WIDE))
+    assert not any(table.has_cell(name) is not None for name in WIDE)
+    table.units = FORM
+    here = {name: rows for name in WIDE if (rows := table.has_cell(name)) is not None}
     assert {name: rows.tolist() for name, rows in here.items()} == {
         "age (step) [2]": [True, False, False, False],  # whose first row it is has no step
         "pay [1]": [True, False, True, False], "tax [1]": [True, False, True, False],
         "pay [2]": [True, True, False, False], "tax [2]": [True, True, False, False],
     }  # fmt: skip
-    assert Slots().in_table(Table(pa.table(WIDE))) == {}
+    assert all(table.column(name).here is table.has_cell(name) is None for name in {*WIDE} - {*here})
+    assert all(table.column(name).here.tolist() == rows.tolist() for name, rows in here.items())
     assert (Slots().presence, slots.presence) == ("", "wave (rows)")
 
 

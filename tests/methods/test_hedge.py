@@ -354,7 +354,7 @@ def test_joins_of_many_groups_look_near_first(seed: int, monkeypatch: Any) -> No
     public = cells.sum(axis=0) / cells.sum()
     loss = np.maximum(1 - 2 * public + (public**2).sum(), (1 - (public**2).sum()) / 4)
     limits = joins.Limits(
-        np.array([[joins.SHARES, 0, 4]]), np.array([0.3]), public, loss, np.zeros(4)
+        np.array([[joins.SHARES, 0, 4]]), np.array([0.3]), public, loss, np.zeros(4), np.zeros(1, np.int64)
     )  # fmt: skip
     left = joins.JoinGroups.from_sums(n, rng.normal(size=(300, 3)), cells, limits)
     before = left.excess.copy()

@@ -186,7 +186,7 @@ def released_risk(
     """
     groups, persons, columns = sides.planned or sides.classes, sides.persons, sides.released_sensitive
     valued = sides.planned or sides.value_groups
-    counted = dict(Classes.from_groups(valued, columns).sensitive)
+    counted = {name: column.judged for name, column in Classes.from_groups(valued, columns).sensitive.items()}
     for name, whole in (totals or {}).items():
         counts = counted[name].counts
         counted[name] = replace(counted[name], counts=replace(counts, whole=whole[: counts.n_values]))
@@ -211,12 +211,14 @@ def released_risk(
         for column in columns
     }
     if sides.guard is not None and sides.is_paired:
-        originals = Classes.from_groups(valued, sides.sensitive).sensitive
+        originals = {n: column.judged for n, column in Classes.from_groups(valued, sides.sensitive).sensitive.items()}
         for true, column in zip(sides.sensitive, columns, strict=True):
             by_forecast, hits = of_true_values(valued, true, column, sides.targets[true.name])
             sensitive[true.name] |= {"originals": by_forecast, "matching": hits or sensitive[true.name]["matching"]}
             # drawn values may be all the same by chance, and true ones without being shown so
-            sensitive[true.name]["exposed"] = disclosure.exposed(originals[true.name], groups.sizes)
+            sensitive[true.name]["exposed"] = disclosure.exposed(
+                originals[true.name], originals[true.name].counts.sizes
+            )
     homes_at_risk = household_risks(sides, (1.0 / people_or_records if risk is None else risk)[groups.labels])
     if sides.planned:
         wildcard_k = int(groups.sizes.min())

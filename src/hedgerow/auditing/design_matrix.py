@@ -70,7 +70,8 @@ def true_values(column: Column, rows: Any = slice(None)) -> npt.NDArray[Any]:
 
 def in_codes_of(original: Column, column: Column, unknown: int) -> Column:
     """Return a column of another table; its categories get the codes of `original`."""
-    return column if original.is_number else replace(original, codes=column.codes_in(original, unknown=unknown))
+    codes = column.codes_in(original, unknown=unknown)
+    return column if original.is_number else replace(original, codes=codes, here=column.here)
 
 
 def shown_values(original: Column, released: Column) -> tuple[npt.NDArray[Any], Floats]:

@@ -10,7 +10,6 @@ import numpy as np
 
 from ..columns.table import Table
 from ..errors import HedgerowError
-from ..guard.slots import Slots
 from ..json_types import Count, Share
 from ..measures import Ints, group
 from ..measures.guarantees import promised_k
@@ -66,7 +65,7 @@ def file_rules(plan: Plan, released: Table) -> dict[str, list[FileRule]]:
     quasi = [c.name for c in plan.guard.columns if c.role == "quasi"]
     candidates: dict[str, list[_Candidate]] = {c.name: [] for c in plan.guard.columns if c.role == "sensitive"}
     # units without a row in a slot tell nothing by what is missing there
-    slots = Slots(plan.units).in_table(released)
+    slots = {name: here for name in bins if (here := released.has_cell(name)) is not None}
     for names in [*combinations(quasi, 1), *combinations(quasi, 2)]:
         everybody, handicap = group([bins[name] for name in names]), STRONGER * (len(names) == 1)
         for name, some in candidates.items():

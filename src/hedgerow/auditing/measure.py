@@ -327,9 +327,8 @@ def _after(task: Task[Any]) -> tuple[ClassRisk, dict[str, Scatter]]:
         matching = every[np.unique(sides.classes.labels[~rows])]
     if rows.any():
         # rows without any quasi-identifier are nobody's class: whoever looks for a person finds all of them
-        sensitive = tuple(replace(column, codes=column.codes[~rows]) for column in sides.released_sensitive)
         totals = {column.name: column.counts() for column in sides.released_sensitive}
-        sides = replace(part_of(sides, np.flatnonzero(~rows)), released_sensitive=sensitive)
+        sides = part_of(sides, np.flatnonzero(~rows))
     population = task.journalist_of(sides) if rows.any() else task.journalist
     return released_risk(sides, population, *sizes, matching, totals)
 

@@ -191,7 +191,9 @@ def unchanged(column: Column) -> ReleasedColumn:
 def of_rows(column: Column, rows: Ints) -> Column:
     """Return the given rows of a column, with the same dictionary."""
     codes = _codes_of_rows(column.codes, rows)
-    return column if codes is column.codes else replace(column, codes=codes)
+    if codes is column.codes:
+        return column
+    return replace(column, codes=codes, here=None if column.here is None else column.here[rows])
 
 
 def _codes_of_rows(codes: npt.NDArray[Any], rows: Ints) -> npt.NDArray[Any]:

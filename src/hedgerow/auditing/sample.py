@@ -138,4 +138,6 @@ def part_of(sides: TablePair, rows: Ints) -> TablePair:
 
 def _table(table: Table, names: Sequence[str], rows: Ints) -> Table:
     present = [name for name in names if name in table.names]
-    return Table(pa.table({name: table.take(name, rows) for name in present}), layout=table.layout)
+    part = Table(pa.table({name: table.take(name, rows) for name in present}), layout=table.layout)
+    part.units = table.units
+    return part

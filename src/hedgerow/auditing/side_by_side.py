@@ -63,6 +63,7 @@ def by_units(what: Subject, original: Table | None, schema: Schema) -> tuple[Sub
             raise
         raise InputError(f"the file is not what its plan makes: {error.message}", hint=error.hint) from error
     table = Table(wide, layout=what.table.layout)
+    table.units = form
     return replace(what, table=table, schema=of_units, units=form, notes=notes), original
 
 

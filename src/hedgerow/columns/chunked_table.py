@@ -295,7 +295,7 @@ class ReorderedTable(ChunkedTable):
         for rows in slices(self.n_rows, _WINDOW):
             codes[rows] = column.codes[self._rows[rows]]
         self.spill()
-        return replace(column, codes=codes)
+        return replace(column, codes=codes, here=None if column.here is None else column.here[self._rows])
 
     def take(self, name: str, rows: slice | NDArray[np.int64]) -> pa.Array:
         """Return the given cells of a column, by their places in the new row order."""

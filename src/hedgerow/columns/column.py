@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import SchemaError
-from ..kernels import Floats, Ints
+from ..kernels import Bools, Floats, Ints
 from ..notation import DAY, Exact, number
 from ..schema import Kind
 from .arrays import inexact, slices
@@ -171,6 +171,11 @@ class Column(Dictionary):
         Events of a number that its schema declares, such as "> 200000".
     zone : str
         The time zone of time stamps, if they have one; their numbers count from UTC all the same.
+    here : bool array of shape (n rows,), optional
+        The rows that have a cell of the column at all, where units have none in a slot without a row; others are
+        missing, and count in no class. By default all.
+    fewest : int
+        Classes in which fewer rows have a cell are judged together.
     """
 
     name: str
@@ -182,6 +187,12 @@ class Column(Dictionary):
     exact: tuple[Exact, ...] = ()
     events: tuple[str, ...] = ()
     zone: str = ""
+    here: Bools | None = None
+    fewest: int = 0
+
+    def __post_init__(self) -> None:
+        if self.here is not None and len(self.here) != len(self.codes):
+            raise ValueError("which rows have a cell is said of other rows")
 
     def __repr__(self) -> str:  # no person's value
         return f"Column({self.name!r}, {self.kind!r}, {len(self.codes)} rows, {self.n_values} values)"

@@ -210,7 +210,7 @@ def _of_rows(column: Column, rows: Ints) -> Column:
     used, codes = np.unique(column.codes[rows], return_inverse=True)
     present = used[used < column.n_values].tolist()
     values = column.values[present] if column.is_number else [column.values[i] for i in present]
-    return replace(column, codes=codes.reshape(-1), values=values, has_missing=len(present) < len(used))
+    return replace(column, codes=codes.reshape(-1), values=values, has_missing=len(present) < len(used), here=None)
 
 
 def _is_present(one: _Proposal, columns: Columns) -> Bools:

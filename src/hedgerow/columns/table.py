@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, NoReturn, cast
 
@@ -16,7 +17,8 @@ from numpy.typing import NDArray
 from ..errors import InputError, SchemaError, UnsupportedError, reprs
 from ..io.file_format import FileFormat
 from ..io.frames import ArrowSource, Source
-from ..plan import PlanColumn
+from ..kernels import Bools
+from ..plan import PlanColumn, UnitForm
 from ..schema import KINDS, Kind, Schema
 from .arrays import beyond_doubles, decoded, filled, indexed, kind_of, one_piece, same_memory, slices, storage
 from .column import Column, as_categories, in_unit, ordered
@@ -71,6 +73,8 @@ class Table:
         Returns the records over which a tree is grown, if the rows are on other machines.
     drawn_counts : callable, optional
         Counts categories before and after the draws of a released table on other machines.
+    units : UnitForm, optional
+        What the table's columns are cells of, if a row is all rows of a unit side by side.
 
     Raises
     ------
@@ -84,6 +88,7 @@ class Table:
     texts: Mapping[str, str] = {}
     record_source: Any = None
     drawn_counts: Any = None
+    units: UnitForm | None = None
 
     def __init__(
         self, arrow: pa.Table, source: Source | None = None, layout: FileFormat | None = None, path: Path | None = None
@@ -266,11 +271,23 @@ class Table:
             raise SchemaError(f"column {name!r} has the unknown kind {chosen!r}", hint=f"one of {', '.join(KINDS)}")
         self._field(name)
         if chosen == "numeric":
-            return self._cached((name, chosen), lambda: self._encoded(name, "numeric"))
-        if chosen == "date":
-            return self._cached((name, chosen, unit), lambda: self._dates(name, unit))
-        order = tuple(categories) if categories else self.declared(name)
-        return self._cached((name, chosen, order), lambda: ordered(self._categories(name), cast(Kind, chosen), order))
+            column = self._cached((name, chosen), lambda: self._encoded(name, "numeric"))
+        elif chosen == "date":
+            column = self._cached((name, chosen, unit), lambda: self._dates(name, unit))
+        else:
+            order = tuple(categories) if categories else self.declared(name)
+            make = partial(ordered, kind=cast(Kind, chosen), categories=order)
+            column = self._cached((name, chosen, order), lambda: make(self._categories(name)))
+        here = self.has_cell(name)
+        return column if here is None or not self.units else replace(column, here=here, fewest=self.units.fewest)
+
+    def has_cell(self, name: str) -> Bools | None:
+        """Return which units have a cell of a column, if it is of one slot, in which not all have a row; else None."""
+        form = self.units
+        if form is None or name not in form.in_slots or form.presence not in self.names:
+            return None
+        patterns = self.column(form.presence, kind="categorical")
+        return np.array([*(form.has_cell(name, text) for text in patterns.values), False])[patterns.codes]
 
     def declared_kind(self, schema: Schema, name: str) -> str:
         """Return the kind that a schema declares for a column, otherwise that of its type and declared categories."""
@@ -369,6 +386,7 @@ class Table:
         stayed = set(source.arrow.column_names) - set(columns)
         source.categories = {n: c for n, c in self._source.categories.items() if n in stayed}
         table = Table(source.arrow, source, self.layout)
+        table.units = self.units
         table._columns = {k: c for k, c in self._columns.items() if k[0] in stayed}
         return table
 

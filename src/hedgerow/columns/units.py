@@ -209,15 +209,18 @@ def widened(table: Table, schema: Schema, people: int) -> Units:
     if household:  # which are counted
         pairs = {*zip(wide.column(presence).to_pylist(), wide.column(household[0]).to_pylist(), strict=True)}
         patterns = Counter(sorted(pattern for pattern, _ in pairs))
+    of_units = Table(wide, source, table.layout)
+    of_units.units = form
     wide_schema = _wide_schema(schema, form, table.names, patterns, people)
-    return Units(form, table, Table(wide, source, table.layout), wide_schema, list(map(singular, notes)))
+    return Units(form, table, of_units, wide_schema, list(map(singular, notes)))
 
 
 def _reason(order: str, numbered: int, people: int, noun: str) -> str:
     """Return why rows have no slot, where so many are numbered."""
     if order == WAVE or not numbered:
         return f"fewer than {people:,} {noun} have {'rows in these waves' if order == WAVE else 'such members'}"
-    return f"they lie beyond the first {numbered:,} {'rows of a person' if order == TIME else 'others of a household'}"
+    others = "others of a household, or are a second one where there is one"
+    return f"they lie beyond the first {numbered:,} {'rows of a person' if order == TIME else others}"
 
 
 # slots
@@ -305,7 +308,8 @@ def _of_members(table: Table, schema: Schema, people: int, content: pa.Table) ->
     labels = _labels(table, by, value[np.argsort(row)])[chosen].tolist()
     slot = np.full(len(row), -1)
     slot[first] = np.where(chosen, np.cumsum(chosen) - 1, -1)[value[first]]
-    rest = np.flatnonzero(slot < 0)
+    # a second one where there is one has no slot: read again, it would be the first where that is absent
+    rest = np.flatnonzero((slot < 0) & ~chosen[value])
     numbered, n_slots = _numbered(unit[rest], people)
     slot[rest] = np.where(numbered >= 0, numbered + len(labels), -1)
     names = list(labels)

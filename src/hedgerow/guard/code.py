@@ -212,8 +212,8 @@ def run_codes(column: Column, guarded: GuardedColumn) -> Ints:
     return np.append(np.where(runs < 0, n, runs) if n else np.zeros_like(runs), [n, n, n])[column.codes]
 
 
-def as_column(record: GuardedColumn, codes: Ints) -> Column:
-    """Return drawn codes as the column that a reader of the release sees."""
+def as_column(record: GuardedColumn, codes: Ints, here: Bools | None = None, fewest: int = 0) -> Column:
+    """Return drawn codes as the column that a reader of the release sees; `here` and `fewest` are as in `Column`."""
     n = record.n_values
     is_number = record.kind in ("numeric", "date")
     values: Any = np.array(record.values[:n], np.float64) if is_number else [str(v) for v in record.values[:n]]
@@ -227,7 +227,10 @@ def as_column(record: GuardedColumn, codes: Ints) -> Column:
     place[occurring] = np.arange(len(occurring))
     values = values[occurring] if isinstance(values, np.ndarray) else [values[i] for i in occurring]
     kind = cast(Kind, record.kind)
-    return Column(record.name, kind, record.unit, place[codes], values, bool(occurs[n:].any()), (), record.events)
+    has_missing = bool(occurs[n:].any())
+    return Column(
+        record.name, kind, record.unit, place[codes], values, has_missing, (), record.events, "", here, fewest
+    )
 
 
 def as_vector(values: NDArray[Any]) -> Vector:

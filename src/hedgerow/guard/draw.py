@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 
 import numpy as np
 from scipy.special import ndtri
@@ -120,6 +121,11 @@ class Draws:
         codes = donors.follower[begin + np.minimum((uniform * n).astype(np.int64), n - 1)]
         return codes if column.name not in self._slots.cells else np.where(has_cell, codes, len(column.values))
 
+    def here(self, items: Mapping[str, Ints]) -> dict[str, Bools]:
+        """Return, for each column of one slot, which of some items have a cell of it."""
+        slotted = [c for c in self._guard.columns if c.name in self._slots.cells and c.name in items]
+        return {c.name: items[c.name] < max(len(c.values), 1) for c in slotted}
+
     def as_told(
         self, columns: Sequence[GuardedColumn], items: Mapping[str, Ints]
     ) -> tuple[list[GuardedColumn], dict[str, Ints]]:
@@ -220,14 +226,18 @@ def key_of(key: Key, plan: Plan, guard: Guard) -> Key:
 
 
 def groups_that_break(
-    plan: Plan, groups: Groups, columns: Sequence[GuardedColumn], codes: Mapping[str, Ints]
-) -> dict[str, Ints]:
-    """Return, for each sensitive column, the numbers of the groups that break a promise, as readers see the column."""
-    promises = column_guarantees(plan.promises)
+    plan: Plan, groups: Groups, columns: Sequence[GuardedColumn], codes: Mapping[str, Ints],
+    here: Mapping[str, Bools] = MappingProxyType({}),
+) -> dict[str, Ints]:  # fmt: skip
+    """Return, for each sensitive column, the numbers of the groups that break a promise, as readers see the column.
+
+    `here` has, by column of which not every row has a cell, those that have one.
+    """
+    promises, fewest = column_guarantees(plan.promises), 0 if plan.units is None else plan.units.fewest
     broken: dict[str, Ints] = {}
     for column in columns if promises else ():
         if column.role == "sensitive":
-            classes = Classes.from_groups(groups, [as_column(column, codes[column.name])])
+            classes = Classes.from_groups(groups, [as_column(column, codes[column.name], here.get(column.name), fewest)])
             about = [replace(p, columns=None) for p in promises if column.name in (p.columns or [column.name])]
             holds = np.all([np.ones(classes.n_groups, np.bool_), *(p.holds_in(classes) for p in about)], axis=0)
             broken[column.name] = np.flatnonzero(~holds)
@@ -263,7 +273,7 @@ def within_promises(draws: Draws, guard: Guard, plan: Plan) -> tuple[Guard, dict
                 items.setdefault(name, np.empty(len(at), np.int64))[at] = codes
         visible, visible_codes = draws.as_told(sensitive, items)
         visible = [c for c in visible if c.name not in computed]
-        stale = by_count(guard, groups_that_break(plan, groups, visible, visible_codes))
+        stale = by_count(guard, groups_that_break(plan, groups, visible, visible_codes, draws.here(items)))
         guard = counted_again(guard, stale)
     return guard, items
 

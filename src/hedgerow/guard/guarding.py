@@ -12,6 +12,7 @@ from ..backends.base import Released
 from ..backends.release_order import ReleasedCodes
 from ..columns.table import Table
 from ..errors import InfeasibleError, ParameterError
+from ..kernels import Bools
 from ..key import Key
 from ..measures import Groups, Ints
 from ..measures.guarantees import column_guarantees, promised_k
@@ -172,13 +173,15 @@ def redrawn(fitted: FittedGuard, plan: Plan, key: Key) -> tuple[Guard, list[Guar
             mended = [(n_blurred + n_mended)[head] for head in dict.fromkeys(guard.bundles().values())]
             guard = replace(guard, mended=Vector("i", mended if any(mended) else ()))
             columns, codes = in_own_form(plan, guard, columns, codes)
-            broken = _breaking(guard, plan, columns, codes) if guard.derived or len(guard.mended) else {}
+            broken = _breaking(guard, plan, columns, codes, draws.here(items)) if guard.derived or len(guard.mended) else {}
             if not broken:
                 return guard, columns, codes
         guard = counted_again(guard, by_count(guard, broken))
 
 
-def _breaking(guard: Guard, plan: Plan, columns: Sequence[GuardedColumn], codes: Mapping[str, Ints]) -> dict[str, Ints]:
+def _breaking(
+    guard: Guard, plan: Plan, columns: Sequence[GuardedColumn], codes: Mapping[str, Ints], here: Mapping[str, Bools]
+) -> dict[str, Ints]:
     """Return the groups in which released values break a promise, for each drawn column that these follow from.
 
     Raises
@@ -190,7 +193,7 @@ def _breaking(guard: Guard, plan: Plan, columns: Sequence[GuardedColumn], codes:
     groups = Groups(np.repeat(np.arange(len(sizes)), sizes).astype(np.uint32), np.cumsum(sizes) - sizes)
     is_sensitive = {column.name for column in guard.columns if column.role == "sensitive"}
     breaking: dict[str, Ints] = {}
-    for name, numbers in groups_that_break(plan, groups, columns, codes).items():
+    for name, numbers in groups_that_break(plan, groups, columns, codes, here).items():
         again = is_sensitive & sources(guard.derived, name)
         if len(numbers) and again == {name} and any(each.name == name and each.reads for each in guard.derived):
             others = ", ".join(sorted(sources(guard.derived, name) - again))

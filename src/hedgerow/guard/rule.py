@@ -109,7 +109,7 @@ def fit_guard(
         for role in roles
         for n in sorted(plan.names(role), key=lambda n: (n != slots.presence, len(schema.leaders(n))))
     ]
-    here = slots.in_table(table)
+    here = {name: has for name in names if (has := table.has_cell(name)) is not None}
     forms = DrawnForms.from_rules(plan, table, schema, names, people)
     form = forms.table if forms.columns else table
 

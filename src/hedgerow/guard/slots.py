@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..columns.table import Table
 from ..kernels import Bools
 from ..kernels.even_draws import FIXED
 from ..measures import Ints
@@ -28,12 +26,10 @@ class Slots:
 
     form: UnitForm | None = None
 
-    @cached_property
+    @property
     def cells(self) -> Mapping[str, tuple[str, int]]:
         """Return, for each column with a cell in one slot alone, what it is a cell of, and the slot."""
-        form = self.form
-        cells = {} if form is None else form.cells
-        return {name: (of, i) for name, (of, i) in cells.items() if i > 0 or (i == 0 and form and of in form.repeated)}
+        return {} if self.form is None else self.form.in_slots
 
     @property
     def presence(self) -> str:
@@ -59,13 +55,6 @@ class Slots:
         """Return which rows have a cell of a column, given the code of each one's pattern of slots."""
         assert self.form is not None
         return np.array([*(self.form.has_cell(name, str(pattern)) for pattern in patterns), False])[codes]
-
-    def in_table(self, table: Table) -> dict[str, Bools]:
-        """Return, for each column of one slot, which rows of a table have a cell of it."""
-        if self.form is None:
-            return {}
-        column = table.column(self.presence, kind="categorical")
-        return {name: self.rows_with(name, column.values, column.codes) for name in self.cells if name in table.names}
 
     def in_rows(self, guard: Guard, codes: Mapping[str, Ints]) -> dict[str, Bools]:
         """Return, for each column of one slot, which drawn rows have a cell of it."""

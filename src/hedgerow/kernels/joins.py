@@ -46,6 +46,8 @@ class Limits(NamedTuple):
     loss, ranked : float arrays
         For every entry of `sums`, what a record of the cell adds to the local (Brier) and to the
         ranked loss.
+    fewest : int64 array of shape (n_terms,)
+        Groups with fewer records of a term are not judged by it.
     """
 
     terms: Any
@@ -53,6 +55,7 @@ class Limits(NamedTuple):
     public: Any
     loss: Any
     ranked: Any
+    fewest: Any
 
 
 class JoinGroups(NamedTuple):
@@ -131,6 +134,8 @@ def _excess(
             if b != a:
                 buffer[i] += sums[b, i]
             n += buffer[i]
+        if (buffer[begin] if kind == SQUARED else n) < limits.fewest[term]:
+            continue
         if kind == SQUARED:
             n, deviation, lost = buffer[begin], buffer[begin + 1], buffer[begin + 2]
             gain, public = number_terms(n, deviation, lost)

@@ -37,6 +37,8 @@ class SensitiveCounts(Dictionary):
         The numbers themselves where doubles do not hold them; see `Column`.
     events : tuple of str
         Declared events; see `Column`.
+    fewest : int
+        Classes with fewer records are judged together; see `Column`.
     """
 
     name: str
@@ -45,15 +47,41 @@ class SensitiveCounts(Dictionary):
     counts: Counts
     exact: Sequence[Exact] = ()
     events: tuple[str, ...] = ()
+    fewest: int = 0
 
     def __repr__(self) -> str:  # no person's value
         return f"SensitiveCounts({self.name!r}, {self.kind!r}, {len(self.values)} values)"
 
     @classmethod
     def from_groups(cls, groups: Groups, column: Column) -> SensitiveCounts:
-        """Count the values of a column in each class."""
-        counts = Counts.from_codes(groups, column.codes, column.n_values + column.has_missing)
-        return cls(column.name, column.kind, column.values, counts, column.exact, column.events)
+        """Count the values of a column in each class, of the rows that have a cell of it."""
+        here = slice(None) if column.here is None else column.here
+        labels = Groups(groups.labels[here], groups.first)
+        counts = Counts.from_codes(labels, column.codes[here], column.n_values + column.has_missing)
+        return cls(column.name, column.kind, column.values, counts, column.exact, column.events, column.fewest)
+
+    @cached_property
+    def judged_as(self) -> Ints:
+        """Return the class of `judged` that each class is part of, -1 for one without records; shape (n_groups,).
+
+        Those of few records are one class, with all of the next larger sizes if they have too few together.
+        """
+        sizes, enough = self.counts.sizes, self.fewest
+        ordered = np.sort(sizes[sizes > 0])
+        if len(ordered) and ordered[0] < enough:
+            # of equal sizes all or none, so that the order of the classes changes nothing
+            last = np.searchsorted(np.cumsum(ordered), enough)
+            enough = max(enough, int(ordered[min(last, len(ordered) - 1)]) + 1)
+        is_few, alone = (sizes > 0) & (sizes < enough), sizes >= max(enough, 1)
+        return np.where(is_few, 0, np.where(alone, np.cumsum(alone) - 1 + is_few.any(), -1))
+
+    @cached_property
+    def judged(self) -> SensitiveCounts:
+        """Return the counts of the classes that promises are about: those with records, of which few are together."""
+        if not self.fewest:
+            return self
+        number = self.judged_as
+        return replace(self, counts=self.counts.placed(groups=number, n_groups=int(number.max(initial=-1)) + 1), fewest=0)
 
     def per_class(self, *measures: Measure) -> list[npt.NDArray[Any]]:
         """Return the result of each measure, an array of shape (n_groups,)."""

@@ -316,7 +316,9 @@ class ColumnGuarantee(Guarantee):
         """Return, for each class, whether it keeps the promise in every column that the promise covers."""
         good = np.ones(classes.n_groups, np.bool_)
         for name in self.columns or classes.sensitive:
-            good &= classes.sensitive[name].per_class(self.holds_for)[0]
+            column = classes.sensitive[name]
+            (holds,) = column.judged.per_class(self.holds_for)
+            good &= np.append(holds, True)[column.judged_as] if column.fewest else holds
         return good
 
     def check(self, classes: Classes) -> Check:
@@ -328,7 +330,7 @@ class ColumnGuarantee(Guarantee):
             why = f"no sensitive column {', '.join(map(repr, lacking))}"
             return Check(self.name, self.limit, "not measured", False, why)
         for name in names:
-            reached, good = classes.sensitive[name].per_class(self.reached, self.holds_for)
+            reached, good = classes.sensitive[name].judged.per_class(self.reached, self.holds_for)
             if not len(reached):
                 continue
             broken += int(np.count_nonzero(~good))

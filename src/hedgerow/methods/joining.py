@@ -32,6 +32,8 @@ class _Block(NamedTuple):
     kinds : sequence of int
         SQUARED, SHARES, RANKED, LARGEST or ENTROPY.
     limit : float
+    fewest : int
+        Groups with fewer records are judged together, by the exact check.
     public, loss, ranked : float arrays of shape (m,), optional
         Public shares, and the losses of the local and the ranked score; zeros by default.
     """
@@ -39,6 +41,7 @@ class _Block(NamedTuple):
     sums: Floats
     kinds: Sequence[int]
     limit: float
+    fewest: int = 0
     public: Floats | None = None
     loss: Floats | None = None
     ranked: Floats | None = None
@@ -54,7 +57,7 @@ def _scores(column: SensitiveCounts, n: int, cap: float) -> Iterator[_Block]:
             number = counts.counts * is_known
             sums = (number, number * score.deviations[inside], number * score.weight[inside])
             columns = [np.bincount(counts.groups, s.astype(np.float64), n) for s in sums]
-            yield _Block(np.stack(columns, axis=1, dtype=np.float64), [SQUARED], cap)
+            yield _Block(np.stack(columns, axis=1, dtype=np.float64), [SQUARED], cap, column.fewest)
         elif isinstance(score, RankedScore):
             ranked = score.weight  # the local score comes next and has the same cells
         elif isinstance(score, BrierScore):
@@ -64,7 +67,8 @@ def _scores(column: SensitiveCounts, n: int, cap: float) -> Iterator[_Block]:
             # A group has a sum for every category: very many would not fit into memory together.
             if m > WIDEST:
                 shares, public, loss = _frequent(shares, public, loss)
-            yield _Block(shares, [SHARES] if ranked is None else [SHARES, RANKED], cap, public, loss, ranked)
+            kinds = [SHARES] if ranked is None else [SHARES, RANKED]
+            yield _Block(shares, kinds, cap, column.fewest, public, loss, ranked)
             ranked = None
 
 
@@ -106,22 +110,23 @@ def limits_of(classes: Classes, promises: Sequence[Guarantee], *, in_rows: bool 
                 blocks += _scores(column, n, promise.limit * (DRAWN if in_rows and column.is_number else 1.0))
         elif isinstance(promise, LDiversity) and promise.diversity in ("frequency", "entropy"):
             for name in promise.columns or classes.sensitive:
-                counts = classes.sensitive[name].counts
+                counts, fewest = classes.sensitive[name].counts, classes.sensitive[name].fewest
                 sums = _cells(counts, np.arange(counts.n_values), counts.n_values, n)
                 by_entropy = promise.diversity == "entropy"
                 limit = float(np.log(promise.l)) if by_entropy else 1 / promise.l
-                blocks.append(_Block(sums, [ENTROPY if by_entropy else LARGEST], limit))
+                blocks.append(_Block(sums, [ENTROPY if by_entropy else LARGEST], limit, fewest))
     ends = np.cumsum([block.sums.shape[1] for block in blocks])
     terms, vectors = [], []
     for block, end in zip(blocks, ends, strict=True):
         m = block.sums.shape[1]
         terms += [(kind, end - m, m) for kind in block.kinds]
-        vectors.append([np.zeros(m) if x is None else x for x in block[3:]])
+        vectors.append([np.zeros(m) if x is None else x for x in block[4:]])
     limits = np.array([block.limit for block in blocks for _ in block.kinds])
+    fewest = np.array([block.fewest for block in blocks for _ in block.kinds], np.int64)
     public, loss, ranked = map(np.concatenate, zip(*vectors, strict=True))
     places = np.array(terms, np.int64).reshape(-1, 3)
     sums = np.concatenate([block.sums for block in blocks], axis=1)
-    return sums, Limits(places, limits, public, loss, ranked)
+    return sums, Limits(places, limits, public, loss, ranked, fewest)
 
 
 def joined(

@@ -666,6 +666,8 @@ class Guard(Discreet):
 
 # what tells the rows of a unit apart
 ORDERS = WAVE, MEMBER, TIME = "wave", "member", "time"
+# units of a group who have a row in a slot, with fewer of whom it is judged together with other groups
+JUDGED = 6
 
 
 @dataclass(frozen=True)
@@ -749,6 +751,16 @@ class UnitForm(Discreet):
                     name += "'"
                 wide[name] = column, slot
         return wide
+
+    @property
+    def fewest(self) -> int:
+        """Return how many units of a group must have a cell for a promise to be about them alone."""
+        return min(self.people, JUDGED)
+
+    @cached_property
+    def in_slots(self) -> Mapping[str, tuple[str, int]]:
+        """Return the wide columns with a cell in one slot alone, each with the long column and that slot."""
+        return {name: (of, i) for name, (of, i) in self.cells.items() if i > 0 or (i == 0 and of in self.repeated)}
 
     @cached_property
     def _names_by_cell(self) -> Mapping[tuple[str, int], str]:

@@ -78,6 +78,7 @@ def open_checked(people: Any, schema: Schema, method: Method, options: ReleaseOp
     """
     name, memory = options.engine, options.memory
     table = opened(people, method.engines, type(method).__name__, name=name, memory=memory, schema=schema)
+    table.units = None if options.units is None else options.units.form
     schema.check(table.names)
     guard = options.guard
     if guard is not None and not schema.sensitive and not guard.rows:
@@ -169,7 +170,7 @@ def _protected(
                 in_rows=guard is not None and guard.rows,
             )
         columns = tuple(c for c in fitted.plan_.columns if c.name in table.names)
-        plan = replace(fitted.plan_, columns=columns, units=None if options.units is None else options.units.form)
+        plan = replace(fitted.plan_, columns=columns, units=table.units)
         if schema.unit is None:  # somebody said that every row is a person
             plan = replace(plan, parameters={**plan.parameters, "row_is_person": True})
         plan = replace(plan, rules=released_rules(table, schema, plan, guard))

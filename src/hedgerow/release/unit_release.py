@@ -118,6 +118,9 @@ class UnitRelease(Release):
             raise InputError("the table has other columns than were released")
         form = self.units.form
         ids, used = (each.arrow.column(form.unit).to_pylist() for each in (Table(long), self.units.long))
+        place = {id_: i for i, id_ in enumerate(dict.fromkeys(self._long.column(form.unit).to_pylist()))}
+        # units in the order in which they were drawn, whatever that of the rows is
+        long = long.take(pa.array(np.argsort([place.get(id_, len(place)) for id_ in ids], kind="stable")))
         if n := len({*map(str, ids)} & {*map(str, used)}):
             raise PromiseError(f"the released table has {n:,} ids of the original in {form.unit!r}")
         try:

@@ -84,6 +84,7 @@ def verify(
         Called with the step and the part of it that is done.
     """
     give_back()
+    original.units = released.units = plan.units
     replaced = set(pseudonyms)
     removed = set(plan.left_out) - replaced
     remaining = [name for name in original.names if name not in removed]
