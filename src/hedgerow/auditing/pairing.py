@@ -158,7 +158,7 @@ def _released_sensitive(column: Column, subject: Subject, rows: Ints) -> Column:
     if not column.is_number and not set(released.values) <= set(column.values):
         released = _categories(column, _all_cells(column, subject))
     here = subject.table.has_cell(column.name)
-    return of_rows(replace(released, here=here, fewest=column.fewest if here is not None else 0), rows)
+    return of_rows(replace(released, here=here, fewest=0 if here is None else column.fewest), rows)
 
 
 def _all_cells(column: Column, subject: Subject) -> ReleasedColumn:
@@ -185,7 +185,9 @@ def _categories(column: Column, cells: ReleasedColumn) -> Column:
 
 def _with_values(column: Column, codes: Ints, values: Any) -> Column:
     """Return a column with new codes and values, in which the code ``len(values)`` means missing."""
-    return replace(column, codes=codes, values=values, has_missing=bool((codes == len(values)).any()), exact=(), here=None)
+    return replace(
+        column, codes=codes, values=values, has_missing=bool((codes == len(values)).any()), exact=(), here=None
+    )
 
 
 def _outside(released: Sequence[ReleasedColumn], allowed: bool) -> list[str]:

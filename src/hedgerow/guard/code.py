@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -15,6 +15,7 @@ from ..columns.arrays import is_moment, is_number, is_text, value_type
 from ..columns.column import Column
 from ..columns.table import Table
 from ..errors import UnsupportedError
+from ..io.frames import ArrowSource
 from ..io.text_cells import date_style
 from ..kernels import Bools
 from ..key import Key
@@ -43,12 +44,15 @@ class CodedColumn:
         Of a number.
     here : bool array of shape (n_rows,), optional
         The rows that have a cell of it at all; by default all.
+    is_joined : bool array of shape (n_rows,), optional
+        The rows whose category is released as another one.
     """
 
     record: GuardedColumn
     codes: Ints
     runs: Runs | None = None
     here: Bools | None = None
+    is_joined: Bools | None = None
 
     @property
     def visible(self) -> Ints:
@@ -71,7 +75,7 @@ def coded(
             hint="round them, or release them as they are (guard=None, --guard none)",
         )
     codes, counts = column.codes.astype(np.int64), column.value_counts
-    runs, pieces = None, None
+    runs, pieces, is_joined = None, None, None
     record = GuardedColumn(
         name, schema.role(name), column.kind, unit=column.unit, zone=column.zone, declared=name in schema.kinds,
         events=tuple(schema.events.get(name, ())),
@@ -97,7 +101,8 @@ def coded(
         code_of = np.array([*record.codes_of(column.values), record.n_values], np.int64)
         released = {*record.values}
         is_rare = np.array([*(value not in released for value in column.values), False])
-        record = replace(record, joined=int(np.count_nonzero((is_rare & (code_of >= 0))[codes])))
+        is_joined = (is_rare & (code_of >= 0))[codes]
+        record = replace(record, joined=int(np.count_nonzero(is_joined)))
         codes = code_of[codes]
     lacking = codes == record.n_values
     n_lacking = np.count_nonzero(lacking) if person is None else len(np.unique(person[lacking]))
@@ -107,23 +112,50 @@ def coded(
         codes[lacking] = -1
     counted = np.bincount(codes[codes >= 0], minlength=len(record.values))
     record = replace(record, people=as_vector(counted), withheld=int(np.count_nonzero(codes < 0)))
-    return CodedColumn(record if pieces is None else pieces.in_record(record), codes, runs)
+    return CodedColumn(record if pieces is None else pieces.in_record(record), codes, runs, is_joined=is_joined)
 
 
-def coded_here(
-    table: Table, schema: Schema, name: str, people: int, person: Ints | None, key: Key | None, here: Bools,
+def coded_in_slots(
+    table: Table, schema: Schema, here: Mapping[str, Bools], people: int, person: Ints | None, key: Key | None = None,
     original: Table | None = None,
-) -> CodedColumn:  # fmt: skip
-    """Return a column by the values that may be released of it, in the rows that have a cell of it."""
-    rows = np.flatnonzero(here)
-    some, original = (
-        each and Table(pa.table({name: each.take(name, rows)}), layout=each.layout) for each in (table, original)
-    )
-    assert some is not None
-    column = coded(some, schema, name, people, None if person is None else person[rows], key, original)
-    codes = np.full(len(here), -1)
-    codes[rows] = column.codes
-    return replace(column, codes=codes, here=here)
+) -> dict[str, CodedColumn]:  # fmt: skip
+    """Return the slots of a column by the values that may be released of it: those that enough people have in any slot.
+
+    `here` has, by slot, which rows have a cell of it.
+    """
+    rows, name = {slot: np.flatnonzero(is_here) for slot, is_here in here.items()}, next(iter(here))
+    long, long_original = (each and _one_below_the_other(each, rows) for each in (table, original))
+    assert long is not None
+    who = np.concatenate([*rows.values()]) if person is None else np.concatenate([person[at] for at in rows.values()])
+    column, begin, slots = coded(long, schema, name, people, who, key, long_original), 0, {}
+    for slot, at in rows.items():
+        part = slice(begin, begin := begin + len(at))
+        codes = np.full(table.n_rows, -1)
+        codes[at] = column.codes[part]
+        counted = np.bincount(codes[codes >= 0], minlength=len(column.record.values))
+        record = replace(
+            column.record, name=slot, role=schema.role(slot), people=as_vector(counted),
+            of_all=column.record.people if len(column.record.begins) else as_vector(counted[:0]),
+            withheld=int(np.count_nonzero(column.codes[part] < 0)),
+            joined=0 if column.is_joined is None else int(np.count_nonzero(column.is_joined[part])),
+        )  # fmt: skip
+        slots[slot] = CodedColumn(record, codes, column.runs, here[slot])
+        if not counted.any():  # all of it is withheld, and missing then
+            nothing = GuardedColumn(
+                slot, record.role, record.kind, unit=record.unit, zone=record.zone, declared=record.declared,
+                values=(None,), people=as_vector(np.array([len(at)])), withheld=record.withheld,
+            )  # fmt: skip
+            slots[slot] = CodedColumn(nothing, np.where(here[slot], 0, -1), None, here[slot])
+    return slots
+
+
+def _one_below_the_other(table: Table, rows: Mapping[str, Ints]) -> Table:
+    """Return a table of one column, named as the first slot: the cells of some rows of each slot."""
+    name = next(iter(rows))
+    cells = pa.chunked_array([table.take(slot, at) for slot, at in rows.items()]).combine_chunks()
+    source = ArrowSource(pa.table({name: cells}))
+    source.categories = {name: table.declared(name)}
+    return Table(source.arrow, source, table.layout)
 
 
 def _style_of_days(table: Table, name: str, unit: float) -> str:
@@ -192,7 +224,7 @@ def sorted_categories(columns: Sequence[CodedColumn]) -> list[CodedColumn]:
         visible = (column.codes >= 0) & (column.codes < n)
         z = scores[np.minimum(main.codes, n_runs)]
         sums = np.bincount(column.codes[visible], z[visible], n)
-        order = np.lexsort((np.arange(n), sums / np.asarray(record.people)[:n]))
+        order = np.lexsort((np.arange(n), sums / np.maximum(np.asarray(record.people)[:n], 1)))
         rank = np.append(np.argsort(order), [n, -1])  # missing, and what is withheld
         values = (*(record.values[i] for i in order), *record.values[n:])
         people = np.append(np.asarray(record.people)[order], np.asarray(record.people)[n:])
@@ -229,7 +261,17 @@ def as_column(record: GuardedColumn, codes: Ints, here: Bools | None = None, few
     kind = cast(Kind, record.kind)
     has_missing = bool(occurs[n:].any())
     return Column(
-        record.name, kind, record.unit, place[codes], values, has_missing, (), record.events, "", here, fewest
+        record.name,
+        kind,
+        record.unit,
+        place[codes],
+        values,
+        has_missing,
+        (),
+        record.events,
+        "",
+        here,
+        0 if here is None else fewest,
     )
 
 

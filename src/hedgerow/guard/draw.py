@@ -83,14 +83,15 @@ class Draws:
         # caps are on what groups tell of sensitive columns: cells are never drawn again
         towards = np.minimum(again[groups] / AGAIN, 1.0)
         for column in columns:
+            alike = self._slots.drawn_with(column.name)
             if column.follows:
-                words = words_of(item.astype(np.uint64), self._key, f"guard donor {column.name}")
+                words = words_of(item.astype(np.uint64), self._key, f"guard donor {alike}")
                 items_of[column.name] = self._followed(column, items_of[column.follows], uniforms(words))
                 continue
             n_cells = self._n_cells[column.name][groups]
             some = np.flatnonzero(n_cells)
             n, number, out = n_cells[some], turn[some].astype(np.uint64), np.empty(int(n_cells.sum()), np.int64)
-            words = words_of(number, self._key, f"guard draw {column.name}")
+            words = words_of(number, self._key, f"guard draw {alike}")
             self._samplers[column.name].fill(groups[some], n, uniforms(words), towards[some], out)
             if column.has_missing:
                 words = words_of(number, self._key, f"guard together {column.name}")
@@ -115,6 +116,12 @@ class Draws:
         high = np.where(has_value, np.minimum(before + near, last), before)
         begin = np.searchsorted(donors.leader, low)
         n = np.searchsorted(donors.leader, high, side="right") - begin
+        if len(leader.of_all):  # runs of all slots may be of few people in this one
+            wanted = (2 * NEAR + 1) * self._guard.people
+            n_valued = int(np.searchsorted(donors.leader, last, side="right"))
+            short, first = has_value & (n < wanted), begin + n // 2 - wanted // 2
+            begin = np.where(short, np.clip(first, 0, max(n_valued - wanted, 0)), begin)
+            n = np.where(short, np.minimum(wanted, n_valued), n)
         # no value, where one person has none, would tell that person's own: then anybody is a donor
         few = n < self._guard.people
         begin, n = np.where(few, 0, begin), np.where(few, len(donors.leader), n)
@@ -237,7 +244,9 @@ def groups_that_break(
     broken: dict[str, Ints] = {}
     for column in columns if promises else ():
         if column.role == "sensitive":
-            classes = Classes.from_groups(groups, [as_column(column, codes[column.name], here.get(column.name), fewest)])
+            classes = Classes.from_groups(
+                groups, [as_column(column, codes[column.name], here.get(column.name), fewest)]
+            )
             about = [replace(p, columns=None) for p in promises if column.name in (p.columns or [column.name])]
             holds = np.all([np.ones(classes.n_groups, np.bool_), *(p.holds_in(classes) for p in about)], axis=0)
             broken[column.name] = np.flatnonzero(~holds)

@@ -173,7 +173,9 @@ def redrawn(fitted: FittedGuard, plan: Plan, key: Key) -> tuple[Guard, list[Guar
             mended = [(n_blurred + n_mended)[head] for head in dict.fromkeys(guard.bundles().values())]
             guard = replace(guard, mended=Vector("i", mended if any(mended) else ()))
             columns, codes = in_own_form(plan, guard, columns, codes)
-            broken = _breaking(guard, plan, columns, codes, draws.here(items)) if guard.derived or len(guard.mended) else {}
+            broken = (
+                _breaking(guard, plan, columns, codes, draws.here(items)) if guard.derived or len(guard.mended) else {}
+            )
             if not broken:
                 return guard, columns, codes
         guard = counted_again(guard, by_count(guard, broken))

@@ -183,7 +183,7 @@ def numbers_of_runs(column: GuardedColumn, codes: Ints, place: Floats, step: Flo
     place, step : float64 arrays of shape (n,)
         In [0, 1): where each lies among the people of its run, and which step it is a multiple of.
     """
-    people = np.asarray(column.people, np.int64)[: column.n_values]
+    people = np.asarray(column.in_pieces, np.int64)
     start, code = np.append(0, np.cumsum(people)), np.minimum(codes, len(people) - 1)
     at = start[code] + place * people[code]
     begins, ends = np.asarray(column.begins), np.asarray(column.ends).reshape(-1, 2)

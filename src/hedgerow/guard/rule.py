@@ -22,7 +22,7 @@ from ..measures import Counts, Floats, Groups, Ints, group
 from ..plan import Guard, GuardedColumn, Partition, Plan, Vector
 from ..plan.records import REDRAW
 from ..schema import Schema
-from .code import CodedColumn, as_vector, coded, coded_here, persons_of, sorted_categories
+from .code import CodedColumn, as_vector, coded, coded_in_slots, persons_of, sorted_categories
 from .derived import DrawnForms
 from .features import HEAP, features_of
 from .logit import BLOCK, COEFFICIENTS, FeatureRows, Rule, fit_rule
@@ -113,18 +113,22 @@ def fit_guard(
     forms = DrawnForms.from_rules(plan, table, schema, names, people)
     form = forms.table if forms.columns else table
 
-    def code(name: str, of: Table, roles: Schema, key: Key | None, original: Table | None = None) -> CodedColumn:
-        if name in here:
-            return coded_here(of, roles, name, people, person, key, here[name], original)
-        return coded(of, roles, name, people, person, key, original)
+    def code(
+        some: Sequence[str], of: Table, roles: Schema, key: Key | None, original: Table | None = None
+    ) -> dict[str, CodedColumn]:
+        columns: dict[str, CodedColumn] = {}
+        for name in some:
+            if name not in here:
+                columns[name] = coded(of, roles, name, people, person, key, original)
+            elif name not in columns:
+                together = {each: here[each] for each in slots.siblings(name) if each in some}
+                columns |= coded_in_slots(of, roles, together, people, person, key, original)
+        return columns
 
-    released = {name: code(name, table, schema, None).record for name in forms.columns}
-    columns = sorted_categories(
-        [
-            code(name, form, forms.schema, key, table) if name in forms.columns else code(name, table, schema, key)
-            for name in names
-        ]
-    )
+    released = {name: column.record for name, column in code([*forms.columns], table, schema, None).items()}
+    by_name = code([n for n in names if n not in forms.columns], table, schema, key)
+    by_name |= code([n for n in names if n in forms.columns], form, forms.schema, key, table)
+    columns = sorted_categories([by_name[name] for name in names])
     columns = [_all_released(c) if c.record.name == slots.presence else c for c in columns]
     n_members = Counter(each.inside for each in forms.derived if each.inside)
     if slots.form is not None:
@@ -268,7 +272,12 @@ def _with_draws(column: CodedColumn, groups: Groups, key: Key) -> GuardedColumn:
         if record.role == "sensitive":
             classes = _classes_of(column, key)
             rest = np.flatnonzero(classes[:n] == 0)
-        scores = scores_of(column.runs.values[rest], people[rest])
+        some = np.flatnonzero(people[rest])
+        if len(some):
+            scores = scores_of(column.runs.values[rest[some]], people[rest[some]])
+            # a run that nobody has in this slot is as the next one, so that there is a tilt for every group
+            near = np.minimum(np.searchsorted(some, np.arange(len(rest))), len(some) - 1)
+            scores = replace(scores, of_run=scores.of_run[near])
     if scores is None or not scores.spread:
         return replace(_with_counts(record, groups, codes, len(record.values)), smoothed=smoothed)
     # what is missing, withheld or of another class is not of the rest

@@ -12,7 +12,7 @@ from ..kernels import Bools
 from ..kernels.even_draws import FIXED
 from ..measures import Ints
 from ..plan import Guard, UnitForm
-from ..plan.records import MEMBER
+from ..plan.records import MEMBER, WAVE
 
 
 @dataclass(frozen=True)
@@ -30,6 +30,17 @@ class Slots:
     def cells(self) -> Mapping[str, tuple[str, int]]:
         """Return, for each column with a cell in one slot alone, what it is a cell of, and the slot."""
         return {} if self.form is None else self.form.in_slots
+
+    def siblings(self, name: str) -> list[str]:
+        """Return the columns that are slots of the same column as a given one, and it alone if that has no slots."""
+        return [name] if self.form is None else self.form.siblings(name)
+
+    def drawn_with(self, name: str) -> str:
+        """Return the column from whose places in a group a column is drawn: the first wave's for all waves.
+
+        A group that has somebody rich in one wave has somebody rich in the next.
+        """
+        return self.siblings(name)[0] if self.form is not None and self.form.order == WAVE else name
 
     @property
     def presence(self) -> str:

@@ -81,7 +81,9 @@ class SensitiveCounts(Dictionary):
         if not self.fewest:
             return self
         number = self.judged_as
-        return replace(self, counts=self.counts.placed(groups=number, n_groups=int(number.max(initial=-1)) + 1), fewest=0)
+        return replace(
+            self, counts=self.counts.placed(groups=number, n_groups=int(number.max(initial=-1)) + 1), fewest=0
+        )
 
     def per_class(self, *measures: Measure) -> list[npt.NDArray[Any]]:
         """Return the result of each measure, an array of shape (n_groups,)."""

@@ -334,6 +334,9 @@ class GuardedColumn(PlanColumn):
         (`MONTHS`). Where the second is less than ten of the first, numbers of the first are no multiples of it.
     stepped : Vector of int
         How many records of the table have numbers of each step, and of no coarser one.
+    of_all : Vector of int
+        How many records of all slots have each of the values, where the column is one slot of several: pieces are
+        counted in these. Empty for `people`.
     n_members : int
         How many columns its categories list the values of, as JSON; 0 for categories of its own.
     style : str
@@ -375,6 +378,7 @@ class GuardedColumn(PlanColumn):
     steps: Vector = field(default=_NO_DOUBLES, metadata={**_DOUBLES, "optional": True})
     stepped: Vector = field(default=_NONE, metadata={**_WHOLE, "optional": True})
     classes: Vector = field(default=_NONE, metadata={**_WHOLE, "optional": True})
+    of_all: Vector = field(default=_NONE, metadata={**_WHOLE, "optional": True})
     n_members: int = field(default=0, metadata={"optional": True})
     style: str = field(default="", metadata={"optional": True})
 
@@ -400,6 +404,11 @@ class GuardedColumn(PlanColumn):
             return list(json.loads(text))
         digits, n = [*map(int, text)], self.n_members - 1
         return [*digits[:n], sum(digits[n:])]
+
+    @property
+    def in_pieces(self) -> Vector:
+        """Return how many records have each value, missing not counted, among which pieces are counted."""
+        return Vector("i", (self.of_all if len(self.of_all) else self.people)[: self.n_values])
 
     @property
     def by_moments(self) -> bool:
@@ -469,7 +478,8 @@ class GuardedColumn(PlanColumn):
             raise Contradiction("the moments of a guarded number do not match its runs or groups")
         if len(self.begins) and (
             self.begins[0] != 0
-            or not all(a < b for a, b in pairwise([*self.begins, sum(self.people[: self.n_values])]))
+            or not all(a < b for a, b in pairwise([*self.begins, sum(self.in_pieces)]))
+            or len(self.of_all) not in (0, len(self.values))
             or len(self.ends) != 2 * len(self.begins)
             or not all(low <= high for low, high in zip(self.ends[::2], self.ends[1::2], strict=True))
             or not 0 < len(self.steps) == len(self.stepped)
@@ -761,6 +771,11 @@ class UnitForm(Discreet):
     def in_slots(self) -> Mapping[str, tuple[str, int]]:
         """Return the wide columns with a cell in one slot alone, each with the long column and that slot."""
         return {name: (of, i) for name, (of, i) in self.cells.items() if i > 0 or (i == 0 and of in self.repeated)}
+
+    def siblings(self, name: str) -> list[str]:
+        """Return the wide columns that are slots of the same long column, the given one among them."""
+        of = self.in_slots.get(name, (name, -1))[0]
+        return [each for each, (other, _) in self.in_slots.items() if other == of] or [name]
 
     @cached_property
     def _names_by_cell(self) -> Mapping[tuple[str, int], str]:

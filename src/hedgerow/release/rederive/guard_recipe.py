@@ -24,7 +24,7 @@ from ...key import Key
 from ...measures import Persons, group
 from ...measures.guarantees import Check
 from ...plan import GuardedColumn, Partition, Plan, PlanColumn
-from ...plan.records import AGAIN, RUNS
+from ...plan.records import AGAIN, RUNS, WAVE
 from .expected_shares import ExpectedShares, expected_shares
 from .plain_rules import DrawnAgain
 from .recipes import Categories, Made, Numbers, PartitionRecipe, counts_in_words
@@ -288,13 +288,31 @@ class GuardRecipe:
         """Return how many pieces of a column too few people have, and how many are not the original's."""
         if not len(column.begins):
             return 0, 0
-        values = Numbers(column, self.source(column)).all()
-        present = np.flatnonzero(~np.isnan(values))
-        return wrong_pieces(column, values[present], present if person is None else person[present], self.guard.people)
+        slots = [replace(column, name=name) for name in self._slots(column)]
+        values = np.concatenate([Numbers(slot, self.source(slot)).all() for slot in slots])
+        who, present = self._who(person, len(slots)), np.flatnonzero(~np.isnan(values))
+        return wrong_pieces(column, values[present], present if who is None else who[present], self.guard.people)
+
+    def _who(self, person: Ints | None, n_slots: int) -> Ints | None:
+        """Return who has each record where those of so many slots stand one below the other; None if all differ."""
+        return (
+            person if n_slots == 1 else np.tile(np.arange(self._original.n_rows) if person is None else person, n_slots)
+        )
+
+    def _slots(self, column: GuardedColumn) -> list[str]:
+        """Return the columns whose values are told together with a column's: all slots of one that has several."""
+        return [column.name] if self._plan.units is None else self._plan.units.siblings(column.name)
 
     def _shared_by_few(self, column: GuardedColumn, person: Ints | None) -> int:
         """Count the released values, missing not counted, that fewer people of the original have than promised."""
-        codes, n = self._codes[column.name], column.n_values
+        codes, n, names = self._codes[column.name], column.n_values, self._slots(column)
+        slots = [c for c in self.guard.columns if c.name in names]
+        if len(slots) > 1:  # the values of each have an order of their own
+            place = {value: code for code, value in enumerate(column.values)}
+            codes = np.concatenate(
+                [np.array([*(place.get(v, -1) for v in c.values), -1])[self._codes[c.name]] for c in slots]
+            )
+        person = self._who(person, len(slots))
         visible = (codes >= 0) & (codes < n)
         codes = codes[visible] if person is None else _each_once(codes[visible], person[visible])
         people = np.bincount(codes, minlength=n)
@@ -308,15 +326,18 @@ class GuardRecipe:
         records = np.bincount(codes[codes >= 0], minlength=len(column.values))
         wrong = records[: len(column.values)] != np.asarray(column.people)
         if column.kind in ("numeric", "date") and n:
+            slots = [c for c in self.guard.columns if c.name in self._slots(column) and c.values == column.values]
+            codes = np.concatenate([self._codes[c.name] for c in slots])
             visible, with_value = np.array(column.values[:n], np.float64), (codes >= 0) & (codes < n)
-            codes, value = codes[with_value], Numbers(column, self.source(column)).all()[with_value]
+            value = np.concatenate([Numbers(c, self.source(c)).all() for c in slots])[with_value]
+            codes, who = codes[with_value], self._who(person, len(slots))
             low, high = np.full(n, np.inf), np.full(n, -np.inf)
             np.minimum.at(low, codes, value)
             np.maximum.at(high, codes, value)
             distinct, at = np.unique(value, return_inverse=True)
             at = at.reshape(-1)
-            if person is not None:  # each once
-                _, first = np.unique(np.stack([at, person[with_value]]), axis=1, return_index=True)
+            if who is not None:  # each once
+                _, first = np.unique(np.stack([at, who[with_value]]), axis=1, return_index=True)
                 at, codes = at[first], codes[first]
             run = np.zeros(len(distinct), np.int64)
             run[at] = codes
@@ -428,13 +449,16 @@ class GuardRecipe:
             unit = np.repeat(np.arange(len(every)), every)
             # records without a cell are the last of their unit
             here = np.arange(n) - (np.cumsum(every) - every)[unit] < sizes[unit]
+            # waves are drawn from the same places
+            is_wave = self._plan.units is not None and self._plan.units.order == WAVE
+            alike = self._slots(column)[0] if is_wave else column.name
             items[column.name] = np.full(n, len(column.values))
             if column.follows:
-                uniform = _uniforms(np.arange(n) + again[unit] * n, key, f"guard donor {column.name}")[here]
+                uniform = _uniforms(np.arange(n) + again[unit] * n, key, f"guard donor {alike}")[here]
                 items[column.name][here] = self._donated(column, items[column.follows][here], uniform)
                 continue
             unit = unit[here]
-            start = _uniforms(np.arange(len(sizes)) + again * len(sizes), key, f"guard draw {column.name}")
+            start = _uniforms(np.arange(len(sizes)) + again * len(sizes), key, f"guard draw {alike}")
             place = _places(start, sizes)
             towards = np.minimum(again / AGAIN, 1.0)
             read = self._reader(column, sizes, towards)
@@ -577,6 +601,12 @@ class GuardRecipe:
         low = before - near * has_value
         high = np.where(has_value, np.minimum(before + near, n - 1), before)
         begin, end = np.searchsorted(first, low), np.searchsorted(first, high, side="right")
+        if leader.of_all:
+            least, valued = 5 * self.guard.people, np.count_nonzero(first < n)
+            for i in np.flatnonzero(has_value & (end - begin < least)).tolist():
+                begin[i] += (end[i] - begin[i]) // 2 - least // 2
+                begin[i] = max(min(begin[i], valued - least), 0)
+                end[i] = min(begin[i] + least, valued)
         few = end - begin < self.guard.people
         begin[few], end[few] = 0, len(first)
         return second, begin, end

@@ -21,7 +21,7 @@ def told_numbers(column: GuardedColumn, codes: Ints, place: Floats, step: Floats
     """
     n, numbers = column.n_values, np.full(len(codes), np.nan)
     present = np.flatnonzero(codes < n)
-    people = np.array(column.people[:n])
+    people = np.array(column.in_pieces)
     before = np.cumsum(people) - people
     at = before[codes[present]] + place[present] * people[codes[present]]
     begins, (low, high) = np.array(column.begins), np.asarray(column.ends).reshape(-1, 2).T
