@@ -17,7 +17,7 @@ from ..kernels.exact_sums import scale
 from ..measures import Ints, Persons
 from ..measures.guarantees import ColumnGuarantee
 from ..plan import Partition, Plan
-from ..plan.records import REDRAW
+from ..plan.records import REDRAW, WAVE
 from ..schema import Schema
 from ..trees.nodes import LEAF
 from ..trees.responses import check_sensitive
@@ -94,6 +94,19 @@ def _explained(column: Column, levels: Ints, sizes: Ints, sensitive: Sequence[Co
         yield (inside - mean_square) / max(square - mean_square, 1.0)
 
 
+def _waves_each(table: Table) -> int:
+    """Return one more than the waves a person is in on average, rounded up; 1 for other tables.
+
+    A group tells its people once, and each column once for each wave: of as many people as of one wave, more would be
+    told of each.
+    """
+    if table.units is None or table.units.order != WAVE:
+        return 1
+    patterns = table.column(table.units.presence, kind="categorical")
+    n_rows = np.array([*(str(pattern).count("1") for pattern in patterns.values), 0])
+    return 1 + math.ceil(float(n_rows[patterns.codes].mean()))
+
+
 # Bytes of a cell: of its sums, some two hundred entries, while cells are joined.
 _CELL = 10_000
 
@@ -159,7 +172,7 @@ class Hedge(PartitionMethod):
     screened_ : tuple of str
         The quasi-identifiers that are released as ``*``.
     cell_size_ : int
-        Fewest people of a cell: k, 2k, 4k or 8k.
+        Fewest people of a cell: k, 2k, 4k or 8k; with several waves of a person k times one more than these.
     group_of_cell_ : int array, one number a cell
         The group that each cell was joined into.
 
@@ -251,7 +264,8 @@ class Hedge(PartitionMethod):
         if self.screen:
             grown, self.cell_size_ = likeness.telling_cells(rows, int(self.k), n_people)
         else:
-            grown, self.cell_size_ = likeness.cells(rows, int(self.k)), int(self.k)
+            self.cell_size_ = int(self.k) * _waves_each(table)
+            grown = likeness.cells(rows, self.cell_size_)
         self.tree_: Tree = full_tree(grown, likeness.responses, likeness.layout, quasi)
         promises = self._promises(schema, sensitive)
         leaf = grown.column == LEAF
