@@ -254,7 +254,7 @@ def inference(
     if release is None:
         assert method is not None
         release = make_release(table, schema, method, progress=progress)
-    what, original = by_units(of_release(release, schema), table, schema)
+    what, original, _ = by_units(of_release(release, schema), table, schema)
     assert original is not None
     table, schema, pair = original, what.schema, pair_up(original, what)
     refit = refitting(
@@ -549,7 +549,7 @@ class InferenceBound:
         # parameters and check are asked of the same table: its learners are trained once
         if self._measured is None or self._measured[0] is not release.released:
             what = of_release(release)
-            what, _ = by_units(what, None, what.schema)
+            what, _, _ = by_units(what, None, what.schema)
             self._measured = release.released, infer(pair_up(release.original, what), progress=progress)
         return self._measured[1]
 

@@ -680,8 +680,8 @@ def audit(
         original = None if original is None else holds.original(original, what.schema)
         what = what if original is None else read_like(original, what, holds)
         if what.schema.is_long:
-            refuse_units(key=key, control=control, population=population)
-            what, original = by_units(what, original, what.schema)
+            refuse_units(key=key, population=population)
+            what, original, control = by_units(what, original, what.schema, control)
         # refused now: running out of memory would come after minutes of work
         check_room(original)
     else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pyarrow as pa
 
@@ -10,6 +11,7 @@ from ..columns.table import Table
 from ..columns.units import widened, widened_again
 from ..errors import InputError, UnsupportedError
 from ..guard.guarding import FEWEST
+from ..io.read import read
 from ..plan import UnitForm
 from ..plan.records import TIME
 from ..schema import Schema
@@ -17,8 +19,10 @@ from ..texts import refusal, text
 from .subject import Subject, roles
 
 
-def by_units(what: Subject, original: Table | None, schema: Schema) -> tuple[Subject, Table | None]:
-    """Return a long release and its original as tables of units; other tables as they are.
+def by_units(
+    what: Subject, original: Table | None, schema: Schema, control: Any = None
+) -> tuple[Subject, Table | None, Table | None]:
+    """Return a long release, its original and its control as tables of units; other tables as they are.
 
     Parameters
     ----------
@@ -26,6 +30,8 @@ def by_units(what: Subject, original: Table | None, schema: Schema) -> tuple[Sub
     original : Table, optional
     schema : Schema
         Of the long tables.
+    control : table, optional
+        Long rows of people who are not in the original.
 
     Raises
     ------
@@ -36,7 +42,7 @@ def by_units(what: Subject, original: Table | None, schema: Schema) -> tuple[Sub
     """
     form = None if what.plan is None else what.plan.units
     if not schema.is_long:
-        return what, original
+        return what, original, control
     if original is None and form is None:
         raise UnsupportedError(
             "which rows of units belong to which slot is not known of a released table alone",
@@ -54,17 +60,29 @@ def by_units(what: Subject, original: Table | None, schema: Schema) -> tuple[Sub
         form, original, of_units = units.form, units.table, units.schema
     assert form is not None
     long = what.table.arrow
-    if form.order == TIME and what.plan is None:  # other tools leave rows in any order
-        long = long.sort_by([(form.unit, "ascending"), (form.by, "ascending")])
     try:
-        wide = widened_again(long, form, _types(form, long))
+        wide = _rows_in_slots(long, form) if what.plan is None else widened_again(long, form, _types(form, long))
     except InputError as error:
-        if what.plan is None:
-            raise
         raise InputError(f"the file is not what its plan makes: {error.message}", hint=error.hint) from error
+    if what.plan is None and (n := long.num_rows - _n_rows(wide, form)):
+        notes = (*notes, text("note", "without_slot", n=n, name=form.by))
     table = Table(wide, layout=what.table.layout)
     table.units = form
-    return replace(what, table=table, schema=of_units, units=form, notes=notes), original
+    if control is not None:
+        control = Table(_rows_in_slots(read(control, schema=schema).arrow, form))
+        control.units = form
+    return replace(what, table=table, schema=of_units, units=form, notes=notes), original, control
+
+
+def _rows_in_slots(long: pa.Table, form: UnitForm) -> pa.Table:
+    """Return rows that Hedgerow did not make as a table of units, without those that have no slot."""
+    if form.order == TIME:  # they stand in any order
+        long = long.sort_by([(form.unit, "ascending"), (form.by, "ascending")])
+    return widened_again(long, form, _types(form, long), strict=False)
+
+
+def _n_rows(wide: pa.Table, form: UnitForm) -> int:
+    return sum(pattern.count("1") for pattern in wide.column(form.presence).to_pylist())
 
 
 def refuse_units(**values: object) -> None:

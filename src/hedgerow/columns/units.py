@@ -733,7 +733,7 @@ def _sums(wide: pa.Table, form: UnitForm, name: str, present: Bools, kind: pa.Da
 # the second, plain way to the wide table
 
 
-def widened_again(long: pa.Table, form: UnitForm, like: pa.Schema) -> pa.Table:
+def widened_again(long: pa.Table, form: UnitForm, like: pa.Schema, *, strict: bool = True) -> pa.Table:
     """Return a released long table as the wide one, row by row, for its verification.
 
     Parameters
@@ -744,6 +744,9 @@ def widened_again(long: pa.Table, form: UnitForm, like: pa.Schema) -> pa.Table:
     form : UnitForm
     like : pyarrow.Schema
         The columns of the wide table in their order, with their types.
+    strict : bool
+        Whether every row must have a slot of its own; of other tables, rows that have none are left out, and a unit
+        gets the first of several values of a column that it has once.
 
     Raises
     ------
@@ -766,13 +769,16 @@ def widened_again(long: pa.Table, form: UnitForm, like: pa.Schema) -> pa.Table:
             slot = slot_of.get(plain[form.by][row])
             if slot is None or (slot in slots and form.order == MEMBER):
                 slot = next(numbered, None)
+            if not strict and (slot is None or slot in slots):
+                continue
             if slot is None:
                 raise InputError(f"somebody has a row with a {form.order} in {form.by!r} that has no place")
             if slot in slots:
                 raise InputError(f"somebody has two rows with one {form.order} in {form.by!r}")
             slots[slot] = row
-        placed.append(dict(sorted(slots.items())))
-    for name in form.once:
+        if slots:
+            placed.append(dict(sorted(slots.items())))
+    for name in form.once if strict else ():
         if name in plain and any(len({plain[name][row] for row in rows}) > 1 for rows in rows_of.values()):
             raise InputError(f"somebody has two values of {name!r}")
     columns: dict[str, Any] = {}

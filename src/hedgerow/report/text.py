@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from ..auditing.attacks.composition import Composition
-from ..auditing.attacks.copies import EqualRows, FoundByValue
+from ..auditing.attacks.copies import EqualRows, FoundByValue, FoundCourse
 from ..auditing.attacks.knows_method import KnowsMethod
 from ..auditing.attacks.linking import Nearest, Reconstructed
 from ..auditing.attacks.special_uniques import SpecialUniquesData
@@ -47,6 +47,8 @@ from .standards import standard_lines
 
 # width of a figure's name in characters, before the figures of original and release
 WIDE = 54
+# people alone with their course from whom on a share of them says something
+_ALONE = 30
 
 
 def summary(audit: AuditData) -> str:
@@ -145,6 +147,9 @@ def others(audit: AuditData, digits: int = 1) -> Iterator[str]:
     if risk.get("found"):
         yield found_in_words(risk["found"], audit["table"], digits)
     yield from equal_in_words(risk.get("equal"), audit["table"], digits)
+    if courses := risk.get("courses"):
+        units = audit["utility"].get("units")
+        yield from courses_in_words(courses, nouns(units["order"])["who"] if units else "people", digits)
     if exposed := risk.get("most_exposed"):
         shares = {key: percent(exposed[key]) for key in ("auc", "found", "worst")}
         ends = {key: interval(exposed[key]) for key in ("auc_interval", "found_interval")}
@@ -172,6 +177,21 @@ def equal_in_words(equal: EqualRows | None, table: TableData, digits: int = 1) -
         comparison = "; ".join(text("summary", key, share=share, who=who) for key, share in unique.items())
         comparison = f" ({comparison})" if comparison else ""
         yield text("summary", "equal", share=percent(equal["rows"], digits), comparison=comparison)
+
+
+def courses_in_words(courses: Mapping[str, FoundCourse], who: str, digits: int = 1) -> Iterator[str]:
+    """Yield a sentence on the course of a column by which most are found beyond chance."""
+    beyond = {
+        name: (each["members"] or 0.0) - (each["strangers"] or 0.0)
+        for name, each in courses.items()
+        if each["alone"] >= _ALONE
+    }
+    if beyond:
+        each = courses[name := max(beyond, key=beyond.__getitem__)]
+        key = "course_untried" if each["strangers"] is None else "course_strangers"
+        control = text("summary", key, who=who, share=percent(each["strangers"] or 0.0, digits))
+        what, share = text("summary", f"course_{name == 'composition'}", name=name), percent(each["members"], digits)
+        yield text("summary", "course", who=who, what=what, alone=each["alone"], share=share, control=control)
 
 
 def found_in_words(found_record: FoundByValue | None, table: TableData, digits: int = 1) -> str:

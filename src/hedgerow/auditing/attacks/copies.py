@@ -13,6 +13,8 @@ from scipy.special import bdtrc, pdtrc
 from ...columns.table import Table
 from ...json_types import Count, Length, OrNull, Positive, Share
 from ...measures import Floats, Ints, group
+from ...plan import UnitForm
+from ...plan.records import MEMBER
 from ..design_matrix import Known
 from ..figure import Figure
 from ..record_distance import Reach
@@ -87,6 +89,39 @@ def equal_rows(sides: TablePair, strangers: Table | None) -> EqualRows:
         "chance": chance if alone else None,
         "p_value": min(p_value, by_chance),
     }
+
+
+class FoundCourse(TypedDict):
+    """What all rows of a unit say together of one column, or the members of a household of themselves.
+
+    ``alone``: the units who alone have theirs; ``members`` and ``strangers``: the shares of these, and of such units
+    who are not in the table, whose own stands in the release.
+    """
+
+    alone: Count
+    members: Share | None
+    strangers: Share | None
+
+
+def found_by_course(sides: TablePair, form: UnitForm | None, strangers: Table | None) -> dict[str, FoundCourse] | None:
+    """Measure who is found by the course of a column over all rows of a unit, or by a household's composition.
+
+    A course is the values in all slots, as somebody knows them who has another record of them: jobs over the years,
+    the diagnoses of a patient. A composition is the quasi-identifiers of all members. None for other tables.
+    """
+    if form is None:
+        return None
+    known = {name: {form.wide_name(name, slot) for slot in form.slots_of(name)} for name in form.repeated}
+    if form.order == MEMBER:
+        in_slots = {name for name in sides.schema.quasi if name in form.in_slots}
+        known = {"composition": {form.presence, *in_slots}} if in_slots else {}
+    courses = {}
+    for name, columns in known.items():
+        counts, released = _row_counts(sides.original, sides.released, columns)
+        hits, alone = _found_alone(counts, released)
+        others = None if strangers is None else _share(*_found_alone(*_row_counts(strangers, sides.released, columns)))
+        courses[name] = FoundCourse(alone=alone, members=_share(hits, alone), strangers=others)
+    return courses
 
 
 def found_again(counts: Ints, released: Ints) -> tuple[float, float]:
@@ -374,5 +409,10 @@ FIGURES = (
         needs=("both tables",),
     ),
     Figure({"risk.equal": EqualRows | None}, lambda t: equal_rows(t.sides, t.strangers), needs=("nobody's rows",)),
+    Figure(
+        {"risk.courses": Mapping[str, FoundCourse] | None},
+        lambda t: found_by_course(t.sides, t.what.units, t.strangers),
+        needs=("nobody's rows",),
+    ),
     Figure({"risk.copied": CopiedValues | None}, lambda t: left_as_they_were(t.sides), needs=("a foreign file",)),
 )
