@@ -149,3 +149,51 @@ def test_other_tables_have_none():
     assert audit.utility["units"] is None
     described = hr.Audit.json_schema()["properties"]["utility"]["properties"]["units"]
     assert described == {"anyOf": [{"$ref": "#/$defs/UnitsKept"}, {"type": "null"}]}
+
+
+def test_courses_and_compositions_are_counted_as_by_hand() -> None:
+    everybody = panel(5, 0.9)
+    people, others = (everybody[everybody["id"] % 2 == i] for i in (0, 1))
+    schema = hr.Schema(quasi=["age"], sensitive=["job", "wage"], unit="id", wave="year")
+    release = hr.protect(people, schema, hr.Hedge(k=10), random_state=1)
+    audit = hr.audit(people, release, control=others, attacks=False, learning=False)
+    courses = [
+        tuple(map(tuple, long.pivot(index="id", columns="year", values="job").fillna("-").to_numpy()))
+        for long in (people, others, release.table)
+    ]
+    shares = []
+    for told in courses[:2]:
+        alone = [course for course in told if told.count(course) == 1]
+        shares.append(sum(course in courses[2] for course in alone) / len(alone))
+    found = audit.to_dict()["risk"]["courses"]["job"]
+    assert [found["members"], found["strangers"]] == pytest.approx(shares)
+    assert found["alone"] == sum(courses[0].count(course) == 1 for course in courses[0])
+    assert f"{found['alone']} people whose course of" in summary(audit.to_dict())
+    without = hr.audit(people, release, attacks=False, learning=False).to_dict()
+    assert without["risk"]["courses"]["job"] == {**found, "strangers": None}
+    assert "(a control would say how many strangers do)" in summary(without)
+
+
+def test_households_are_found_by_their_composition() -> None:
+    table = homes(1).drop_duplicates(["home", "who"])
+    schema = hr.Schema(quasi=["who", "edu"], sensitive=["pay"], household="home", member="who")
+    release = hr.protect(table, schema, hr.Hedge(k=10), random_state=1)
+    audit = hr.audit(table, release, attacks=False, learning=False).to_dict()
+    told = [
+        tuple(map(tuple, long.pivot(index="home", columns="who", values="edu").fillna("-").to_numpy()))
+        for long in (table, release.table)
+    ]
+    found = audit["risk"]["courses"]
+    assert [*found] == ["composition"]
+    assert found["composition"]["alone"] == sum(told[0].count(one) == 1 for one in told[0])
+
+
+def test_rows_of_other_tools_without_a_slot_are_left_out_and_said() -> None:
+    table = visits(1, 40)
+    schema = hr.Schema(sensitive=["pressure"], quasi=["day"], unit="patient", time="day")
+    many = table[table["patient"] == table["patient"].iloc[0]]
+    longer = pd.concat([table, *(many.assign(day=many["day"].max()) for _ in range(30))]).assign(
+        patient=lambda t: "x" + t["patient"].astype(str)
+    )
+    notes = hr.audit(table, longer, schema, attacks=False, learning=False).to_dict()["table"]["notes"]
+    assert any("rows are not measured, because their 'day' has no place" in note for note in notes)

@@ -712,3 +712,16 @@ def test_order_of_categories_stays() -> None:
         "low", "high", "a"
     )  # fmt: skip
     assert long_again(made, table).schema.field("g").type == kind
+
+
+def test_a_second_head_is_left_out() -> None:
+    """Read again, it would be the head of a household that has none."""
+    more = {name: [*cells, *cells[:4], *cells[:4]] for name, cells in MEMBERS.items()}
+    more["hh"][7:] = [4] * 4 + [5] * 4
+    more["rel"][10] = "head"
+    made = units(more, HOUSEHOLDS, 2)
+    assert made.form.slots[: made.form.labelled] == ("head", "spouse")
+    assert made.form.left_out == 1
+    assert "or are a second one where there is one" in made.notes[0]
+    others = [name for name in made.table.names if name.startswith("rel [other")]
+    assert {value for name in others for value in made.table.arrow.column(name).to_pylist()} == {"child", None}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,6 +14,7 @@ import hedgerow as hr
 from hedgerow.columns.table import Table
 from hedgerow.columns.units import widened
 from hedgerow.errors import PromiseError
+from hedgerow.guard.draw import Draws
 from hedgerow.guard.slots import Slots
 from hedgerow.io.read import read
 from hedgerow.kernels.even_draws import FIXED
@@ -133,7 +135,7 @@ def test_swaps_for_rules_keep_to_the_rows_that_have_a_cell() -> None:
 
 
 def test_groups_are_drawn_again_in_their_slots() -> None:
-    for seed in (25, 38):
+    for seed in (15, 63):
         table, fields, settings = random_table(seed)
         method = hr.Hedge(k=settings["k"], max_disclosure=settings["cap"])
         release = hr.protect(table, hr.Schema(**fields), method, random_state=seed)
@@ -151,3 +153,57 @@ def test_another_key_is_another_release() -> None:
     forged.table = other.table
     with pytest.raises(PromiseError):
         forged.verify()
+
+
+def test_what_enough_people_have_in_any_slot_is_released_in_every_slot() -> None:
+    """Twelve people are 'rare', but only two of them in the last wave, in which few have a row; pay is round there."""
+    people = panel(90, seed=4, waves=4, present=1.0)
+    people["pay"] = people["pay"].round()
+    few = people["person"] < 1012
+    people.loc[few & (people["year"] < 2023), "job"] = "rare"
+    people.loc[people["person"].isin([1000, 1001]) & (people["year"] == 2023), "job"] = "rare"
+    people = people[(people["year"] < 2023) | (people["person"] < 1025)]
+    release = hr.protect(people, SCHEMA, hr.Hedge(k=10), random_state=1)
+    assert release.plan.guard is not None
+    jobs = {c.name: c for c in release.plan.guard.columns if c.name.startswith("job")}
+    assert all("rare" in column.values for column in jobs.values())
+    assert jobs["job [2023]"].people[jobs["job [2023]"].values.index("rare")] == 2
+    assert {*release.table["job"]} <= {*people["job"]}
+    pay = {c.name: c for c in release.plan.guard.columns if c.name.startswith("pay")}
+    assert len({(column.values, tuple(column.of_all), tuple(column.begins)) for column in pay.values()}) == 1
+    assert sum(pay["pay [2020]"].of_all) == len(people)
+    assert sum(np.array([list(column.people) for column in pay.values()])).tolist() == list(pay["pay [2020]"].of_all)
+
+
+def test_a_column_that_is_withheld_in_one_slot_alone_is_missing_there() -> None:
+    people = panel(90, seed=4, waves=3, present=1.0)
+    last = people["year"] == 2022  # whole numbers have no room for (other)
+    people["job"] = people["job"].map({"none": 1, "nurse": 2, "cook": 3})
+    people.loc[last, "job"] = np.arange(last.sum()) + 100
+    schema = SCHEMA.replace(kinds={"job": "categorical"})
+    release = hr.protect(people, schema, hr.Hedge(k=5, max_disclosure=None), random_state=1)
+    assert release.table.loc[release.table["year"] == 2022, "job"].isna().mean() > 0.9
+    assert release.table.loc[release.table["year"] < 2022, "job"].notna().all()
+
+
+def test_waves_of_a_group_are_drawn_from_the_same_places() -> None:
+    """Pay that never changes has the same values in all waves of a group, whatever the order of its rows."""
+    people = panel(120, seed=6, waves=3, present=1.0)
+    people["pay"] = people.groupby("person")["pay"].transform("first")
+    people["pay"] += people["person"].isin(range(1000, 1010)) * (people["year"] - 2020) * 1e-3  # not had once
+    fitted: list[dict[str, Any]] = []
+    old = Draws.reordered
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Draws, "reordered", lambda self, items: fitted.append(items) or old(self, items))
+        release = hr.protect(people, SCHEMA, hr.Hedge(k=10), random_state=3)
+    drawn = [fitted[0][name] for name in fitted[0] if name.startswith("pay")]
+    assert len(drawn) == 3
+    assert np.mean([drawn[0] == drawn[1], drawn[1] == drawn[2]]) > 0.9
+    guard = release.plan.guard
+    assert guard is not None
+    slots = Slots(release.plan.units)
+    names = [c.name for c in guard.columns if c.name.startswith("pay")]
+    assert len(names) == 3
+    assert {slots.drawn_with(name) for name in names} == {"pay [2020]"}
+    assert slots.drawn_with("sex") == "sex"
+    assert Slots().drawn_with("sex") == "sex"

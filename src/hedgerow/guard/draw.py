@@ -120,8 +120,8 @@ class Draws:
             wanted = (2 * NEAR + 1) * self._guard.people
             n_valued = int(np.searchsorted(donors.leader, last, side="right"))
             short, first = has_value & (n < wanted), begin + n // 2 - wanted // 2
-            begin = np.where(short, np.clip(first, 0, max(n_valued - wanted, 0)), begin)
-            n = np.where(short, np.minimum(wanted, n_valued), n)
+            begin = np.where(short, np.maximum(first, 0), begin)
+            n = np.where(short, np.minimum(first + wanted, n_valued) - begin, n)
         # no value, where one person has none, would tell that person's own: then anybody is a donor
         few = n < self._guard.people
         begin, n = np.where(few, 0, begin), np.where(few, len(donors.leader), n)

@@ -11,7 +11,7 @@ from ..io.file_format import FileFormat
 from ..measures.guarantees import BEYOND, Disclosure
 from ..methods.base import RecipientNotes
 from ..notation import explain_signs, figure, markdown, percent, signs
-from ..plan import ColumnMap, Maps, Plan, PlanColumn, Recoded, Recoding
+from ..plan import ColumnMap, Maps, Plan, PlanColumn, Recoded, Recoding, UnitForm
 from ..texts import text, texts
 from . import guard_words, unit_words
 from .explain import style_in_words
@@ -82,7 +82,7 @@ def recipient(
     lines += _labelled(layout, [name for name, *_ in cells])
     lines += [] if plan.in_rows else _reading(recoding, file, empty)
     lines += guard_words.reading(plan, numbers.get("counts"))
-    lines += [] if guard_words.hides_relations(plan) else _estimates(numbers.get("models"))
+    lines += [] if guard_words.hides_relations(plan) else _estimates(numbers.get("models"), form)
     lines += unit_words.about_relations(numbers.get("units"), guard_words.dominated(numbers.get("guard"), plan))
     lines += _rules(numbers.get("rules") or ())
     if plan.zones:
@@ -93,6 +93,7 @@ def recipient(
     lines += [f"- {words}" for words in [*promised, *method.promised] or ["Nothing."]]
     if any(promise["kind"] == Disclosure.kind for promise in plan.promises):
         lines += ["", BEYOND]
+        lines += [] if form is None else ["", unit_words.about_few(form)]
     if (most := parameters.get("max_inference")) is not None:
         lines.append(_say("attacked", learners=", ".join(parameters["max_inference_learners"]), most=most))
     if profile := parameters.get("profile"):
@@ -195,7 +196,7 @@ def kinds_in_words(models: Mapping[str, Any] | None) -> Iterator[tuple[str, str,
             yield text("estimate", kind), factor, size, percent(measured["inside"], 0)
 
 
-def _estimates(models: Mapping[str, Any] | None) -> list[str]:
+def _estimates(models: Mapping[str, Any] | None, form: UnitForm | None) -> list[str]:
     """Return the section on how well regressions on the table hold."""
     if models is None:
         return [_say("no_estimates")]
@@ -205,7 +206,8 @@ def _estimates(models: Mapping[str, Any] | None) -> list[str]:
     lines = [_say("estimates", **shares)]
     lines += [f"| {' | '.join(cells[:3])} |" for cells in kinds_in_words(models)]
     lines.append(_say("estimates_columns"))
-    lines += [f"| {markdown(name)} | {words} |" for name, words in columns_in_words(models)]
+    trust = columns_in_words(models) if form is None else unit_words.trust_in_words(columns_in_words(models), form)
+    lines += [f"| {markdown(name)} | {words} |" for name, words in trust]
     if models["worst"]:
         names = (f"{markdown(each['outcome'])} by {markdown(each['term'])}" for each in models["worst"][:_WEAKEST])
         lines.append(_say("estimates_weakest", names="; ".join(names)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
@@ -59,6 +59,29 @@ def about_relations(units: Mapping[str, Any] | None, dominated: Collection[str])
             ratio = each["release"] / (each["original"] or 1.0)
             phrases.append(_say(key, name=name, original=original, release=release, ratio=ratio))
     yield from (f"- {markdown(column)}: {'; '.join(phrases)}." for column, phrases in by_column.items())
+
+
+def about_few(form: UnitForm) -> str:
+    """Return what a cap says where few people of a group have a row."""
+    return _say("few", **nouns(form.order), fewest=form.fewest)
+
+
+def trust_in_words(columns: Iterable[tuple[str, str]], form: UnitForm) -> Iterator[tuple[str, str]]:
+    """Yield how far to trust each column of the long table, in words, from those about its slots."""
+    slots_by_words: dict[str, dict[str, list[str]]] = {}
+    for name, words in columns:
+        column, slot = form.cells.get(name, (name, -1))
+        slots_by_words.setdefault(column, {}).setdefault(words, []).append(form.slots[max(slot, 0)])
+    for column, by_words in slots_by_words.items():
+        if len(by_words) == 1:
+            yield column, next(iter(by_words))
+            continue
+        by_verdict = dict[str, list[str]]()
+        for words, slots in by_words.items():
+            by_verdict.setdefault(words.partition(":")[0], []).extend(map(markdown, slots))
+        usual, *others = sorted(by_verdict, key=lambda verdict: -len(by_verdict[verdict]))
+        rest = (_say("trust_slots", slots=", ".join(by_verdict[verdict]), words=verdict) for verdict in others)
+        yield column, "; ".join([usual, *rest])
 
 
 def about(plan: Plan, form: UnitForm, file: str, rows: Mapping[str, Any]) -> list[str]:

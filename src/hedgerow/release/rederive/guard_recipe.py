@@ -604,9 +604,8 @@ class GuardRecipe:
         if leader.of_all:
             least, valued = 5 * self.guard.people, np.count_nonzero(first < n)
             for i in np.flatnonzero(has_value & (end - begin < least)).tolist():
-                begin[i] += (end[i] - begin[i]) // 2 - least // 2
-                begin[i] = max(min(begin[i], valued - least), 0)
-                end[i] = min(begin[i] + least, valued)
+                middle = begin[i] + (end[i] - begin[i]) // 2
+                begin[i], end[i] = max(middle - least // 2, 0), min(middle - least // 2 + least, valued)
         few = end - begin < self.guard.people
         begin[few], end[few] = 0, len(first)
         return second, begin, end
