@@ -646,7 +646,7 @@ MUTANTS = (
     M("one known value stands alone in a group", "guard/draw.py", "(present > 0) & (present < wanted)",
       "(present > 0) & (present < 0)", "guard/test_rare.py::test_values_that_come_together_are_as_many_as_before"),
     M("draws may break a promise", "guard/draw.py",
-      "stale = by_count(guard, groups_that_break(plan, groups, visible, visible_codes, draws.here(items)))", "stale = {}",
+      "by_count(guard, groups_that_break(plan, groups, visible, visible_codes, draws.here(items)))", "{}",
       f"{DRAWN}test_a_group_above_the_cap_is_drawn_again"),
     M("rows keep what breaks a rule", "guard/rule_swaps.py",
       "if not rows.rules:", "if True:", f"{RULED}test_no_row_breaks_a_rule_and_relations_stay"),

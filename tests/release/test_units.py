@@ -19,7 +19,7 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.cli.app import run
-from hedgerow.errors import InfeasibleError, InputError, PromiseError, SchemaError, UnsupportedError
+from hedgerow.errors import InfeasibleError, PromiseError, SchemaError, UnsupportedError
 from hedgerow.plan.records import Plan
 
 from .long_tables import faults, homes, panel, random_table, visits

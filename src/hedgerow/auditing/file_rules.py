@@ -65,7 +65,7 @@ def file_rules(plan: Plan, released: Table) -> dict[str, list[FileRule]]:
     quasi = [c.name for c in plan.guard.columns if c.role == "quasi"]
     candidates: dict[str, list[_Candidate]] = {c.name: [] for c in plan.guard.columns if c.role == "sensitive"}
     # units without a row in a slot tell nothing by what is missing there
-    slots = {name: here for name in bins if (here := released.has_cell(name)) is not None}
+    slots = {name: has for name in bins if (has := released.has_cell(name)) is not None}
     for names in [*combinations(quasi, 1), *combinations(quasi, 2)]:
         everybody, handicap = group([bins[name] for name in names]), STRONGER * (len(names) == 1)
         for name, some in candidates.items():

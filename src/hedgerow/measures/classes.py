@@ -70,7 +70,7 @@ class SensitiveCounts(Dictionary):
         ordered = np.sort(sizes[sizes > 0])
         if len(ordered) and ordered[0] < enough:
             # of equal sizes all or none, so that the order of the classes changes nothing
-            last = np.searchsorted(np.cumsum(ordered), enough)
+            last = int(np.searchsorted(np.cumsum(ordered), enough))
             enough = max(enough, int(ordered[min(last, len(ordered) - 1)]) + 1)
         is_few, alone = (sizes > 0) & (sizes < enough), sizes >= max(enough, 1)
         return np.where(is_few, 0, np.where(alone, np.cumsum(alone) - 1 + is_few.any(), -1))

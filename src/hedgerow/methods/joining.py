@@ -122,11 +122,11 @@ def limits_of(classes: Classes, promises: Sequence[Guarantee], *, in_rows: bool 
         terms += [(kind, end - m, m) for kind in block.kinds]
         vectors.append([np.zeros(m) if x is None else x for x in block[4:]])
     limits = np.array([block.limit for block in blocks for _ in block.kinds])
-    fewest = np.array([block.fewest for block in blocks for _ in block.kinds], np.int64)
+    least = np.array([block.fewest for block in blocks for _ in block.kinds], np.int64)
     public, loss, ranked = map(np.concatenate, zip(*vectors, strict=True))
     places = np.array(terms, np.int64).reshape(-1, 3)
     sums = np.concatenate([block.sums for block in blocks], axis=1)
-    return sums, Limits(places, limits, public, loss, ranked, fewest)
+    return sums, Limits(places, limits, public, loss, ranked, least)
 
 
 def joined(

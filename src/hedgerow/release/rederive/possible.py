@@ -163,7 +163,7 @@ def _parts(column: GuardedColumn) -> Any:
 
     if not len(column.begins):
         return None
-    reached = np.append(0, np.cumsum(column.in_pieces))
+    reached = np.append(0, np.cumsum(np.asarray(column.in_pieces)))
     ends = np.append(np.asarray(column.begins), reached[-1])
     cuts = np.union1d(reached, ends)  # in between all records are of one code and one piece
     code, piece = (np.searchsorted(at, cuts[:-1], side="right") - 1 for at in (reached, ends))
