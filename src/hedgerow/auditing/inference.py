@@ -416,9 +416,9 @@ def _tree_cells(before: TablePair, name: str, rows: Ints) -> Ints:
     """Grow a tree without a cap for one column on part of the people, and return each person's leaf."""
     schema = before.schema
     quasi = [n for n, c in zip(schema.quasi, before.quasi, strict=True) if (c.codes[rows] < c.n_values).any()]
-    told = before.sensitive[schema.sensitive.index(name)].codes[rows]
+    codes = before.sensitive[schema.sensitive.index(name)].codes[rows]
     # too few people for a tree of two cells, or nothing to split them by, or to tell them apart
-    if len(rows) < 2 * CELL or not quasi or (told == told[0]).all():
+    if len(rows) < 2 * CELL or not quasi or (codes == codes[0]).all():
         return np.zeros(len(rows), np.int64)
     events = {column: each for column, each in schema.events.items() if column == name}
     alone = schema.replace(quasi=tuple(quasi), sensitive=(name,), unit=None, grid={}, follows={}, events=events)

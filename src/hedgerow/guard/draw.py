@@ -83,15 +83,15 @@ class Draws:
         # caps are on what groups tell of sensitive columns: cells are never drawn again
         towards = np.minimum(again[groups] / AGAIN, 1.0)
         for column in columns:
-            alike = self._slots.drawn_with(column.name)
+            drawn_with = self._slots.drawn_with(column.name)
             if column.follows:
-                words = words_of(item.astype(np.uint64), self._key, f"guard donor {alike}")
+                words = words_of(item.astype(np.uint64), self._key, f"guard donor {drawn_with}")
                 items_of[column.name] = self._followed(column, items_of[column.follows], uniforms(words))
                 continue
             n_cells = self._n_cells[column.name][groups]
             some = np.flatnonzero(n_cells)
             n, number, out = n_cells[some], turn[some].astype(np.uint64), np.empty(int(n_cells.sum()), np.int64)
-            words = words_of(number, self._key, f"guard draw {alike}")
+            words = words_of(number, self._key, f"guard draw {drawn_with}")
             self._samplers[column.name].fill(groups[some], n, uniforms(words), towards[some], out)
             if column.has_missing:
                 words = words_of(number, self._key, f"guard together {column.name}")

@@ -92,7 +92,7 @@ def equal_rows(sides: TablePair, strangers: Table | None) -> EqualRows:
 
 
 class FoundCourse(TypedDict):
-    """What all rows of a unit say together of one column, or the members of a household of themselves.
+    """The course of one column over all rows of a unit, or the composition of a household.
 
     ``alone``: the units who alone have theirs; ``members`` and ``strangers``: the shares of these, and of such units
     who are not in the table, whose own stands in the release.
@@ -111,12 +111,12 @@ def found_by_course(sides: TablePair, form: UnitForm | None, strangers: Table | 
     """
     if form is None:
         return None
-    known = {name: {form.wide_name(name, slot) for slot in form.slots_of(name)} for name in form.repeated}
+    columns_of = {name: {form.wide_name(name, slot) for slot in form.slots_of(name)} for name in form.repeated}
     if form.order == MEMBER:
         in_slots = {name for name in sides.schema.quasi if name in form.in_slots}
-        known = {"composition": {form.presence, *in_slots}} if in_slots else {}
+        columns_of = {"composition": {form.presence, *in_slots}} if in_slots else {}
     courses = {}
-    for name, columns in known.items():
+    for name, columns in columns_of.items():
         counts, released = _row_counts(sides.original, sides.released, columns)
         hits, alone = _found_alone(counts, released)
         others = None if strangers is None else _share(*_found_alone(*_row_counts(strangers, sides.released, columns)))

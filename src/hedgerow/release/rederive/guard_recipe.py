@@ -451,14 +451,14 @@ class GuardRecipe:
             here = np.arange(n) - (np.cumsum(every) - every)[unit] < sizes[unit]
             # waves are drawn from the same places
             is_wave = self._plan.units is not None and self._plan.units.order == WAVE
-            alike = self._slots(column)[0] if is_wave else column.name
+            first = self._slots(column)[0] if is_wave else column.name
             items[column.name] = np.full(n, len(column.values))
             if column.follows:
-                uniform = _uniforms(np.arange(n) + again[unit] * n, key, f"guard donor {alike}")[here]
+                uniform = _uniforms(np.arange(n) + again[unit] * n, key, f"guard donor {first}")[here]
                 items[column.name][here] = self._donated(column, items[column.follows][here], uniform)
                 continue
             unit = unit[here]
-            start = _uniforms(np.arange(len(sizes)) + again * len(sizes), key, f"guard draw {alike}")
+            start = _uniforms(np.arange(len(sizes)) + again * len(sizes), key, f"guard draw {first}")
             place = _places(start, sizes)
             towards = np.minimum(again / AGAIN, 1.0)
             read = self._reader(column, sizes, towards)
