@@ -84,6 +84,23 @@ def decimals_of(step: float) -> int:
     return max(0, -int(Decimal(repr(float(step))).normalize().as_tuple().exponent))
 
 
+def listed(names: Sequence[str]) -> str:
+    """Return names joined by commas, where those of several slots of one column are written as one.
+
+    Examples
+    --------
+    >>> listed(["sex", "pay [1]", "pay [2]", "pay [4]", "job [1]"])
+    'sex, 3 of pay [1] to [4], job [1]'
+    """
+    slots: dict[str, list[str]] = {}
+    for name in names:
+        slots.setdefault(name.partition(" [")[0] if name.endswith("]") else name, []).append(name)
+    return ", ".join(
+        f"{len(some)} of {some[0]} to {some[-1].removeprefix(column).strip()}" if len(some) > 2 else ", ".join(some)
+        for column, some in slots.items()
+    )
+
+
 def percent(value: float | None, digits: int | None = 1) -> str:
     """Format a share as a percentage that reads as 0% or 100% only if it is exactly that.
 

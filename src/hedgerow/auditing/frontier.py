@@ -279,7 +279,8 @@ def _disclosed(pair: Pair) -> Figures:
         return dict.fromkeys(("worst", "mean_over_groups", "mean_over_records", "explained", "floor_ratio"))
     columns = Classes.from_groups(pair.value_groups, pair.released_sensitive).sensitive.values()
     disclosed = Disclosed.over_columns(
-        Disclosed.from_classes(column_disclosure(column), pair.value_groups.sizes) for column in columns
+        Disclosed.from_classes(column_disclosure(column.judged), column.judged_sizes(pair.value_groups.sizes))
+        for column in columns
     )
     assert disclosed is not None
     shares = [e for e in map(explained.explained_share, columns) if e is not None]

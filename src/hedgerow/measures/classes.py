@@ -85,6 +85,10 @@ class SensitiveCounts(Dictionary):
             self, counts=self.counts.placed(groups=number, n_groups=int(number.max(initial=-1)) + 1), fewest=0
         )
 
+    def judged_sizes(self, sizes: Ints) -> Ints:
+        """Return the records of the classes of `judged`, given those of all classes."""
+        return self.judged.counts.sizes if self.fewest else sizes
+
     def per_class(self, *measures: Measure) -> list[npt.NDArray[Any]]:
         """Return the result of each measure, an array of shape (n_groups,)."""
         return [measure(self) for measure in measures]

@@ -330,7 +330,9 @@ class Release:
             groups = self._verification.classes or classes(self.plan, self.released)
             judged = self.judged()
             by_column = {
-                name: Disclosed.from_classes(column.per_class(disclosure.column_disclosure)[0], judged.sizes)
+                name: Disclosed.from_classes(
+                    column.judged.per_class(disclosure.column_disclosure)[0], column.judged_sizes(judged.sizes)
+                )
                 for name, column in judged.sensitive.items()
             }
             cautions = of_release(self.plan, self.schema, groups, judged, self.original, self.released, self._rows)

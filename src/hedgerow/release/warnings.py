@@ -134,7 +134,9 @@ def of_release(
 def not_bounded(plan: Plan, classes: Classes, judged: Classes, original: Table, released: Table) -> list[str]:
     """Return warnings about disclosure or loss that no promise bounds; see `guarantees.unbounded`."""
     columns = judged.sensitive if grouped(plan.risk_model, plan.promises) else {}
-    risks = {name: disclosure.exposed(column, judged.sizes) for name, column in columns.items()}
+    risks = {
+        name: disclosure.exposed(column.judged, column.judged_sizes(judged.sizes)) for name, column in columns.items()
+    }
     if plan.risk_model != "classes":
         return unbounded(plan.promises, risks, records=classes.n_records, unchanged=plan.in_name_only)
     alone = int(np.count_nonzero(classes.sizes == 1)) if plan.names("quasi") else 0

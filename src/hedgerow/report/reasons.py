@@ -15,7 +15,7 @@ from ..auditing.audit_data import AuditData
 from ..auditing.file_rules import FileRule
 from ..auditing.success import AttackData
 from ..measures.guarantees import promised_k, unbounded
-from ..notation import percent
+from ..notation import listed, percent
 from ..plan import Plan
 from ..release.guard_words import left_empty, value_of_rare
 from ..release.rule_counts import is_broken
@@ -193,7 +193,7 @@ def _estimates_are_off(audit: AuditData, plan: Plan | None) -> Iterator[str]:
     """Yield a clause on columns whose estimates cannot be used; of a private release nothing that was not paid for."""
     columns = {} if "epsilon" in audit["table"] else (at(audit, "utility", "models") or {"columns": {}})["columns"]
     if names := [name for name, column in columns.items() if column["verdict"] == "do not use"]:
-        yield text("verdict", "estimates", names=", ".join(names))
+        yield text("verdict", "estimates", names=listed(names))
 
 
 def _breaks_rules(audit: AuditData, plan: Plan | None) -> Iterator[str]:

@@ -17,7 +17,7 @@ from ..errors import singular
 from ..json_types import Figures
 from ..measures.guarantees import BEYOND
 from ..methods.private import meaning
-from ..notation import figure, number, percent
+from ..notation import figure, listed, number, percent
 from ..texts import text
 from .figures import (
     SHORT,
@@ -47,6 +47,8 @@ from .standards import standard_lines
 
 # width of a figure's name in characters, before the figures of original and release
 WIDE = 54
+# columns of which a sentence says how often each alone finds somebody, where there are twice as many
+_NAMED = 6
 # people alone with their course from whom on a share of them says something
 _ALONE = 30
 
@@ -54,7 +56,7 @@ _ALONE = 30
 def summary(audit: AuditData) -> str:
     """Return the key figures of `Audit.to_dict()` as text, original and release side by side."""
     table, risk = audit["table"], audit["risk"]
-    lines = [f"{rows_in_words(table)}; quasi-identifiers: " + ", ".join(table["quasi"])]
+    lines = [f"{rows_in_words(table)}; quasi-identifiers: {listed(table['quasi'])}"]
     lines += [*(f"- not bounded: {text}" for text in audit.get("unbounded", ())), ""]
     notes = [f"Note: {note}" for note in table["notes"]]
     if table["alone"] and notes:  # which say whether groups of equal cells say anything
@@ -203,7 +205,9 @@ def found_in_words(found_record: FoundByValue | None, table: TableData, digits: 
     names = " and ".join(sensitive) if len(sensitive) < 4 else f"{len(sensitive)} sensitive values"
     # one sensitive column alone is what all of them together are
     each = {n: c["found"] for n, c in columns.items() if len(sensitive) > 1 or n not in sensitive}
-    shares = ", ".join(f"{n} finds {percent(s, digits)}" for n, s in each.items() if s or len(each) < 4)
+    # of dozens of columns those that find most
+    most = sorted(each, key=lambda name: -each[name])[:_NAMED] if len(each) > 2 * _NAMED else [*each]
+    shares = ", ".join(f"{n} finds {percent(each[n], digits)}" for n in most if each[n] or len(each) < 4)
     alone = text("summary", "found_alone", shares=shares) if shares else ""
     if not together:
         return alone.strip()
