@@ -128,6 +128,11 @@ def coded_in_slots(
     assert long is not None
     who = np.concatenate([*rows.values()]) if person is None else np.concatenate([person[at] for at in rows.values()])
     column, begin, slots = coded(long, schema, name, people, who, key, long_original), 0, {}
+    of_all = column.record.people
+    if not len(column.record.begins):
+        visible = np.flatnonzero(column.codes >= 0)
+        once = np.unique(np.stack([column.codes[visible], who[visible]]), axis=1)[0]
+        of_all = as_vector(np.bincount(once, minlength=len(of_all)))
     for slot, at in rows.items():
         part = slice(begin, begin := begin + len(at))
         codes = np.full(table.n_rows, -1)
@@ -135,7 +140,7 @@ def coded_in_slots(
         counted = np.bincount(codes[codes >= 0], minlength=len(column.record.values))
         record = replace(
             column.record, name=slot, role=schema.role(slot), people=as_vector(counted),
-            of_all=column.record.people if len(column.record.begins) else as_vector(counted[:0]),
+            of_all=of_all,
             withheld=int(np.count_nonzero(column.codes[part] < 0)),
             joined=0 if column.is_joined is None else int(np.count_nonzero(column.is_joined[part])),
         )  # fmt: skip
@@ -228,7 +233,9 @@ def sorted_categories(columns: Sequence[CodedColumn]) -> list[CodedColumn]:
         rank = np.append(np.argsort(order), [n, -1])  # missing, and what is withheld
         values = (*(record.values[i] for i in order), *record.values[n:])
         people = np.append(np.asarray(record.people)[order], np.asarray(record.people)[n:])
-        record = replace(record, values=values, people=as_vector(people))
+        of_all = np.asarray(record.of_all)
+        of_all = np.append(of_all[order], of_all[n:]) if len(of_all) else of_all
+        record = replace(record, values=values, people=as_vector(people), of_all=as_vector(of_all))
         in_order.append(replace(column, record=record, codes=rank[column.codes].astype(np.int64)))
     return in_order
 

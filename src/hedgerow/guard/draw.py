@@ -116,7 +116,7 @@ class Draws:
         high = np.where(has_value, np.minimum(before + near, last), before)
         begin = np.searchsorted(donors.leader, low)
         n = np.searchsorted(donors.leader, high, side="right") - begin
-        if len(leader.of_all):  # runs of all slots may be of few people in this one
+        if len(leader.of_all) and len(leader.begins):  # runs of all slots may be of few people in this one
             wanted = (2 * NEAR + 1) * self._guard.people
             n_valued = int(np.searchsorted(donors.leader, last, side="right"))
             short, first = has_value & (n < wanted), begin + n // 2 - wanted // 2

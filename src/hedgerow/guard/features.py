@@ -71,7 +71,7 @@ def _features(place: int, column: GuardedColumn, people: int, is_whole: bool = F
         return
     counts, n = np.asarray(column.people, np.int64), column.n_values
     total, in_full = int(counts.sum()), max(IN_FULL, 2 * people)
-    weight = np.clip((counts - people) / (in_full - people), 0.0, 1.0)
+    weight = np.clip((np.asarray(column.with_category, np.int64) - people) / (in_full - people), 0.0, 1.0)
     if column.kind in ("numeric", "date") and n > 2:
         z = scores_of(np.array(column.values[:n], np.float64), counts[:n], ENDS).of_run
         z = np.append(z, np.zeros(len(counts) - n, np.int64))

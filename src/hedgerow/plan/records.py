@@ -335,8 +335,8 @@ class GuardedColumn(PlanColumn):
     stepped : Vector of int
         How many records of the table have numbers of each step, and of no coarser one.
     of_all : Vector of int
-        How many records of all slots have each of the values, where the column is one slot of several: pieces are
-        counted in these. Empty for `people`.
+        Where the column is one slot of several: how many records of all slots have each of the numbers, in which pieces
+        are counted, or how many people have each of the categories in any slot. Empty for `people`.
     n_members : int
         How many columns its categories list the values of, as JSON; 0 for categories of its own.
     style : str
@@ -409,6 +409,11 @@ class GuardedColumn(PlanColumn):
     def in_pieces(self) -> Vector:
         """Return how many records have each value, missing not counted, among which pieces are counted."""
         return Vector("i", (self.of_all if len(self.of_all) else self.people)[: self.n_values])
+
+    @property
+    def with_category(self) -> Vector:
+        """Return how many people have each value, of categories in any slot."""
+        return self.people if self.kind in ("numeric", "date") or not len(self.of_all) else self.of_all
 
     @property
     def by_moments(self) -> bool:

@@ -100,7 +100,7 @@ def _features(column: GuardedColumn, least: int) -> list[tuple[float, Ints]]:
         for member, codes in column.members():
             features += [(of, values[codes]) for of, values in _features(member, least)]
         return features
-    size = [min(max((p - least) / (max(_FULL, 2 * least) - least), 0.0), 1.0) for p in people.tolist()]
+    size = [min(max((p - least) / (max(_FULL, 2 * least) - least), 0.0), 1.0) for p in column.with_category]
     everybody = people.sum()
     if column.kind in ("numeric", "date") and n > 2:
         z = np.append(_scores(column.values[:n], people[:n]), np.zeros(len(people) - n))

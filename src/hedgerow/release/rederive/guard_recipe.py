@@ -601,7 +601,7 @@ class GuardRecipe:
         low = before - near * has_value
         high = np.where(has_value, np.minimum(before + near, n - 1), before)
         begin, end = np.searchsorted(first, low), np.searchsorted(first, high, side="right")
-        if leader.of_all:
+        if leader.of_all and leader.begins:
             least, valued = 5 * self.guard.people, np.count_nonzero(first < n)
             for i in np.flatnonzero(has_value & (end - begin < least)).tolist():
                 middle = begin[i] + (end[i] - begin[i]) // 2
