@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections import defaultdict
+from collections import Counter, defaultdict
 from decimal import Decimal
 from typing import Any
 
@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hedgerow.columns.units import Units, lengthened, widened, widened_again
+from hedgerow.columns.units import Units, _hierarchy, lengthened, widened, widened_again
 from hedgerow.errors import InputError, SchemaError
 from hedgerow.hierarchy import Hierarchy
 from hedgerow.io.read import read
@@ -712,6 +712,21 @@ def test_order_of_categories_stays() -> None:
         "low", "high", "a"
     )  # fmt: skip
     assert long_again(made, table).schema.field("g").type == kind
+
+
+@given(
+    st.dictionaries(st.integers(1, 31).map("{:05b}".format), st.integers(1, 6), min_size=1, max_size=20),
+    st.integers(1, 7),
+)
+def test_rare_sets_of_rows_are_released_as_what_enough_units_stand_for(patterns: dict[str, int], people: int) -> None:
+    paths = _hierarchy(Counter(patterns), people, 0).paths
+    assert {*paths} == {*patterns}
+    counted = Counter[str]()
+    for pattern, n in patterns.items():
+        counted[paths[pattern][1]] += n
+    assert len(counted) == 1 or min(counted.values()) >= people
+    assert all("1" in released for released in counted)
+    assert all(paths[each][1] == each for each in counted if each in patterns)
 
 
 def test_a_second_head_is_left_out() -> None:

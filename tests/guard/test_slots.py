@@ -135,7 +135,7 @@ def test_swaps_for_rules_keep_to_the_rows_that_have_a_cell() -> None:
 
 
 def test_groups_are_drawn_again_in_their_slots() -> None:
-    for seed in (15, 63):
+    for seed in (15, 89):
         table, fields, settings = random_table(seed)
         method = hr.Hedge(k=settings["k"], max_disclosure=settings["cap"])
         release = hr.protect(table, hr.Schema(**fields), method, random_state=seed)
@@ -155,8 +155,8 @@ def test_another_key_is_another_release() -> None:
         forged.verify()
 
 
-def test_what_enough_people_have_in_any_slot_is_released_in_every_slot() -> None:
-    """Twelve people are 'rare', but only two of them in the last wave, in which few have a row; pay is round there."""
+def test_what_few_have_in_a_slot_is_another_value_there_and_numbers_go_by_all_slots() -> None:
+    """Twelve people are 'rare', but only two of them in the last wave, in which few have a row."""
     people = panel(90, seed=4, waves=4, present=1.0)
     people["pay"] = people["pay"].round()
     few = people["person"] < 1012
@@ -167,8 +167,12 @@ def test_what_enough_people_have_in_any_slot_is_released_in_every_slot() -> None
     assert release.plan.guard is not None
     jobs = {c.name: c for c in release.plan.guard.columns if c.name.startswith("job")}
     assert all("rare" in column.values for column in jobs.values())
-    assert jobs["job [2023]"].people[jobs["job [2023]"].values.index("rare")] == 2
-    assert {*release.table["job"]} <= {*people["job"]}
+    assert jobs["job [2023]"].people[jobs["job [2023]"].values.index("rare")] == 0
+    assert jobs["job [2020]"].people[jobs["job [2020]"].values.index("rare")] == 12
+    assert jobs["job [2020]"].of_all[jobs["job [2020]"].values.index("rare")] == 12
+    last = release.table["year"] == 2023
+    assert {*release.table.loc[last, "job"]} <= {"none", "nurse", "cook"}
+    assert "rare" in {*release.table.loc[~last, "job"]}
     pay = {c.name: c for c in release.plan.guard.columns if c.name.startswith("pay")}
     assert len({(column.values, tuple(column.of_all), tuple(column.begins)) for column in pay.values()}) == 1
     assert sum(pay["pay [2020]"].of_all) == len(people)
@@ -207,3 +211,39 @@ def test_waves_of_a_group_are_drawn_from_the_same_places() -> None:
     assert {slots.drawn_with(name) for name in names} == {"pay [2020]"}
     assert slots.drawn_with("sex") == "sex"
     assert Slots().drawn_with("sex") == "sex"
+
+
+def test_one_persons_value_in_a_late_slot_changes_nothing() -> None:
+    """Of six people in the last wave one has what others have in earlier waves alone."""
+    people = panel(120, seed=9, waves=3, present=1.0)
+    people = people[(people["year"] < 2022) | (people["person"] < 1006)]
+    late = people["year"] == 2022
+    people.loc[late, "job"] = "none"
+    found = set()
+    for hers in ("none", "cook"):
+        people.loc[late & (people["person"] == 1000), "job"] = hers
+        for key in range(6):
+            table = hr.protect(people, SCHEMA, hr.Hedge(k=5), random_state=key).table
+            found |= {*table.loc[table["year"] == 2022, "job"]}
+    assert found == {"none"}
+
+
+@pytest.mark.parametrize("kind", ["wave", "member"])
+def test_a_slot_without_any_value_is_released_without_one(kind: str) -> None:
+    draw = np.random.default_rng(0)
+    if kind == "wave":
+        people = pd.DataFrame({"id": np.repeat(range(60), 3), "w": np.tile(range(3), 60)})
+        people["sex"] = np.where(people["id"] % 2, "f", "m")
+        people["pay"] = np.where(people["w"] == 1, np.nan, draw.integers(1, 99, 180))
+        schema = hr.Schema(quasi=["sex"], sensitive=["pay"], unit="id", wave="w")
+        table = hr.protect(people, schema, hr.Hedge(k=3), random_state=1).table
+        assert table["pay"].isna().groupby(table["w"]).mean().tolist() == [0, 1, 0]
+        return
+    for seed in range(6):
+        draw = np.random.default_rng(seed)
+        who = [(i, m) for i in range(24) for m in range(5) if m == 0 or draw.random() < 0.35]
+        unit, member = map(np.array, zip(*who, strict=True))
+        people = pd.DataFrame({"id": unit, "by": np.array(["head", "spouse", "child", "other", "guest"])[member]})
+        people["one"], people["sex"] = draw.integers(0, 4, len(unit)), np.array(["f", "m"])[unit % 2]
+        schema = hr.Schema(quasi=["sex"], sensitive=["one"], household="id", member="by")
+        assert hr.protect(people, schema, hr.Hedge(k=8), random_state=0).checks

@@ -103,9 +103,13 @@ def faults(
         has_ties = order == "time" and original.duplicated([unit, by]).any()
         if order == "member" or has_ties or pd.api.types.is_numeric_dtype(released[name]):
             continue
-        n = original.dropna(subset=[name]).groupby(original[name].astype(str))["who is counted"].nunique()
-        if any(n.get(value, people) < people for value in released[name].dropna().astype(str).unique()):
-            found.add(f"{name}: a value of few")
+        one_slot = differing < people
+        slots: list[Any] = [None] if one_slot else sorted({*released["slot"]})
+        for slot in slots:
+            before, after = (t if one_slot else t[t["slot"] == slot] for t in (original, released))
+            n = before.dropna(subset=[name]).groupby(before[name].astype(str))["who is counted"].nunique()
+            if any(n.get(value, people) < people for value in after[name].dropna().astype(str).unique()):
+                found.add(f"{name}: a value of few")
     return sorted(found)
 
 

@@ -580,7 +580,19 @@ def _hierarchy(patterns: Counter[str], people: int, labelled: int) -> Hierarchy:
             for pattern in pool:
                 likest = partial(_difference, pattern)
                 parent[pattern] = min(parent.keys() - pool, key=lambda each: (likest(each), each), default=pattern)
-    return Hierarchy({pattern: (pattern, parent[pattern], TOP) for pattern in sorted(patterns)})
+    while True:
+        released = {*parent.values()}
+        # what is released anyway stays as it is, and may then lack in its own pool
+        parent |= {pattern: pattern for pattern in released & patterns.keys()}
+        units = Counter[str]()
+        for pattern, n in patterns.items():
+            units[parent[pattern]] += n
+        few = sorted(each for each in units if units[each] < people)
+        if not few or len(units) == 1:
+            return Hierarchy({pattern: (pattern, parent[pattern], TOP) for pattern in sorted(patterns)})
+        for pattern in [each for each in patterns if parent[each] == few[0]]:
+            likest = partial(_difference, pattern)
+            parent[pattern] = min(units.keys() - {few[0]}, key=lambda each: (likest(each), each))
 
 
 def _difference(one: str, two: str) -> tuple[int, int]:

@@ -121,7 +121,8 @@ def coded_in_slots(
 ) -> dict[str, CodedColumn]:  # fmt: skip
     """Return the slots of a column by the values that may be released of it: those that enough people have in any slot.
 
-    `here` has, by slot, which rows have a cell of it.
+    `here` has, by slot, which rows have a cell of it. A category that fewer people have in a slot is withheld there,
+    and another one is drawn: one person's would show.
     """
     rows, name = {slot: np.flatnonzero(is_here) for slot, is_here in here.items()}, next(iter(here))
     long, long_original = (each and _one_below_the_other(each, rows) for each in (table, original))
@@ -137,21 +138,35 @@ def coded_in_slots(
         part = slice(begin, begin := begin + len(at))
         codes = np.full(table.n_rows, -1)
         codes[at] = column.codes[part]
+        codes[at] = np.where(_is_of_few(column.record, codes[at], who[part], people)[codes[at]], -1, codes[at])
         counted = np.bincount(codes[codes >= 0], minlength=len(column.record.values))
         record = replace(
             column.record, name=slot, role=schema.role(slot), people=as_vector(counted),
             of_all=of_all,
-            withheld=int(np.count_nonzero(column.codes[part] < 0)),
+            withheld=int(np.count_nonzero(codes[at] < 0)),
             joined=0 if column.is_joined is None else int(np.count_nonzero(column.is_joined[part])),
         )  # fmt: skip
         slots[slot] = CodedColumn(record, codes, column.runs, here[slot])
-        if not counted.any():  # all of it is withheld, and missing then
+        if not counted[: record.n_values].any():  # all of it is withheld, and missing then
             nothing = GuardedColumn(
                 slot, record.role, record.kind, unit=record.unit, zone=record.zone, declared=record.declared,
-                values=(None,), people=as_vector(np.array([len(at)])), withheld=record.withheld,
+                values=(None,), people=as_vector(np.array([len(at)])), withheld=record.withheld, rest_is_missing=True,
             )  # fmt: skip
             slots[slot] = CodedColumn(nothing, np.where(here[slot], 0, -1), None, here[slot])
     return slots
+
+
+def _is_of_few(record: GuardedColumn, codes: Ints, who: Ints, people: int) -> Bools:
+    """Return which categories fewer people have in a slot, missing being one; False at the end, for what is withheld.
+
+    Numbers are told among neighbours, so of these only what is missing shows.
+    """
+    some = codes >= 0
+    once = np.unique(np.stack([codes[some], who[some]]), axis=1)[0]
+    is_of_few = np.bincount(once, minlength=len(record.values)) < people
+    if record.kind in ("numeric", "date"):
+        is_of_few[: record.n_values] = False
+    return np.append(is_of_few, False)
 
 
 def _one_below_the_other(table: Table, rows: Mapping[str, Ints]) -> Table:

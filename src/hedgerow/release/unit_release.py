@@ -90,9 +90,9 @@ class UnitRelease(Release):
     """
 
     def __init__(self, **about: Any) -> None:
-        super().__init__(**about)
         units = about["options"].units
         assert units is not None
+        super().__init__(**{**about, "warned": (*units.notes, *about["warned"])})
         self.units, self._types = units, self.released.types
         wide = pa.table({name: decoded_cells(self.released, name) for name in self.released.names})
         used = units.long.arrow.column(units.form.unit).unique().to_pylist()

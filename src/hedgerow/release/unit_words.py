@@ -68,17 +68,19 @@ def about_few(form: UnitForm) -> str:
 
 def trust_in_words(columns: Iterable[tuple[str, str]], form: UnitForm) -> Iterator[tuple[str, str]]:
     """Yield how far to trust each column of the long table, in words, from those about its slots."""
-    slots_by_words: dict[str, dict[str, list[str]]] = {}
+    words_by_slot: dict[str, dict[int, str]] = {}
     for name, words in columns:
         column, slot = form.cells.get(name, (name, -1))
-        slots_by_words.setdefault(column, {}).setdefault(words, []).append(form.slots[max(slot, 0)])
-    for column, by_words in slots_by_words.items():
-        if len(by_words) == 1:
-            yield column, next(iter(by_words))
+        words_by_slot.setdefault(column, {})[slot] = words
+    for column, of_slot in words_by_slot.items():
+        # which rows there are (-1) is no cell of a column that has cells
+        slots = sorted(slot for slot in of_slot if slot >= 0) or [-1]
+        if len({of_slot[slot] for slot in slots}) == 1:
+            yield column, of_slot[slots[0]]
             continue
         by_verdict = dict[str, list[str]]()
-        for words, slots in by_words.items():
-            by_verdict.setdefault(words.partition(":")[0], []).extend(map(markdown, slots))
+        for slot in slots:
+            by_verdict.setdefault(of_slot[slot].partition(":")[0], []).append(markdown(form.slots[slot]))
         usual, *others = sorted(by_verdict, key=lambda verdict: -len(by_verdict[verdict]))
         rest = (_say("trust_slots", slots=", ".join(by_verdict[verdict]), words=verdict) for verdict in others)
         yield column, "; ".join([usual, *rest])

@@ -61,6 +61,9 @@ class GuardRecipe:
             self._codes[column.name] = np.where(codes < 0, commonest, codes)
         for name, here in self._here.items():
             self._codes[name][~here] = -1
+        for column in (c for c in plan.guard.columns if plan.units and c.name in plan.units.in_slots):
+            # what few people have in a slot is withheld there
+            self._codes[column.name][~np.append(np.asarray(column.people) > 0, False)[self._codes[column.name]]] = -1
         self.columns_of_slots = {*self._here}
         self._rules: dict[str, ExpectedShares] = {}
         self.partition: PartitionRecipe | None = None
@@ -305,18 +308,17 @@ class GuardRecipe:
 
     def _shared_by_few(self, column: GuardedColumn, person: Ints | None) -> int:
         """Count the released values, missing not counted, that fewer people of the original have than promised."""
-        codes, n, names = self._codes[column.name], column.n_values, self._slots(column)
-        slots = [c for c in self.guard.columns if c.name in names]
-        if len(slots) > 1:  # the values of each have an order of their own
-            place = {value: code for code, value in enumerate(column.values)}
-            codes = np.concatenate(
-                [np.array([*(place.get(v, -1) for v in c.values), -1])[self._codes[c.name]] for c in slots]
-            )
-        person = self._who(person, len(slots))
+        n, names, is_number = column.n_values, self._slots(column), column.kind in ("numeric", "date")
+        # numbers are told among those of all slots, categories by the slot
+        slots = (
+            [c for c in self.guard.columns if c.name in names and c.values == column.values] if is_number else [column]
+        )
+        codes, person = np.concatenate([self._codes[c.name] for c in slots]), self._who(person, len(slots))
         visible = (codes >= 0) & (codes < n)
         codes = codes[visible] if person is None else _each_once(codes[visible], person[visible])
         people = np.bincount(codes, minlength=n)
-        return int(np.count_nonzero(people < self.guard.people))
+        # what nobody has in a slot is not released there
+        return int(np.count_nonzero((people < self.guard.people) & ((people > 0) | (names == [column.name]))))
 
     def _untrue(self, column: GuardedColumn, person: Ints | None) -> int:
         """Count the released values that lie outside their run, are near a value that enough people
@@ -346,7 +348,17 @@ class GuardRecipe:
             shared = np.bincount(at, minlength=len(distinct)) >= enough
             wrong[:n] |= ~((low <= visible) & (visible <= high))
             wrong[run[shared & (distinct != visible[run])]] = True
-        return int(np.count_nonzero(wrong)) + self._joined_needlessly(column, person)
+        return int(np.count_nonzero(wrong)) + self._joined_needlessly(column, person) + self._withheld(column, person)
+
+    def _withheld(self, column: GuardedColumn, person: Ints | None) -> int:
+        """Count the values that the plan has not in a slot though enough people have them there."""
+        if self._plan.units is None or column.name not in self._plan.units.in_slots:
+            return 0
+        codes = np.where(self._here.get(column.name, True), _codes(column, self._drawn.of(column.name)), -1)
+        some = codes >= 0
+        who = np.arange(len(codes)) if person is None else person
+        people = np.bincount(_each_once(codes[some], who[some]), minlength=len(column.values))
+        return int(np.count_nonzero((people >= self.guard.people) & (np.asarray(column.people) == 0)))
 
     def _joined_needlessly(self, column: GuardedColumn, person: Ints | None) -> int:
         """Count the categories that are released as another value though enough people have them."""
