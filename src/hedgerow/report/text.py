@@ -183,17 +183,15 @@ def equal_in_words(equal: EqualRows | None, table: TableData, digits: int = 1) -
 
 def courses_in_words(courses: Mapping[str, FoundCourse], who: str, digits: int = 1) -> Iterator[str]:
     """Yield a sentence on the course of a column by which most are found beyond chance."""
-    beyond = {
-        name: (each["members"] or 0.0) - (each["strangers"] or 0.0)
-        for name, each in courses.items()
-        if each["alone"] >= _ALONE
-    }
+    some = {name: each for name, each in courses.items() if each["alone"] >= _ALONE}
+    beyond = {name: (each["members"] or 0.0) - (each["strangers"] or 0.0) for name, each in some.items()}
     if beyond:
         each = courses[name := max(beyond, key=beyond.__getitem__)]
         key = "course_untried" if each["strangers"] is None else "course_strangers"
         control = text("summary", key, who=who, share=percent(each["strangers"] or 0.0, digits))
-        what, share = text("summary", f"course_{name == 'composition'}", name=name), percent(each["members"], digits)
-        yield text("summary", "course", who=who, what=what, alone=each["alone"], share=share, control=control)
+        what = text("summary", "course_members" if name == "composition" else "course_column", name=name)
+        counts = {"alone": each["alone"], "share": percent(each["members"], digits)}
+        yield text("summary", "course", who=who, what=what, control=control, **counts)
 
 
 def found_in_words(found_record: FoundByValue | None, table: TableData, digits: int = 1) -> str:
